@@ -564,6 +564,20 @@ MUTATIONS = (
         "tests/operate/test_other_owners.py -k another",
     ),
     Mutation(
+        "a valid record beside an unreadable message stays",
+        "operate/damaged_status.py",
+        "    if kept is not None and unreadable",
+        "    if False and unreadable",
+        "tests/operate/test_rebuild.py -k stays",
+    ),
+    Mutation(
+        "an older segment of a damaged record does not stay",
+        "operate/damaged_status.py",
+        " and not own & parts",
+        "",
+        "tests/operate/test_rebuild.py -k older_segment",
+    ),
+    Mutation(
         "an integer that is no property is refused",
         "mqi/properties.py",
         "if not -_INT64 <= value < _INT64:",

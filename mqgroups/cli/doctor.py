@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import click
 
@@ -25,7 +26,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.mqsc_text import broken
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.disagreements import disagreements
-from mqgroups.operate.doctor import examine
+from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
@@ -150,7 +151,8 @@ def doctor(
             )
             shown.add(findings)
             if queue is not None and not skip_groups:
-                shown.add(_groups(q_mgr, queue))
+                named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
+                shown.add(_groups(q_mgr, queue, named))
             if apply:
                 shown.apply(q_mgr)
         except ConnectionBroken as error:
@@ -174,41 +176,61 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", who)
 
 
-def _looked(q_mgr: QueueManager, queue: str) -> tuple[Mapping[GroupState, int], list[tuple[SeenOwner, Finding]], bool]:
-    """Browse the queue, then the owners.
+class _Look(NamedTuple):
+    """What was seen of a queue and its owners.
 
-    Returns:
-        How many groups are in which state, which owners disagree with the queue, and whether all owners were seen.
+    Attributes:
+        counts: how many groups are in each state.
+        backed_out: how many of those that nobody works on have a message whose backout count has reached BOTHRESH.
+        disagreeing: the owners that disagree with the queue.
+        all_seen: whether all owners were seen.
     """
+
+    counts: Mapping[GroupState, int]
+    backed_out: Mapping[GroupState, int]
+    disagreeing: list[tuple[SeenOwner, Finding]]
+    all_seen: bool
+
+
+def _looked(q_mgr: QueueManager, queue: str, named: Sequence[str], threshold: int) -> _Look:
+    """Browse the queue, then the owners: also those with the status queues ``named``. ``threshold``: BOTHRESH, or 0."""
     groups: dict[bytes, GroupInspection] = {}
+    backed_out: Counter[GroupState] = Counter()
     with browsed([q_mgr], queue) as found:
-        looked = find_owners(q_mgr)
+        looked = find_owners(q_mgr, status_queues=named)
         seen = looked.owners
         owners = owners_of_groups(seen)
 
         def wanted(row: ListedGroup) -> bool:
             if row.group.group_id in owners:
                 groups[row.group.group_id] = row.group
+            if row.state in (GroupState.STALLED, GroupState.COMPLETE) and 0 < threshold <= row.group.backout_count:
+                backed_out[row.state] += 1
             return False
 
         found.judge(owners, put_time(datetime.now(UTC) - _STALLED_AFTER), wanted)
-        return found.counts, list(disagreements(queue, seen, groups)), not looked.unseen
+        return _Look(found.counts, backed_out, list(disagreements(queue, seen, groups)), not looked.unseen)
 
 
-def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str]) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue."""
     try:
-        counts, disagreeing, all_seen = _looked(q_mgr, queue)
+        threshold = backout_threshold(q_mgr, queue)
+        look = _looked(q_mgr, queue, named, threshold)
+        disagreeing = look.disagreeing
         if disagreeing:
             # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
             before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            counts, again, all_seen = _looked(q_mgr, queue)
-            disagreeing = [(each, said) for each, said in again if (each.status_queue, each.record) in before]
+            look = _looked(q_mgr, queue, named, threshold)
+            disagreeing = [
+                (each, said) for each, said in look.disagreeing if (each.status_queue, each.record) in before
+            ]
     except ConnectionBroken:
         raise
     except MQIError as error:
         yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
         return
+    counts = look.counts
     for state, (what, why) in _WRONG.items():
         if counts[state]:
             only = state.value.replace(" ", "-")
@@ -216,18 +238,26 @@ def _groups(q_mgr: QueueManager, queue: str) -> Iterator[Finding]:
             mended = "rebuild --role get --name NAME" if state is GroupState.NO_BEGINNING else "move --group GROUPID"
             remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
             severity = Severity.ERROR
-            if state is GroupState.NO_BEGINNING and not all_seen:
+            if state is GroupState.NO_BEGINNING and not look.all_seen:
                 # A consumer at work takes the beginning of its group away, and its record says so.
                 why = "a consumer may have begun them: its record may be among those that were not seen"
                 remedy, severity = f"{shown} --status-queue MQGROUPS.GET.NAME", Severity.WARNING
             yield Finding(f"groups on {queue}", severity, f"{number(counts[state], 'group')} {what}", why, remedy)
-    if stalled := counts[GroupState.STALLED]:
+    if backed_out := sum(look.backed_out.values()):
+        found = f"{number(backed_out, 'group')} with a message whose backout count has reached BOTHRESH({threshold})"
+        why = "if its consumer stops with PoisonMessage, it fails at this message, and each start stops there again"
+        remedy = (
+            "start its program; after PoisonMessage correct it first, or start it with poison='quarantine' or poison='skip'\n"
+            f"mqgroups groups --queue {queue} --wide"
+        )
+        yield Finding(f"groups on {queue}", Severity.WARNING, found, why, remedy)
+    if stalled := counts[GroupState.STALLED] - look.backed_out[GroupState.STALLED]:
         why = "they are incomplete, and nobody works on them: start their programs, which resume them"
         remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
         yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
     for _, disagreement in disagreeing:
         yield disagreement
-    left = sum(counts.values()) - stalled - sum(counts[state] for state in _WRONG)
+    left = sum(counts.values()) - backed_out - stalled - sum(counts[state] for state in _WRONG)
     yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
 
 

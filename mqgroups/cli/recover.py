@@ -18,6 +18,8 @@ from mqgroups.cli.options import WAIT_S, name_option, output_option, status_mode
 from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
+from mqgroups.config import status_queue_name
+from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.errors import StatusError
 from mqgroups.operate.owner import OwnerState, OwnerStatus
@@ -93,7 +95,7 @@ def recover(
       4  another instance of this name is active, or not gone yet after --wait
       5  the status queue is in disarray, and a start would be refused: look at it
       6  the queue manager cannot be connected to
-      7  with --must-exist: there is no status queue of this name, in these roles
+      7  with --must-exist: there is no status queue; with --takeover: of OTHER
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
@@ -170,7 +172,8 @@ def _take_over(
                 status_model=status_model,
                 wait_s=wait_s,
                 check=check,
-            )
+            ),
+            Role(role),
         )
     except StatusError as error:
         report.disarray(role, error)
@@ -208,9 +211,14 @@ class _Report(Report):
         if all(owner["state"] == OwnerState.UNKNOWN.value for owner in self.values["owners"]):
             self.at_least(ExitCode.MISSING)
 
-    def taken_over(self, done: Takeover) -> None:
+    def taken_over(self, done: Takeover, role: Role) -> None:
         """Report a takeover."""
         self.add(takeover={"from": done.name, "done": done.done, "record": record_values(done.record)})
+        if done.unknown:
+            self.at_least(ExitCode.MISSING)
+            missing = f"there is no {status_queue_name(role, done.name, None)}"
+            self.print(f"{done.name} was never started, or its status queue was deleted: {missing}")
+            self.end()
         if done.record is None:
             self.print(f"{done.name} has no interrupted group")
             return

@@ -9,6 +9,7 @@ Both print what they would do, and do it only with --apply. ``mqgroups groups`` 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from mqgroups.core.group_state import judged
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
+from mqgroups.core.status import StatusRecord
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.queue_manager import QueueManager
 
@@ -174,13 +176,22 @@ def rebuild(
     if done.unreadable:
         where = f"{number(done.unreadable, 'message')} of {done.status_queue} to {done.unreadable_to}"
         report.print(f"{_tense(apply, 'move')} {where}")
+    if done.kept is not None:
+        where = f"group {done.kept.group_id.hex()}, {_committed(done.kept)}, " if done.kept.speaks else ""
+        report.print(
+            f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
+        )
+    elif checkpoint is None:
+        for lost in {
+            repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None
+        }.values():
+            report.note(_to_give(lost))
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
     if done.record is not None:
-        inside = f" and {done.record.offset} bytes of the next" if done.record.offset else ""
         report.print(
             f"{_tense(apply, 'write')} a record to {done.status_queue}: group {done.record.group_id.hex()}, "
-            f"{number(done.record.msg_seq_number, 'message')}{inside} committed"
+            f"{_committed(done.record)}"
         )
     if not (done.unreadable or done.orphaned or done.record):
         report.print("there is nothing to do")
@@ -191,6 +202,8 @@ def rebuild(
         unreadable=done.unreadable,
         unreadable_to=done.unreadable_to,
         orphaned=done.orphaned,
+        kept=record_values(done.kept),
+        moved=[record_values(each) for each in done.moved],
         done=done.done,
     )
     report.end()
@@ -275,6 +288,20 @@ def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) ->
         verdict = judged(group, (), group.last_put)
         row = ListedGroup(q_mgr.q_mgr_name, group, verdict.state, verdict.since)
         report.rows("group", group_listing(datetime.now(UTC)), [row])
+
+
+def _committed(record: StatusRecord) -> str:
+    inside = f" and {record.offset} bytes of the next" if record.offset else ""
+    return f"{number(record.msg_seq_number, 'message')}{inside} committed"
+
+
+def _to_give(checkpoint: Any) -> str:
+    """Return how to give the checkpoint of a record that is moved away to the new one."""
+    if isinstance(checkpoint, bytes):
+        given = f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
+    else:
+        given = f"--checkpoint {shlex.quote(json.dumps(checkpoint))}"
+    return f"a record that is moved away has a checkpoint, and a new record does not get it unless you give it: {given}"
 
 
 def _tense(apply: bool, verb: str) -> str:

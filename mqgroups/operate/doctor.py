@@ -16,7 +16,6 @@ from typing import Any
 from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.connection.queue import Queue
 from mqgroups.core.findings import (
     Facts,
     Finding,
@@ -41,53 +40,11 @@ from mqgroups.errors import (
     StatusError,
 )
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.owner import OwnerState, inspect_owner
 from mqgroups.operate.owners import SeenOwner, find_owners
 
-# Attributes by selector, and the words of MQSC for their values.
-_WORDS: dict[str, tuple[int, dict[int, str]]] = {
-    "PUT": (mq.MQIA_INHIBIT_PUT, {0: "ENABLED", 1: "DISABLED"}),
-    "GET": (mq.MQIA_INHIBIT_GET, {0: "ENABLED", 1: "DISABLED"}),
-    "MSGDLVSQ": (mq.MQIA_MSG_DELIVERY_SEQUENCE, {mq.MQMDS_PRIORITY: "PRIORITY", mq.MQMDS_FIFO: "FIFO"}),
-    "INDXTYPE": (mq.MQIA_INDEX_TYPE, {mq.MQIT_GROUP_ID: "GROUPID", mq.MQIT_NONE: "NONE"}),
-    "SHARE": (mq.MQIA_SHAREABILITY, {0: "NO", 1: "YES"}),
-    "DEFPSIST": (mq.MQIA_DEF_PERSISTENCE, {0: "NO", 1: "YES"}),
-    "DEFBIND": (
-        mq.MQIA_DEF_BIND,
-        {mq.MQBND_BIND_ON_OPEN: "OPEN", mq.MQBND_BIND_NOT_FIXED: "NOTFIXED", mq.MQBND_BIND_ON_GROUP: "GROUP"},
-    ),
-    "CLWLUSEQ": (
-        mq.MQIA_CLWL_USEQ,
-        {mq.MQCLWL_USEQ_LOCAL: "LOCAL", mq.MQCLWL_USEQ_ANY: "ANY", mq.MQCLWL_USEQ_AS_Q_MGR: "QMGR"},
-    ),
-    "DEFTYPE": (
-        mq.MQIA_DEFINITION_TYPE,
-        {
-            mq.MQQDT_PREDEFINED: "PREDEFINED",
-            mq.MQQDT_PERMANENT_DYNAMIC: "PERMDYN",
-            mq.MQQDT_TEMPORARY_DYNAMIC: "TEMPDYN",
-        },
-    ),
-    "PROPCTL": (
-        mq.MQIA_PROPERTY_CONTROL,
-        {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
-    ),
-    "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
-}
-_NUMBERS = {
-    "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH,
-    "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
-    "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
-    "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
-    "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
-}
-_NAMES = {
-    "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
-    "CLUSTER": mq.MQCA_CLUSTER_NAME,
-    "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME,
-    "TARGET": mq.MQCA_BASE_Q_NAME,
-}
 _DATA_QUEUE = (
     "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
     "PROPCTL", "CLUSTER", "DEFBIND", "CLWLUSEQ",
@@ -166,7 +123,7 @@ def examine(
         checked_name(name)
     connection = connection_of(q_mgr)
     asked = _Asked(queue, name, role, status_queue, channel, principal)
-    data = _inquired(connection, _target(connection, queue) or queue, _DATA_QUEUE)[0] if queue else {}
+    data = inquired(connection, alias_target(connection, queue) or queue, _DATA_QUEUE)[0] if queue else {}
     of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
     yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
     yield from _q_mgr(connection, of_queue)
@@ -178,8 +135,24 @@ def examine(
     yield from _owners(q_mgr, asked)
 
 
+def backout_threshold(q_mgr: ConnectionHolder, queue: str) -> int:
+    """Return BOTHRESH of a queue, or of the one that an alias names; 0 if it has none, or may not be inquired."""
+    connection = connection_of(q_mgr)
+    return int(inquired(connection, alias_target(connection, queue) or queue, ("BOTHRESH",))[0].get("BOTHRESH", 0))
+
+
+def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
+    """Return the status queue of the owner that is named, which the command server may not list; none if it has none yet."""
+    if given is not None:
+        return [given]
+    if name is None or role is None:
+        return []
+    usual = status_queue_name(role, name, None)
+    return [] if "2085" in inquired(connection_of(q_mgr), usual, ())[1] else [usual]
+
+
 def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
-    facts, _ = _inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
+    facts, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
     yield from q_mgr_findings(connection.q_mgr_name, {**facts, **of_queue})
 
 
@@ -243,53 +216,13 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     return {name: int(value) if value.isdecimal() else value for name, value in found.items()}
 
 
-def _inquired(
-    connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
-) -> tuple[dict[str, int | str], str]:
-    """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
-    try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type)
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        return {}, str(error)
-    try:
-        found: dict[str, int | str] = {}
-        for attribute in wanted:
-            value = _attribute(queue, attribute)
-            if value is not None:
-                found[attribute] = value
-        return found, ""
-    finally:
-        queue.close()
-
-
-def _attribute(queue: Queue, attribute: str) -> int | str | None:
-    """Return an attribute, in the words of MQSC; ``None`` if the object has none of this name."""
-    try:
-        if attribute in _WORDS:
-            selector, words = _WORDS[attribute]
-            value = int(queue.inquire(selector))
-            return words.get(value, str(value))
-        return queue.inquire(_NUMBERS[attribute] if attribute in _NUMBERS else _NAMES[attribute])
-    except ConnectionBroken:
-        raise
-    except MQIError:
-        return None
-
-
-def _target(connection: Connection, name: str) -> str:
-    """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
-    return str(_inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
-
-
 def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
-    target = _target(connection, name)
+    target = alias_target(connection, name)
     if target:
-        facts, _ = _inquired(connection, name, ("GET", "PUT"))
+        facts, _ = inquired(connection, name, ("GET", "PUT"))
         yield from alias_findings(name, target, facts, asked.roles)
     local = target or name
-    facts, problem = _inquired(connection, local, _DATA_QUEUE)
+    facts, problem = inquired(connection, local, _DATA_QUEUE)
     if problem:
         refused = "2035" in problem
         severity = Severity.UNSEEN if refused else Severity.ERROR
@@ -297,7 +230,7 @@ def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Fi
         yield Finding(
             f"queue {local}: attributes", severity, problem, "its attributes can break or slow groups", **mends
         )
-    facts |= _inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
+    facts |= inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
     yield from data_queue_findings(local, facts, asked.roles)
     if asked.role is not None:
         yield from _authorities(connection, f"queue {name}", name, _DATA_AUTHORITIES[asked.role], asked.principal)
@@ -308,14 +241,22 @@ def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Fi
 
 def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
     subject = f"backout queue {name}"
-    facts, problem = _inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
+    facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
     if "2085" in problem:
         why = "messages cannot be moved there, so a poison message stops its consumer"
         yield Finding(
             subject, Severity.ERROR, "it does not exist", why, mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES)",)
         )
         return
+    if "2035" in problem:
+        why = "whether it has messages, and may be put to, is not known"
+        yield Finding(subject, Severity.UNSEEN, problem, why, **_granted(asked.principal, (name, "INQ")))
     yield from data_queue_findings(name, facts, (Role.PUT,))
+    if depth := facts.get("CURDEPTH"):
+        why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
+        yield Finding(
+            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
+        )
     if asked.role is Role.GET:
         # With poison="halt" and "ignore" nothing is moved there.
         yield from _authorities(
@@ -359,7 +300,7 @@ def _authorities(
 
 def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:
     own = status_queue_name(role, name, asked.status_queue)
-    facts, problem = _inquired(connection, own, _STATUS_QUEUE)
+    facts, problem = inquired(connection, own, _STATUS_QUEUE)
     exists = not problem or "2085" not in problem
     if exists:
         yield from status_queue_findings(own, "QLOCAL", facts)
@@ -411,7 +352,7 @@ def _is_open(connection: Connection, name: str) -> bool:
 
 def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
     """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
-    own = [asked.status_queue] if asked.status_queue else []
+    own = named_status_queues(q_mgr, asked.name, asked.role, asked.status_queue)
     seen = find_owners(q_mgr, queue=asked.queue, status_queues=own)
     words: dict[OwnerCondition, Callable[[SeenOwner], Finding]] = {
         OwnerCondition.HIDDEN: lambda owner: Finding(

@@ -1,7 +1,7 @@
 """Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
 
 ``core.salvage`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are moved
-away in the same unit of work.
+away in the same unit of work (``damaged_status.py``). If there is a valid record beside them, it stays, and none is written.
 
 The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
 of work is backed out: its handles may be closed before that. So the command server is asked whether units of work have messages
@@ -48,13 +48,12 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.damaged_status import Damage, damage
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
-
-_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,13 @@ class Salvage:
     Attributes:
         role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
         group: the messages of its group that are on the queue; ``None`` if there are none.
-        record: the record that is written; ``None`` if no group is interrupted.
+        record: the record that is written; ``None`` if no group is interrupted, or if there is a valid one.
         unreadable: how many messages are moved away from the status queue.
         unreadable_to: the queue that they are moved to.
         orphaned: whether an anchor is removed because its record is lost.
         done: whether the changes were made; ``False`` if this was only a check.
+        kept: the valid record beside the unreadable messages; it stays as it is.
+        moved: the records among the messages that are moved away. Their checkpoints are not in the new record.
     """
 
     role: RoleName
@@ -80,6 +81,8 @@ class Salvage:
     unreadable_to: str = ""
     orphaned: bool = False
     done: bool = False
+    kept: StatusRecord | None = None
+    moved: tuple[StatusRecord, ...] = ()
 
 
 def salvage_owner(
@@ -121,7 +124,8 @@ def salvage_owner(
             one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
             If this user may not ask it, these names must be all that exist.
         unreadable_to: the queue to move messages on the status queue to, if they cannot be read as records or if there are
-            several records. They are moved unchanged, in the same unit of work. By default they are an error.
+            several records. They are moved unchanged, in the same unit of work. By default they are an error. If a valid record
+            with its anchor is beside messages that cannot be read, only these are moved, and no record is written.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue to make the status queue from, if there is none.
         wait_s: how long to wait for an instance of this name to end, seconds.
@@ -211,21 +215,35 @@ class _Rebuild:
 
     def _salvaged(self, status: StatusQueue) -> Salvage:
         connection, asked = self._connection, self._asked
-        found, unreadable, orphaned = _read(connection, status, move_away=bool(asked.unreadable_to))
-        if self._planned is not None and not orphaned and _is_done(self._planned, found, unreadable):
+        found, damaged, orphaned = _read(connection, status, move_away=bool(asked.unreadable_to))
+        if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
             return replace(self._planned, done=True)
         if found is not None:
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
         if orphaned:
             _check_anchor(connection, status.name, asked.queue)
-        self._planned = self._plan(unreadable, orphaned=orphaned)
+        self._planned = replace(
+            self._without_record() if damaged.kept else self._plan(),
+            unreadable=damaged.messages,
+            unreadable_to=asked.unreadable_to,
+            orphaned=orphaned,
+            kept=damaged.kept,
+            moved=damaged.moved,
+        )
         if self._check:
             return self._planned
-        self._carry_out(status, self._planned)
+        self._carry_out(status, self._planned, damaged)
         return replace(self._planned, done=True)
 
-    def _plan(self, unreadable: int, *, orphaned: bool) -> Salvage:
+    def _without_record(self) -> Salvage:
+        connection, asked = self._connection, self._asked
+        queue = connection.open_queue(asked.queue, mq.MQOO_BROWSE)
+        self._data_queue = queue.resolved_q_name
+        queue.close()
+        return Salvage(asked.role.value, asked.name, asked.status_queue, None, None)
+
+    def _plan(self) -> Salvage:
         connection, asked = self._connection, self._asked
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
@@ -268,12 +286,9 @@ class _Rebuild:
             asked.status_queue,
             group,
             None if position is None else self._record(seen, group, position),
-            unreadable,
-            asked.unreadable_to,
-            orphaned,
         )
 
-    def _carry_out(self, status: StatusQueue, salvage: Salvage) -> None:
+    def _carry_out(self, status: StatusQueue, salvage: Salvage, damaged: Damage) -> None:
         connection = self._connection
         away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
         try:
@@ -284,7 +299,7 @@ class _Rebuild:
                 )
             with connection.unit_of_work(status):
                 if away is not None or salvage.orphaned:
-                    status.move_all(away)
+                    status.move_away(away, damaged.msg_ids)
                 if salvage.record is not None:
                     status.stage(salvage.record)
         finally:
@@ -329,12 +344,11 @@ class _Rebuild:
         )
 
 
-def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, int, bool]:
+def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, Damage, bool]:
     """Read the status queue.
 
     Returns:
-        The record, or ``None``; how many messages are unreadable and to be moved away; whether there is an anchor whose
-        record is lost.
+        The record, or ``None``; which messages are to be moved away; whether there is an anchor whose record is lost.
 
     Raises:
         OwnerActive: a unit of work hides a record, or may hide one.
@@ -349,7 +363,7 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
                 f"status queue {status.name}", f"uncommitted units of work have {hidden} of its messages"
             )
     try:
-        return status.read(wait=False), 0, False
+        return status.read(wait=False), Damage(), False
     except OwnerActive as error:
         if hidden is None:
             raise hidden_by_unit_of_work(
@@ -358,11 +372,11 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
                 f"command server could not be asked which ({unasked}). Try again as a user who may put to "
                 "SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if DISPLAY QSTATUS shows UNCOM(NO), remove the anchor",
             ) from error
-        return None, 0, True
+        return None, Damage(), True
     except (StatusRecordCorrupt, DuplicateStatusRecords):
         if not move_away:
             raise
-        return None, _messages_on(connection, status.name), False
+        return None, damage(connection, status.name), False
 
 
 def _check_anchor(connection: Connection, name: str, expected: str) -> None:
@@ -384,17 +398,8 @@ def _is_in_cluster(connection: Connection, name: str) -> bool:
         queue.close()
 
 
-def _messages_on(connection: Connection, name: str) -> int:
-    queue, messages = connection.open_queue(name, mq.MQOO_BROWSE), 0
-    try:
-        while queue.get_descriptor(st.md(), _BROWSE) is not None:
-            messages += 1
-    finally:
-        queue.close()
-    return messages
-
-
 def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
     """Return whether an earlier attempt was committed, although its MQCMIT had no answer."""
-    written = planned.record.mark if planned.record else None
+    there = planned.record or planned.kept
+    written = there.mark if there else None
     return unreadable == 0 and (found.mark if found else None) == written

@@ -41,12 +41,14 @@ class Takeover:
         by: the owner that takes it over.
         record: the record that is written for ``by``; ``None`` if no group is interrupted.
         done: whether the group was taken over; ``False`` if this was only a check, or if no group is interrupted.
+        unknown: whether ``name`` has no status queue, so it was never started, or is misspelt.
     """
 
     name: str
     by: str
     record: StatusRecord | None = None
     done: bool = False
+    unknown: bool = False
 
 
 def take_over(
@@ -110,7 +112,7 @@ def _taken_over(
     try:
         theirs = StatusQueue(connection, source.status_queue, "", wait_s)
     except QueueMissing:
-        return nothing
+        return replace(nothing, unknown=True)
     try:
         record = theirs.read()
         if record is None or _decision(connection, role, source, record).action is not RestartAction.RESUME_GROUP:

@@ -321,12 +321,22 @@ class StatusQueue(RecordKeeper):
         if anchor is not None:
             self._take(anchor)
 
-    def move_all(self, to: ForwardQueue | None) -> None:
-        """Move all messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError."""
-        while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
-            if to is not None:
+    def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
+        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
+
+        Args:
+            to: the queue to move them to.
+            msg_ids: their MsgIds, each as often as it occurs; ``None`` for all messages.
+        """
+        if msg_ids is None:
+            while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
+                if to is not None:
+                    to.take(got[1], got[0])
+            self._current = OnQueue()
+        for msg_id in msg_ids or ():
+            got = self._queue.get(st.md(msg_id=msg_id), _TAKE)
+            if got is not None and to is not None:
                 to.take(got[1], got[0])
-        self._current = OnQueue()
 
     def ended(self, *, committed: bool) -> None:
         """Take note that the unit of work was committed, or backed out to the record before."""

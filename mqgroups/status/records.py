@@ -112,7 +112,7 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
     """Return the error for a message on status queue ``name`` that is not a status record."""
     return StatusRecordCorrupt(
         f"status queue {name}: found {found}, expected {expected}. The message was left on the queue. Find out which program put "
-        f"it. Remove it only if you know that its group is complete or was removed; or {SALVAGE_UNREADABLE}",
+        f"it. If it is the record, {SALVAGE_UNREADABLE}; if it is beside a valid record, the same command moves it away alone",
         status_queue=name,
         found=found,
         expected=expected,

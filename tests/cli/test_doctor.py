@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
 
 import mqgroups.operate.doctor
+from mqgroups import errors
 from mqgroups.cli import doctor as cli_doctor
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.machine import client_file, machine_findings
@@ -111,12 +113,12 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
     owner.put_group(THIS)
     looks: list[object] = []
 
-    def look(q_mgr):
+    def look(q_mgr, **named):
         if not looks:
             interrupt_get(owner)
             owner.qmgr.close()
         looks.append(q_mgr)
-        return find_owners(q_mgr)
+        return find_owners(q_mgr, **named)
 
     monkeypatch.setattr(cli_doctor, "find_owners", look)
     _, found = doctor()
@@ -181,6 +183,46 @@ def test_what_a_spark_sink_has_left_is_shown_by_the_command_for_batches(batches,
     assert remedies == {f"mqgroups batches list --status-queue {batches.status_queue}"}
 
 
+@pytest.fixture
+def poisoned(make_owner):
+    """An owner whose queue has BOTHRESH(2) and the backout queue TEST.BACKOUT, which is empty before and after."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    assert owner.on_queue("TEST.BACKOUT") == []
+    yield owner
+    owner.empty("TEST.BACKOUT")
+
+
+@pytest.mark.parametrize(("bad", "commit_every"), [(5, 2), (1, 20)])
+def test_a_group_whose_consumer_halts_at_poison_is_not_said_to_be_resumed_by_a_start(
+    poisoned, doctor, bad, commit_every
+):
+    for _ in range(4):
+        stopped = contextlib.suppress(ZeroDivisionError, errors.PoisonMessage)
+        with stopped, poisoned.consumer(commit_every=commit_every) as consumer:
+            for message in next(iter(consumer)):
+                if message.msg_seq_number == bad:
+                    raise ZeroDivisionError
+    result, found = doctor(queue=poisoned.queue)
+    said = [each for each in found if each["subject"] == f"groups on {poisoned.queue}"]
+    assert [each["found"] for each in said] == [
+        "1 group with a message whose backout count has reached BOTHRESH(2)",
+        "0 groups in order or at work",
+    ]
+    assert (result.exit_code, said[0]["severity"], "PoisonMessage" in said[0]["why"]) == (WARNING, "warning", True)
+    assert "poison='quarantine'" in said[0]["remedy"]
+
+
+def test_messages_on_the_backout_queue_are_a_warning(poisoned, doctor):
+    subject = "backout queue TEST.BACKOUT: messages"
+    assert subject not in problems(doctor(queue=poisoned.queue)[1], "warning")
+    poisoned.put_raw(b"poison", "TEST.BACKOUT")
+    result, found = doctor(queue=poisoned.queue)
+    (said,) = (each for each in found if each["subject"] == subject)
+    assert (result.exit_code, said["severity"], said["found"]) == (WARNING, "warning", "1 there")
+    assert said["remedy"] == "mqgroups groups --queue TEST.BACKOUT --wide"
+
+
 def test_a_running_owner_is_not_disturbed(owner, doctor):
     group = owner.producer().group()
     for data in THIS[:5]:
@@ -218,6 +260,21 @@ def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner
     group = next(each for each in found if each["subject"] == f"groups on {owner.queue}")
     assert (group["severity"], group["found"]) == ("warning", "1 group without a beginning")
     assert ("--status-queue MQGROUPS.GET.NAME" in group["remedy"], "salvage" in group["remedy"]) == (True, False)
+
+
+def test_the_record_of_the_owner_that_is_named_counts_without_the_command_server(owner, doctor, monkeypatch):
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    owner.put_raw_group(THIS)
+    interrupt_get(owner)
+    owner.qmgr.close()
+    for named in (("--name", owner.name, "--role", "get"), ("--status-queue", owner.status_queue("get"))):
+        said = {(each["subject"], each["found"]) for each in doctor(*named)[1]}
+        assert (f"groups on {owner.queue}", "1 group stalled") in said
+        assert ("status queues", "1 seen, none in disarray") in said
+    # One that is not there yet is no finding.
+    said = {(each["subject"], each["found"]) for each in doctor("--name", owner.name, "--role", "put")[1]}
+    assert ("status queues", "0 seen, none in disarray") in said
+    assert not any(owner.status_queue("put") in found and "2085" in found for _, found in said)
 
 
 @pytest.mark.parametrize(

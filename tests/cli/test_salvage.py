@@ -90,6 +90,32 @@ def test_two_records_are_moved_away_when_told_to(owner, rebuild, interrupted, ma
     assert owner.record("put")["msg_seq_number"] == 4
 
 
+def test_a_valid_record_beside_a_message_that_is_moved_away_is_said_to_stay(owner, rebuild, interrupted, make_queue):
+    assert rebuild("--apply", "--checkpoint", '{"row": 4}').exit_code == DONE
+    owner.put_raw(b"foreign", owner.status_queue("put"))
+    result = rebuild("--unreadable-to", make_queue())
+    assert result.exit_code == DONE
+    assert "would move 1 message" in result.stdout
+    stays = (
+        f"the record on {owner.status_queue('put')} stays: in group, group {interrupted.hex()}, 4 messages committed"
+    )
+    assert f"{stays}, checkpoint {{'row': 4}}" in result.stdout
+    assert json.loads(rebuild("--json", "--unreadable-to", make_queue()).stdout)["kept"]["msg_seq_number"] == 4
+
+
+def test_the_checkpoint_of_a_record_that_is_moved_away_is_named_unless_one_is_given(
+    owner, rebuild, interrupted, make_queue
+):
+    assert rebuild("--apply", "--checkpoint", '{"row": 4}').exit_code == DONE
+    owner.put_raw(owner.records("put")[0], owner.status_queue("put"))
+    away = make_queue()
+    given = ("--checkpoint", '{"row": 4}')
+    assert "--checkpoint '{\"row\": 4}'" in " ".join(rebuild("--unreadable-to", away).stderr.split())
+    assert "checkpoint" not in rebuild("--unreadable-to", away, *given).stderr
+    result = rebuild("--apply", "--unreadable-to", away)
+    assert (result.exit_code, "--checkpoint '{\"row\": 4}'" in " ".join(result.stderr.split())) == (DONE, True)
+
+
 def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     assert handle.code == OK

@@ -36,6 +36,8 @@ from tests.operate.lost_records import (
     statuses,
 )
 
+ROWS = [{"row": number} for number in range(1, 7)]
+
 
 class EndsEarly(io.BytesIO):
     """A stream that breaks after eight bytes."""
@@ -496,6 +498,76 @@ def test_segments_of_a_damaged_record_and_second_records_are_moved_away_too(owne
     assert salvage.unreadable == len(owner.on_queue(away)) == left + 1 > 1
     resume_put(owner, THIS, status_layout="segmented")
     assert_whole(owner, THIS)
+
+
+@statuses
+def test_a_valid_record_beside_an_unreadable_message_stays_with_its_checkpoint(owner, make_queue, status):
+    owner.interrupt_put(THIS[:6], checkpoints=ROWS, status_layout=status)
+    status_queue = owner.status_queue("put")
+    before, away = owner.on_queue(status_queue), make_queue()
+    owner.put_raw(b"foreign", status_queue)
+    with pytest.raises(errors.ConfigurationError, match="itself"):
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=owner.queue)
+    for check in (True, False):
+        salvage = operate.salvage_owner(
+            owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, check=check
+        )
+        assert (salvage.record, salvage.group, salvage.unreadable, salvage.done) == (None, None, 1, not check)
+        assert salvage.kept is not None
+        assert (salvage.kept.msg_seq_number, salvage.kept.checkpoint) == (4, {"row": 4})
+        assert salvage.moved == ()
+    assert [message.md.pack() for message in owner.on_queue(status_queue)] == [message.md.pack() for message in before]
+    assert [message.data for message in owner.on_queue(away)] == [b"foreign"]
+    resume_put(owner, THIS, status_layout=status)
+    assert_whole(owner, THIS)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_moving_away_beside_a_valid_record_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when):
+    owner.interrupt_put(THIS[:6])
+    before = owner.records("put")
+    owner.put_raw(b"foreign", owner.status_queue("put"))
+    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
+    assert (salvage.record, salvage.kept is None, salvage.unreadable, salvage.done) == (None, False, 1, True)
+    assert (owner.records("put"), [message.data for message in owner.on_queue(away)]) == (before, [b"foreign"])
+
+
+def test_a_message_with_the_msg_id_of_the_record_is_not_taken_for_the_record(owner, make_queue):
+    owner.interrupt_put(THIS[:6])
+    status_queue = owner.status_queue("put")
+    record = next(each for each in owner.on_queue(status_queue) if each.data in owner.records("put"))
+    owner.put_raw(b"foreign", status_queue, MsgId=record.md.MsgId)
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=make_queue())
+    assert (salvage.kept, salvage.unreadable) == (None, 3)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_an_older_segment_of_a_damaged_record_is_not_taken_for_the_record(owner, make_queue):
+    owner.interrupt_put(THIS[:6], status_layout="segmented")
+    status_queue = owner.status_queue("put")
+    *_, last = owner.on_queue(status_queue)
+    handle = owner.eye.open(status_queue, mq.MQOO_INPUT_EXCLUSIVE)
+    assert handle.get(match=mq.MQMO_MATCH_MSG_ID, MsgId=last.md.MsgId).code == OK
+    handle.close()
+    same = {name: getattr(last.md, name) for name in ("MsgId", "CorrelId", "GroupId", "Offset", "MsgFlags")}
+    owner.put_raw(b"damaged", status_queue, **same)
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=make_queue())
+    assert (salvage.kept, salvage.record is None, salvage.moved != ()) == (None, False, True)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
+
+
+def test_records_that_are_moved_away_are_returned_for_their_checkpoints(owner, make_queue):
+    owner.interrupt_put(THIS[:6], checkpoints=ROWS)
+    (record,) = owner.records("put")
+    owner.put_raw(record, owner.status_queue("put"))
+    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=make_queue())
+    assert salvage.record is not None
+    assert [each.checkpoint for each in salvage.moved] == [{"row": 4}] * 2
 
 
 def test_a_damaged_record_of_no_group_is_moved_away_alone_when_that_is_accepted(owner, make_queue):

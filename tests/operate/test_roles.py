@@ -205,6 +205,8 @@ def look(q_mgr, *, by_name: bool = True) -> Looked:
         found.judge(operate.owners_of_groups(seen.owners), "0")
         states = set(found.counts)
         unseen = [*seen.unseen, *found.instances[0].unseen]
+    with operate.browse_groups([q_mgr], "ORDERS.BACKOUT") as backed_out:
+        unseen += backed_out.instances[0].unseen
     problems = [owner.problem for owner in seen.owners if owner.problem]
     owners = {(owner.name, owner.condition) for owner in seen.owners}
     return Looked(states, owners, [*unseen, *problems], {owner.name for owner in seen.owners if owner.holders})
@@ -217,6 +219,7 @@ def repairer(q_mgr, _administrator):
     assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=accept).record is not None
     # It may not see that a producer resumes this group.
     assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
+    assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS", accept=accept).done
 
 
 def sparksource(q_mgr, administrator):
@@ -302,9 +305,9 @@ def test_an_operator_works_without_any_of_its_authorities_and_is_told_which(miss
         told = str(error)
     assert missing.word in told
     assert f"OBJTYPE({missing.object_type})" in told
-    assert missing.profile in ("", "ORDERS", "MQGROUPS.**")
+    assert missing.profile in ("", "ORDERS", "ORDERS.BACKOUT", "MQGROUPS.**")
     if missing.profile:
-        assert f"PROFILE('{missing.profile if missing.profile == 'ORDERS' else STATUS_QUEUES[0]}')" in told
+        assert f"PROFILE('{STATUS_QUEUES[0] if missing.profile == 'MQGROUPS.**' else missing.profile}')" in told
 
 
 def asking(role: str) -> list[str]:
@@ -431,6 +434,23 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
 
 
 @pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("missing", [None, "INQ"])
+def test_the_doctor_says_if_the_backout_queue_may_not_be_looked_at(missing, server, as_role, mqsc):
+    mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
+    but = next((each for each in ROLES["operator"] if (each.profile, each.word) == ("ORDERS.BACKOUT", missing)), None)
+    as_role("operator", but=but)
+    done = run(
+        "doctor", "--queue", "ORDERS", "--skip-groups", "--json",
+        **server.environment(), MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
+        MQGROUPS_USER="operator", MQGROUPS_PASSWORD="secret",
+    )  # fmt: skip
+    found = [each for each in json.loads(done.stdout)["findings"] if "backout queue" in each["subject"]]
+    unseen = [each["mqsc"] for each in found if each["severity"] == "not seen"]
+    grant = "SET AUTHREC PROFILE('ORDERS.BACKOUT') OBJTYPE(QUEUE) PRINCIPAL('operator') AUTHADD(INQ)"
+    assert unseen == ([[grant]] if missing else [])
+
+
+@pytest.mark.usefixtures("clean")
 def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask, mqsc):
     before("repairer", administrator)
     connect = as_role("repairer")
@@ -446,6 +466,7 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
         assert refused.value.because == "owned"
         mqsc(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
         assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
+        assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS").done
 
 
 @pytest.mark.usefixtures("clean")
@@ -463,6 +484,27 @@ def test_what_is_printed_for_a_name_is_enough_for_its_defined_status_queues(role
     with connect() as q_mgr:
         for side in sides.get(role, ("put", "get")):
             assert operate.inspect_owner(q_mgr, NAME, side).state is operate.OwnerState.FREE
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_status_queue_that_was_deleted_is_made_by_an_administrator_who_gives_it_to_its_user(
+    as_role, administrator, mqsc
+):
+    connect = as_role("loader")
+    with connect() as q_mgr:
+        interrupt_group(q_mgr)
+    mqsc(f"DELETE QLOCAL('{STATUS_QUEUES[0]}') PURGE")
+    with connect() as q_mgr, pytest.raises(NotAuthorised, match=r"ORDERS.*needs BROWSE"):
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
+    with as_role("repairer")() as q_mgr, pytest.raises(NotAuthorised, match=r"MQGROUPS\.STATUS\.MODEL"):
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=["in-use", "other-owners"])
+    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS").done
+    with connect() as q_mgr, pytest.raises(NotAuthorised, match=STATUS_QUEUES[0]):
+        put_group(q_mgr, NAME)
+    where = f"PROFILE('{STATUS_QUEUES[0]}') OBJTYPE(QUEUE) PRINCIPAL('loader')"
+    assert mqsc(f"SET AUTHREC {where} AUTHADD(BROWSE,GET,INQ,PUT)")[0]
+    with connect() as q_mgr, q_mgr.group_producer("ORDERS", name=NAME, owner_wait_s=0) as producer:
+        assert producer.group().resume_from == 2
 
 
 def test_every_role_of_the_file_works():

@@ -18,7 +18,7 @@ from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
 THIS = [b"%d" % number for number in range(1, 8)]
-MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY = range(6)
+MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, _, MISSING = range(8)
 WAIT_S = 30
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
@@ -177,6 +177,7 @@ def test_with_check_it_only_says_so(pair, recover):
 
 def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
     one, other = pair
+    assert groups_of(one) == []
     result = recover()
     assert (result.exit_code, f"{one.name} has no interrupted group" in result.stdout) == (MAY_START, True)
     complete_and_die(one)
@@ -184,6 +185,16 @@ def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
     assert recover(role=("--role", "put")).exit_code == MAY_START
     assert decode(one.records("put")[0]).checkpoint == 1
     assert other.records("put") == []
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)], ids=["recover", "check"])
+def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(pair, recover, check):
+    result = recover("--takeover", "TYPO", *check)
+    assert result.exit_code == MISSING
+    assert result.stdout.splitlines() == [
+        "TYPO was never started, or its status queue was deleted: there is no MQGROUPS.GET.TYPO"
+    ]
+    assert operate.take_over(pair[1].qmgr, "TYPO", "get", by=pair[1].name).unknown
 
 
 def test_one_that_still_works_is_not_taken_over(pair, recover):

@@ -1,0 +1,97 @@
+"""Inquires attributes of queues and of the queue manager by MQINQ, by their MQSC names and in the words of MQSC.
+
+Not here: what the values mean (``core.findings``), and attributes that only the command server tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.errors import ConnectionBroken, MQIError
+from mqgroups.mqi import constants as mq
+
+# Attributes by selector, and the words of MQSC for their values.
+_WORDS: dict[str, tuple[int, dict[int, str]]] = {
+    "PUT": (mq.MQIA_INHIBIT_PUT, {0: "ENABLED", 1: "DISABLED"}),
+    "GET": (mq.MQIA_INHIBIT_GET, {0: "ENABLED", 1: "DISABLED"}),
+    "MSGDLVSQ": (mq.MQIA_MSG_DELIVERY_SEQUENCE, {mq.MQMDS_PRIORITY: "PRIORITY", mq.MQMDS_FIFO: "FIFO"}),
+    "INDXTYPE": (mq.MQIA_INDEX_TYPE, {mq.MQIT_GROUP_ID: "GROUPID", mq.MQIT_NONE: "NONE"}),
+    "SHARE": (mq.MQIA_SHAREABILITY, {0: "NO", 1: "YES"}),
+    "DEFPSIST": (mq.MQIA_DEF_PERSISTENCE, {0: "NO", 1: "YES"}),
+    "DEFBIND": (
+        mq.MQIA_DEF_BIND,
+        {mq.MQBND_BIND_ON_OPEN: "OPEN", mq.MQBND_BIND_NOT_FIXED: "NOTFIXED", mq.MQBND_BIND_ON_GROUP: "GROUP"},
+    ),
+    "CLWLUSEQ": (
+        mq.MQIA_CLWL_USEQ,
+        {mq.MQCLWL_USEQ_LOCAL: "LOCAL", mq.MQCLWL_USEQ_ANY: "ANY", mq.MQCLWL_USEQ_AS_Q_MGR: "QMGR"},
+    ),
+    "DEFTYPE": (
+        mq.MQIA_DEFINITION_TYPE,
+        {
+            mq.MQQDT_PREDEFINED: "PREDEFINED",
+            mq.MQQDT_PERMANENT_DYNAMIC: "PERMDYN",
+            mq.MQQDT_TEMPORARY_DYNAMIC: "TEMPDYN",
+        },
+    ),
+    "PROPCTL": (
+        mq.MQIA_PROPERTY_CONTROL,
+        {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
+    ),
+    "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
+}
+_NUMBERS = {
+    "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH,
+    "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
+    "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
+    "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
+    "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
+}
+_NAMES = {
+    "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
+    "CLUSTER": mq.MQCA_CLUSTER_NAME,
+    "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME,
+    "TARGET": mq.MQCA_BASE_Q_NAME,
+}
+
+
+def inquired(
+    connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
+) -> tuple[dict[str, int | str], str]:
+    """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
+    try:
+        queue = connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type)
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        return {}, str(error)
+    try:
+        found: dict[str, int | str] = {}
+        for attribute in wanted:
+            value = _attribute(queue, attribute)
+            if value is not None:
+                found[attribute] = value
+        return found, ""
+    finally:
+        queue.close()
+
+
+def _attribute(queue: Queue, attribute: str) -> int | str | None:
+    """Return an attribute, in the words of MQSC; ``None`` if the object has none of this name."""
+    try:
+        if attribute in _WORDS:
+            selector, words = _WORDS[attribute]
+            value = int(queue.inquire(selector))
+            return words.get(value, str(value))
+        return queue.inquire(_NUMBERS[attribute] if attribute in _NUMBERS else _NAMES[attribute])
+    except ConnectionBroken:
+        raise
+    except MQIError:
+        return None
+
+
+def alias_target(connection: Connection, name: str) -> str:
+    """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
+    return str(inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
