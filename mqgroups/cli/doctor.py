@@ -245,9 +245,9 @@ def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str]) -> Iterator[F
             yield Finding(f"groups on {queue}", severity, f"{number(counts[state], 'group')} {what}", why, remedy)
     if backed_out := sum(look.backed_out.values()):
         found = f"{number(backed_out, 'group')} with a message whose backout count has reached BOTHRESH({threshold})"
-        why = "if its consumer stops with PoisonMessage, it fails at this message, and each start stops there again"
+        why = "if its consumer stops with PoisonMessage, it fails at this message, and each second start stops there again"
         remedy = (
-            "start its program; after PoisonMessage correct it first, or start it with poison='quarantine' or poison='skip'\n"
+            "start its program; if it stops with PoisonMessage again, correct it, or use poison='quarantine' or poison='skip'\n"
             f"mqgroups groups --queue {queue} --wide"
         )
         yield Finding(f"groups on {queue}", Severity.WARNING, found, why, remedy)

@@ -312,6 +312,7 @@ def test_the_mq_clients_file_is_found_where_the_client_finds_it(tmp_path, monkey
     assert client_file({**variables, "MQCLNTCF": str(named)}) == named
 
 
+@pytest.mark.usefixtures("mq")  # which has loaded the client library
 def test_automatic_reconnection_in_the_mq_clients_file_is_a_warning(tmp_path, monkeypatch):
     path = tmp_path / "mqclient.ini"
     path.write_text("CHANNELS:\n   DefRecon=YES\nTCP:\n   KeepAlive=Yes\n")
