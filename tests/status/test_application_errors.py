@@ -11,6 +11,7 @@ import pytest
 
 from mqgroups import Every, errors
 from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 
@@ -58,6 +59,22 @@ def test_a_producer_whose_on_progress_fails_does_not_put_again_what_is_committed
             if at == 4:  # the commit that ended the group stands, so this is another one
                 assert group.resume_from == 0
     assert owner.data() == (THIS * 2 if at == 4 else THIS)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.embedded
+def test_a_unit_of_work_that_is_redone_is_redone_once_although_on_progress_fails(owner, faults, at):
+    told = Once(at)
+    with owner.producer(owner.connect(reconnect_wait_s=30), on_progress=told) as producer:
+        faults.clear_faults()
+        faults.arm(Fault("drop", verb="MQCMIT", nth=2))
+        with pytest.raises(errors.ConnectionBroken, match="ELSEWHERE"), producer.group() as group:
+            for data in THIS:
+                group.put(data)
+        with producer.group() as group:
+            for data in THIS[group.resume_from :]:
+                group.put(data)
+    assert owner.data() == THIS
 
 
 @pytest.mark.parametrize("at", [1, 2])
