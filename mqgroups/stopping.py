@@ -40,6 +40,9 @@ class StopOnSignals:
     """
 
     def __init__(self, owners: Sequence[Stoppable], signals: Sequence[signal.Signals]) -> None:
+        for owner in owners:
+            if not callable(getattr(owner, "stop", None)):
+                raise GroupUsage(f"stop_on_signals takes producers, consumers, pipes and workers, got {owner!r}")
         self.signal: signal.Signals | None = None
         self._owners = tuple(owners)
         self._signals = tuple(signals)
@@ -89,6 +92,6 @@ def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIG
         signals: which signals; by default SIGTERM and SIGINT.
 
     Raises:
-        GroupUsage: on entering the block in a thread that is not the main thread.
+        GroupUsage: an owner has no ``stop``; or on entering the block in a thread that is not the main thread.
     """
     return StopOnSignals(owners, signals)

@@ -40,6 +40,11 @@ def stopped_at(consumer, number):
 # --- a consumer
 
 
+def test_what_cannot_be_stopped_is_refused_before_a_signal_comes():
+    with pytest.raises(errors.GroupUsage, match="takes producers, consumers, pipes and workers, got 5"):
+        mqgroups.stop_on_signals(5)  # type: ignore[arg-type]  # what is refused
+
+
 @pytest.mark.parametrize("number", range(1, len(THIS)))
 def test_a_consumer_stops_behind_the_message_that_is_processed_and_that_is_committed(owner, number):
     owner.put_raw_group(THIS)

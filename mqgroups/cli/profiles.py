@@ -13,8 +13,9 @@
     password_file = "/run/secrets/night"
 
 A profile has the names of the connection options. It has no passwords: it says in which file or variable they are. With
---profile, environment variables of the connection are ignored, so that none of them leads to another queue manager. With the
-default profile, they come first.
+--profile, environment variables of the connection are ignored, so that none of them leads to another queue manager; only the
+password of a profile's user may be in MQGROUPS_PASSWORD, if the profile does not say where it is. With the default profile, they
+come first.
 
 Password and token are one setting, whether in a file or in a variable: the first source that has any of them (the command line,
 then the environment, then the profile) replaces those of the others.
@@ -131,10 +132,7 @@ class ConnectionOption(click.Option):
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """As ``Option``."""
-        chosen = ctx.meta.get(_CHOSEN)
-        if chosen is not None and (self.name in chosen or self.name not in _WHERE):
-            return None
-        return super().resolve_envvar_value(ctx)
+        return None if _CHOSEN in ctx.meta else super().resolve_envvar_value(ctx)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
         """As ``Option``; but of secrets that are one setting, only what the first source has."""
@@ -149,8 +147,10 @@ class ConnectionOption(click.Option):
                 first, _ = _first_source(ctx, opts, together)
                 if source is not first:
                     # The environment may have the secret in the variable that is the default of the option.
-                    value = self.default if first in (None, ParameterSource.ENVIRONMENT) else None
-                    return value, ParameterSource.DEFAULT
+                    may_be = first in (None, ParameterSource.ENVIRONMENT)
+                    if _CHOSEN in ctx.meta and self.name == "token_env":
+                        may_be = False
+                    return self.default if may_be else None, ParameterSource.DEFAULT
         return value, source
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
@@ -169,16 +169,16 @@ def _first_source(
     ctx: click.Context, given: Mapping[str, Any], together: Sequence[str]
 ) -> tuple[ParameterSource | None, set[str]]:
     """Return the first source that has any of these secrets, and which; ``given`` are the options of the command line."""
-    profile, is_chosen = ctx.default_map or {}, _CHOSEN in ctx.meta
-    user = given.get("user") or (None if is_chosen else os.environ.get("MQGROUPS_USER"))
+    profile, environment = ctx.default_map or {}, {} if _CHOSEN in ctx.meta else os.environ
+    user = given.get("user") or environment.get("MQGROUPS_USER")
     in_command_line = {secret for secret in together if any(given.get(name) for name in _options(secret))}
     # A password without a user is not used, unless it was asked for by name.
     variables = {secret for secret in together if secret != "password" or user or profile.get("user")}
     in_environment = {
         secret
         for secret in together
-        if os.environ.get(f"MQGROUPS_{secret.upper()}_FILE")
-        or (secret in variables and os.environ.get(f"MQGROUPS_{secret.upper()}"))
+        if environment.get(f"MQGROUPS_{secret.upper()}_FILE")
+        or (secret in variables and environment.get(f"MQGROUPS_{secret.upper()}"))
     }
     # The secret of a profile proves its user, and no other one.
     is_other = bool(user and profile.get("user") not in (None, user))
@@ -187,6 +187,9 @@ def _first_source(
         for secret in together
         if any(name in profile for name in _options(secret)) and not (is_other and secret in _PROOF)
     }
-    places = [(ParameterSource.ENVIRONMENT, in_environment), (ParameterSource.DEFAULT_MAP, in_profile)]
-    ordered = [(ParameterSource.COMMANDLINE, in_command_line), *(reversed(places) if is_chosen else places)]
-    return next(((source, secrets) for source, secrets in ordered if secrets), (None, set()))
+    places = (
+        (ParameterSource.COMMANDLINE, in_command_line),
+        (ParameterSource.ENVIRONMENT, in_environment),
+        (ParameterSource.DEFAULT_MAP, in_profile),
+    )
+    return next(((source, secrets) for source, secrets in places if secrets), (None, set()))

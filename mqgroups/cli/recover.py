@@ -21,7 +21,7 @@ from mqgroups.cli.words import number
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
-from mqgroups.errors import StatusError
+from mqgroups.errors import StatusError, TakeoverRefused
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
 from mqgroups.queue_manager import QueueManager
@@ -106,7 +106,7 @@ def recover(
     report = _Report(name, connection["q_mgr_name"], check=check, output=output)
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
-            _take_over(q_mgr, report, takeover, name, role, status_queue, status_model, wait_s, check=check)
+            _take_over(q_mgr, report, takeover, name, role, queue, status_queue, status_model, wait_s, check=check)
         producer: OwnerStatus | None = None
         for each in (role,) if role else ("put", "get"):
             try:
@@ -155,6 +155,7 @@ def _take_over(
     takeover: str,
     name: str,
     role: Literal["put", "get"],
+    queue: str | None,
     status_queue: str | None,
     status_model: str,
     wait_s: float,
@@ -170,6 +171,7 @@ def _take_over(
                 by=name,
                 by_status_queue=status_queue,
                 status_model=status_model,
+                queue=queue,
                 wait_s=wait_s,
                 check=check,
             ),
@@ -220,11 +222,13 @@ class _Report(Report):
             self.print(f"{done.name} was never started, or its status queue was deleted: {missing}")
             self.end()
         if done.record is None:
-            self.print(f"{done.name} has no interrupted group")
+            self.print(f"{done.name} has no interrupted group, and no checkpoint")
             return
         tense = "took" if done.done else "would take"
-        group = f"group {done.record.group_id.hex()} of {done.name}, at message {done.record.msg_seq_number}"
-        self.print(f"{done.by} {tense} over {group}")
+        what = f"the checkpoint of {done.name}, which has no interrupted group"
+        if done.record.state is RecordState.IN_GROUP:
+            what = f"group {done.record.group_id.hex()} of {done.name}, at message {done.record.msg_seq_number}"
+        self.print(f"{done.by} {tense} over {what}")
 
     def disarray(self, role: str, error: StatusError) -> None:
         """Report the error of a status queue that cannot be used."""
@@ -232,7 +236,8 @@ class _Report(Report):
         self.values["owners"].append(
             {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
         )
-        self.print(_text("red", [f"{role} {self.values['name']}: status queue in disarray", str(error)]))
+        what = "not taken over" if isinstance(error, TakeoverRefused) else "status queue in disarray"
+        self.print(_text("red", [f"{role} {self.values['name']}: {what}", str(error)]))
 
 
 def _text(style: str, lines: list[str]) -> Text:

@@ -29,7 +29,7 @@ from mqgroups.core.group_state import judged
 from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.queue_manager import QueueManager
 
@@ -182,17 +182,21 @@ def rebuild(
             f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
         )
     elif checkpoint is None:
-        for lost in {
-            repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None
-        }.values():
-            report.note(_to_give(lost))
+        lost = {repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None}
+        for each in lost.values():
+            report.note(_to_give(each))
+        if done.unreadable and not lost:
+            report.note(
+                "if one of these messages was the record, its checkpoint is in it, if it had one. Look at it there, and give the "
+                "checkpoint with --checkpoint: the next start has none otherwise"
+            )
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
     if done.record is not None:
-        report.print(
-            f"{_tense(apply, 'write')} a record to {done.status_queue}: group {done.record.group_id.hex()}, "
-            f"{_committed(done.record)}"
-        )
+        what = f"group {done.record.group_id.hex()}, {_committed(done.record)}"
+        if done.record.state is RecordState.IDLE:
+            what = "of no group, with the checkpoint"
+        report.print(f"{_tense(apply, 'write')} a record to {done.status_queue}: {what}")
     if not (done.unreadable or done.orphaned or done.record):
         report.print("there is nothing to do")
     report.add(

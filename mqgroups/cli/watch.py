@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -266,12 +266,26 @@ def _shower(stack: ExitStack, queue: str, output: str) -> Any:
     if output == "json":
         return lambda seen, _: click.echo(json.dumps(_values(queue, seen)))
     if not console().is_terminal:
-        return lambda seen, _: click.echo(_line(queue, seen))
+        return _lines_of(queue)
     from rich.live import Live
 
     out = console()
     live = stack.enter_context(Live(console=out, screen=True, auto_refresh=False, transient=True))
     return lambda seen, pause_s: live.update(_screen(queue, seen, pause_s, out.width, out.height), refresh=True)
+
+
+def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
+    """Return the function that prints a look as a line, and what could not be seen once, on standard error."""
+    told: set[str] = set()
+
+    def show(seen: _Seen, _: float) -> None:
+        for each in seen.unseen:
+            if each not in told:
+                told.add(each)
+                click.echo(f"not seen: {each}", err=True)
+        click.echo(_line(queue, seen))
+
+    return show
 
 
 def _line(queue: str, seen: _Seen) -> str:

@@ -30,8 +30,10 @@ class Every:
     def __post_init__(self) -> None:
         for name in ("messages", "bytes", "seconds"):
             limit = getattr(self, name)
-            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0):
-                raise ValueError(f"commit_every: {name} must be more than 0, got {limit!r}")
+            kinds = int | float if name == "seconds" else int
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, kinds) or not limit > 0):
+                least = "more than 0" if name == "seconds" else "a whole number, at least 1"
+                raise ValueError(f"commit_every: {name} must be {least}, got {limit!r}")
         if self.messages is None and self.bytes is None and self.seconds is None:
             raise ValueError("commit_every: Every() has no limit; give messages, bytes or seconds")
 

@@ -18,7 +18,7 @@ committed again, without returning those that the application has processed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from mqgroups.config import ConsumerSettings
@@ -40,6 +40,7 @@ class GroupConsumer:
     def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
         self._connection = connection
         self._settings = settings
+        self._before_forget: list[Callable[[], object]] = []
         with connection.turn:
             connection.reopening(self._start)
             try:
@@ -109,6 +110,10 @@ class GroupConsumer:
         """Whether ``stop`` was called."""
         return self._getter.work.stopping
 
+    def before_forget_checkpoint(self, function: Callable[[], object]) -> None:
+        """Have ``forget_checkpoint`` call ``function()`` first, to finish what the checkpoint stands for."""
+        self._before_forget.append(function)
+
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
@@ -117,6 +122,8 @@ class GroupConsumer:
             MQGroupsError: the unit of work failed.
         """
         getter = self._getter
+        for function in self._before_forget:
+            function()
         with self._connection.turn:
             if getter.closed or getter.group is not None:
                 raise GroupUsage(

@@ -30,7 +30,7 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.inspection import GroupInspection, QueueInspection
-from mqgroups.core.model import Persistence, Role
+from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
@@ -63,7 +63,8 @@ class Salvage:
     Attributes:
         role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
         group: the messages of its group that are on the queue; ``None`` if there are none.
-        record: the record that is written; ``None`` if no group is interrupted, or if there is a valid one.
+        record: the record that is written; ``None`` if there is a valid one, or if no group is interrupted and no checkpoint is
+            given.
         unreadable: how many messages are moved away from the status queue.
         unreadable_to: the queue that they are moved to.
         orphaned: whether an anchor is removed because its record is lost.
@@ -119,7 +120,8 @@ def salvage_owner(
             they do. You know that they do not work with this group.
             ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
             ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
-            ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away.
+            ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away, and a checkpoint
+            that is given is written.
         other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has
             one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
             If this user may not ask it, these names must be all that exist.
@@ -218,13 +220,13 @@ class _Rebuild:
         found, damaged, orphaned = _read(connection, status, move_away=bool(asked.unreadable_to))
         if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
             return replace(self._planned, done=True)
-        if found is not None:
+        if found is not None and (asked.role is Role.PUT or found.state is RecordState.IN_GROUP):
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
         if orphaned:
             _check_anchor(connection, status.name, asked.queue)
         self._planned = replace(
-            self._without_record() if damaged.kept else self._plan(),
+            self._without_record() if damaged.kept else self._plan(found),
             unreadable=damaged.messages,
             unreadable_to=asked.unreadable_to,
             orphaned=orphaned,
@@ -243,7 +245,8 @@ class _Rebuild:
         queue.close()
         return Salvage(asked.role.value, asked.name, asked.status_queue, None, None)
 
-    def _plan(self) -> Salvage:
+    def _plan(self, ended: StatusRecord | None) -> Salvage:
+        """Return what to write; ``ended``: the record of a consumer's last group, which ended. It keeps its checkpoint."""
         connection, asked = self._connection, self._asked
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
@@ -285,7 +288,7 @@ class _Rebuild:
             asked.name,
             asked.status_queue,
             group,
-            None if position is None else self._record(seen, group, position),
+            self._idle(seen) if position is None else self._record(seen, group, position, ended),
         )
 
     def _carry_out(self, status: StatusQueue, salvage: Salvage, damaged: Damage) -> None:
@@ -317,7 +320,33 @@ class _Rebuild:
             return None
         return record.outgoing if record else None
 
-    def _record(self, seen: QueueInspection, group: GroupInspection | None, position: GroupPosition) -> StatusRecord:
+    def _idle(self, seen: QueueInspection) -> StatusRecord | None:
+        """Return the record of no group, for a checkpoint that is given back; ``None`` without one."""
+        connection, asked = self._connection, self._asked
+        if asked.checkpoint is None:
+            return None
+        return StatusRecord(
+            role=asked.role,
+            name=asked.name,
+            state=RecordState.IDLE,
+            owner_id=self._owner_id,
+            epoch=1,
+            unit_of_work=1,
+            queue=seen.queue,
+            group_id=GROUP_ID_NONE,
+            msg_seq_number=0,
+            q_mgr_identifier=connection.q_mgr_identifier,
+            checkpoint=asked.checkpoint,
+            traceparent=self._repair.traceparent,
+        )
+
+    def _record(
+        self,
+        seen: QueueInspection,
+        group: GroupInspection | None,
+        position: GroupPosition,
+        ended: StatusRecord | None,
+    ) -> StatusRecord:
         connection, asked = self._connection, self._asked
         puts = asked.role is Role.PUT
         # If all were got, nothing shows it any more.
@@ -327,7 +356,7 @@ class _Rebuild:
             name=asked.name,
             state=RecordState.IN_GROUP,
             owner_id=self._owner_id,
-            epoch=1,
+            epoch=ended.epoch + 1 if ended else 1,
             unit_of_work=1,
             queue=seen.queue,
             group_id=position.group_id,
@@ -339,7 +368,7 @@ class _Rebuild:
             persistence=Persistence(persistence) if puts else Persistence.PERSISTENT,
             offset=position.offset,
             in_last_message=position.in_last_message,
-            checkpoint=asked.checkpoint,
+            checkpoint=ended.checkpoint if ended and asked.checkpoint is None else asked.checkpoint,
             traceparent=self._repair.traceparent,
         )
 

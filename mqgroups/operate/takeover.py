@@ -39,8 +39,8 @@ class Takeover:
     Attributes:
         name: the owner that gives the group.
         by: the owner that takes it over.
-        record: the record that is written for ``by``; ``None`` if no group is interrupted.
-        done: whether the group was taken over; ``False`` if this was only a check, or if no group is interrupted.
+        record: the record that is written for ``by``; ``None`` if no group is interrupted, and there is no checkpoint.
+        done: whether the record was moved; ``False`` if this was only a check, or if there is none to move.
         unknown: whether ``name`` has no status queue, so it was never started, or is misspelt.
     """
 
@@ -60,13 +60,15 @@ def take_over(
     status_queue: str | None = None,
     by_status_queue: str | None = None,
     status_model: str = STATUS_MODEL,
+    queue: str | None = None,
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Takeover:
     """Give an interrupted group to another name, for a producer or consumer that will not come back.
 
     The status record is moved, with position and checkpoint, and the next start of ``by`` resumes the group. The next start of
-    ``name`` would begin a new group, so start a producer of that name only with the input that follows this group.
+    ``name`` would begin a new group, so start a producer of that name only with the input that follows this group. If no group
+    is interrupted and there is a checkpoint, that is given to ``by``.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
@@ -75,6 +77,7 @@ def take_over(
         by: the name that takes the group over; it must not be running either. Its next start must use the same queue.
         status_queue, by_status_queue: the status queues of ``name`` and ``by``; by default ``MQGROUPS.PUT|GET.<name>``.
         status_model: the model queue to make the status queue of ``by`` from, if there is none.
+        queue: the queue that ``by`` puts to or gets from, to compare with the record; by default it is not compared.
         wait_s: how long to wait for instances of these names to end, seconds.
         check: return what would be done, and change nothing.
 
@@ -91,9 +94,11 @@ def take_over(
     if source.name == target.name or source.status_queue == target.status_queue:
         raise ConfigurationError(f"{name!r} cannot take over its own group. Start it, and it resumes the group")
     checked_queue_name("status_model", status_model)
+    if queue is not None:
+        checked_queue_name("queue", queue)
     checked_seconds("wait_s", wait_s)
     return _taken_over(
-        connection_of(q_mgr), owner_role, source, target, status_model=status_model, wait_s=wait_s, check=check
+        connection_of(q_mgr), owner_role, source, target, queue, status_model=status_model, wait_s=wait_s, check=check
     )
 
 
@@ -106,7 +111,15 @@ class _Party:
 
 
 def _taken_over(
-    connection: Connection, role: Role, source: _Party, target: _Party, *, status_model: str, wait_s: float, check: bool
+    connection: Connection,
+    role: Role,
+    source: _Party,
+    target: _Party,
+    queue: str | None,
+    *,
+    status_model: str,
+    wait_s: float,
+    check: bool,
 ) -> Takeover:
     nothing = Takeover(source.name, target.name)
     try:
@@ -115,7 +128,7 @@ def _taken_over(
         return replace(nothing, unknown=True)
     try:
         record = theirs.read()
-        if record is None or _decision(connection, role, source, record).action is not RestartAction.RESUME_GROUP:
+        if record is None or not _has_to_move(_decision(connection, role, source, record, queue), record):
             if record is not None and not record.speaks and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
@@ -143,8 +156,14 @@ def _taken_over(
         theirs.close()
 
 
-def _decision(connection: Connection, role: Role, party: _Party, record: StatusRecord) -> RestartDecision:
-    expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
+def _has_to_move(decision: RestartDecision, record: StatusRecord) -> bool:
+    return decision.action is RestartAction.RESUME_GROUP or record.checkpoint is not None
+
+
+def _decision(
+    connection: Connection, role: Role, party: _Party, record: StatusRecord, queue: str | None = None
+) -> RestartDecision:
+    expected = Expectations(role, party.name, queue or record.queue, connection.q_mgr_identifier)
     decision = restart_action(record, expected)
     if decision.mismatch is not None:
         raise foreign_record(party.status_queue, decision.mismatch)

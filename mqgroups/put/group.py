@@ -119,6 +119,11 @@ class OutgoingGroup:
         return self._failure is not None
 
     @property
+    def is_in_block(self) -> bool:
+        """Whether its ``with`` block was entered and not left."""
+        return self._in_block is not None and self._in_block() is not None
+
+    @property
     def was_left(self) -> bool:
         """Whether its with block was left, but an interruption kept ``__exit__`` from ending the group."""
         return not self._ended and self._in_block is not None and self._in_block() is None
@@ -268,6 +273,8 @@ class OutgoingGroup:
                 raise self._not_open()
             if isinstance(result, bool) or not isinstance(result, int) or not 0 <= result <= HIGHEST_RESULT:
                 raise ConfigurationError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
+            if not isinstance(reason, str):
+                raise ConfigurationError(f"the reason of an abandoned group is a text, got {reason!r}")
             self.is_begun = True
             self._held = None
             putter = self._putter

@@ -210,7 +210,9 @@ class GroupProducer:
         """Return the error if the application has begun a group and not ended it."""
         group = self._group
         # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
-        if group is None or group.has_ended or not group.is_begun or self._connection.turn.interrupted:
+        if group is None or group.has_ended or self._connection.turn.interrupted:
+            return None
+        if not group.is_begun and not group.is_in_block:
             return None
         return GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
 

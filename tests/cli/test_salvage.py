@@ -71,6 +71,19 @@ def test_what_cannot_be_known_is_told_with_what_can_be_done(owner, rebuild, inte
     assert rebuild("--apply", "--group", interrupted.hex()).exit_code == DONE
 
 
+def test_a_checkpoint_is_given_back_also_if_no_group_is_interrupted(owner, rebuild):
+    with owner.producer() as producer, producer.group() as group:
+        group.set_checkpoint({"row": 3})
+        group.put(b"0")
+    owner.empty(owner.status_queue("put"))
+    given = ("--checkpoint", '{"row": 3}', "--accept", "nothing-interrupted")
+    would = f"would write a record to {owner.status_queue('put')}: of no group, with the checkpoint"
+    assert rebuild(*given).stdout.splitlines()[-1] == would
+    assert rebuild(*given, "--apply").exit_code == DONE
+    with owner.producer() as producer:
+        assert producer.checkpoint == {"row": 3}
+
+
 def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, make_queue):
     owner.put_raw(b"damaged", owner.status_queue("put"))
     away = make_queue()
@@ -78,6 +91,7 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (REFUSED, True)
     result = rebuild("--apply", "--unreadable-to", away)
     assert f"moved 1 message of {owner.status_queue('put')} to {away}" in result.stdout
+    assert "its checkpoint is in it, if it had one" in result.stderr
     assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
 
 

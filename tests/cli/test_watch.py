@@ -16,6 +16,7 @@ import threading
 
 import pytest
 
+import mqgroups.operate.command_server
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
@@ -45,6 +46,16 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     assert f"{owner.queue}: 8 messages, 8 B; 2 groups: 1 complete, 1 no beginning; " in first
     assert "messages 0.0/s in, 0.0/s out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
+
+
+def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    result = watch("--count", "2")
+    assert result.exit_code == ExitCode.DONE
+    told = result.stderr.splitlines()
+    assert told
+    assert len(set(told)) == len(told)
+    assert all(line.startswith("not seen: ") for line in told)
 
 
 def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner, watch):

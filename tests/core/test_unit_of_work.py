@@ -29,7 +29,9 @@ def test_a_unit_of_work_ends_by_whatever_comes_first(every, messages, data_bytes
     assert syncpoint_due(every, messages, data_bytes, age_s) is due
 
 
-@pytest.mark.parametrize("limits", [{}, {"messages": 0}, {"bytes": -1}, {"seconds": 0.0}, {"messages": True}])
+@pytest.mark.parametrize(
+    "limits", [{}, {"messages": 0}, {"bytes": -1}, {"seconds": 0.0}, {"messages": True}, {"messages": 0.5}]
+)
 def test_a_limit_that_cannot_be_is_refused(limits):
     with pytest.raises(ValueError, match="every"):
         Every(**limits)

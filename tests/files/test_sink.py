@@ -146,6 +146,23 @@ def test_a_consumer_of_a_sink_may_have_a_before_commit_too(owner, tmp_path, firs
     assert flushed == [2, 4, 6, 7]
 
 
+def test_forgetting_the_checkpoint_loses_no_file_whose_last_commit_ended_in_an_error(owner, tmp_path):
+    put(owner, "a.csv")
+
+    def fail_at_the_end(progress):
+        if progress.group_ended:
+            raise ZeroDivisionError
+
+    with owner.consumer(on_progress=fail_at_the_end) as consumer:
+        sink = mqgroups.FileSink(tmp_path, consumer)
+        group = next(iter(consumer))
+        with pytest.raises(ZeroDivisionError), sink.file(group) as file:
+            file.writelines(message.data + b"\n" for message in group)
+        assert list(consumer) == []
+        consumer.forget_checkpoint()
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
 def test_a_file_may_be_moved_away_as_soon_as_it_is_in_place(owner, tmp_path):
     """The name is free again, and another group of that name is interrupted before its first commit."""
     put(owner, "a.csv")

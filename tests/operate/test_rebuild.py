@@ -640,6 +640,25 @@ def test_arguments_that_cannot_be_are_refused_at_once(owner):
             wrong()
 
 
+@pytest.mark.parametrize("checkpoint", [None, 7])
+def test_a_consumer_that_ended_its_last_group_gets_the_rest_of_one_that_came_back(owner, checkpoint):
+    """As after a quarantine: its record says that the group ended, and the rest is on the queue again."""
+    owner.put_group(THIS[:1])
+    qmgr = owner.connect()
+    group = next(iter(owner.consumer(qmgr)))
+    for _ in group:
+        group.set_checkpoint(checkpoint)
+    qmgr.close()
+    before = owner.record("get")
+    assert before["state"] == "completed"
+    put(owner, A, 3, 4)
+    put(owner, A, 5, flags=LAST)
+    operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
+    record = owner.record("get")
+    assert (record["epoch"], record["checkpoint"]) == (before["epoch"] + 1, before["checkpoint"])
+    assert rest(owner) == [(3, b"3"), (4, b"4"), (5, b"5")]
+
+
 # --- a pipe
 
 

@@ -180,11 +180,27 @@ def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
     assert groups_of(one) == []
     result = recover()
     assert (result.exit_code, f"{one.name} has no interrupted group" in result.stdout) == (MAY_START, True)
+    assert other.records("get") == []
+
+
+def test_a_checkpoint_goes_with_its_name_also_if_no_group_is_interrupted(pair, recover):
+    one, other = pair
     complete_and_die(one)
-    # A checkpoint of completed groups is no group.
-    assert recover(role=("--role", "put")).exit_code == MAY_START
-    assert decode(one.records("put")[0]).checkpoint == 1
-    assert other.records("put") == []
+    result = recover(role=("--role", "put"))
+    assert (result.exit_code, f"took over the checkpoint of {one.name}" in result.stdout) == (MAY_START, True)
+    assert one.records("put") == []
+    with other.producer() as producer:
+        assert producer.checkpoint == 1
+
+
+def test_a_takeover_for_another_queue_changes_nothing(pair, recover):
+    one, other = pair
+    one.put_group(THIS)
+    half(one)
+    before = one.records("get")
+    result = recover("--queue", "ANOTHER")
+    assert (result.exit_code, "Nothing was changed" in result.stdout) == (DISARRAY, True)
+    assert (one.records("get"), other.records("get")) == (before, [])
 
 
 @pytest.mark.parametrize("check", [(), ("--check",)], ids=["recover", "check"])
