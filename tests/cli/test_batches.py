@@ -185,6 +185,25 @@ def test_what_is_no_status_record_is_disarray(batches, run):
     assert (said["error"], said["sinks"], said["exit_code"]) == ("StatusRecordCorrupt", [], 5)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"v": 1, "manifest": "0" * 32, "seq": 1, "part": 1, "parts": 1, "groups": [["G", 1]]},
+        {"v": 1, "manifest": "0" * 32, "removed": True},
+        {"v": 1, "manifest": "0" * 32, "read": True},
+    ],
+    ids=["manifest", "mark", "sign"],
+)
+@pytest.mark.parametrize("command", [["list"], ["purge", "--sink", "any", "--yes"]], ids=["list", "purge"])
+def test_the_status_queue_of_a_spark_source_is_told_and_left_alone(batches, run, value, command):
+    batches.attempt()
+    batches.owner.put_raw(json.dumps(value).encode(), batches.status_queue)
+    said = run(*command)
+    assert said.exit_code == 5
+    assert "This is the status queue of a Spark source, not of a sink. Leave its messages alone" in said.stderr
+    assert len(batches.owner.on_queue(batches.status_queue)) == 1
+
+
 def test_a_status_queue_that_is_not_there_is_told(run):
     said = run("list")
     assert said.exit_code == 1
