@@ -157,8 +157,9 @@ class InputChanged(ApplicationError):
         super().__init__(
             f"group {name}: {msg_seq_number} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
             "batch must give each group the same messages in the same order: no random values, no current time, no "
-            "undefined order. Nothing was put. Make the batch repeatable; or purge the sink's records and its unfinished "
-            "groups (`mqgroups batches purge`) and run the batch from the start"
+            "undefined order. Nothing was put. Make the batch give the messages of before, and run it again. Only if it cannot, "
+            "`mqgroups batches purge` forgets what was put: whole groups stay on the queue, and have to be moved from it before "
+            "the batch is run again, or consumers get them twice"
         )
         self.name = name
         self.group_id = group_id
@@ -176,7 +177,9 @@ class KeyInTwoPartitions(ApplicationError):
     def __init__(self, key: str, *partitions: int) -> None:
         super().__init__(
             f"key {key!r} has rows in partition {partitions[0]} and in partition {partitions[1]}, but one task must put the "
-            "whole group. Bring the rows of a key together before writing: df.repartition(column)"
+            "whole group. Bring the rows of a key together before writing: df.repartition(column). The rows of partition "
+            f"{partitions[0]} may be on the queue already, as a complete group; InputChanged then refuses the batch when it is "
+            "run again, and says what to do"
         )
         self.key = key
         self.partitions = partitions
@@ -738,6 +741,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
+    mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer",
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",

@@ -128,11 +128,11 @@ class Batches:
 
 @pytest.fixture
 def make_batches(make_owner, mq, connect):
-    """A function that makes a sink with queues of its own."""
+    """A function that makes a sink with queues of its own; its arguments are those of ``make_owner``."""
     made = []
 
-    def make() -> Batches:
-        owner = make_owner()
+    def make(**more: Any) -> Batches:
+        owner = make_owner(**more)
         batches = Batches(owner, f"{owner.name}.SHARED")
         made.append(batches)
         return batches

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from mqgroups.batch.errors import PurgeRefused
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
@@ -166,7 +167,13 @@ def find_sinks(connection: Connection, status_queue: str, sink_name: str | None 
 
 
 def purge_sink(
-    connection: Connection, status_queue: str, sink_name: str, *, unfinished_groups: bool = False, mark: bool = False
+    connection: Connection,
+    status_queue: str,
+    sink_name: str,
+    *,
+    unfinished_groups: bool = False,
+    whole_groups_too: bool = False,
+    mark: bool = False,
 ) -> SinkPurged:
     """Remove the records of a sink whose batches will not be done again.
 
@@ -175,17 +182,26 @@ def purge_sink(
         status_queue: the status queue that all attempts share.
         sink_name: the sink's name.
         unfinished_groups: also remove the messages of incomplete groups from their queue.
+        whole_groups_too: also remove the records of whole groups in batches that are not completed. Their messages stay, so the
+            same batch would put them again.
         mark: also remove the high-water mark. A batch that is done again is then put again.
 
     Raises:
+        PurgeRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
         StatusError: the queue, or a record on it, cannot be used.
         MQIError: a call failed; records that were removed before stay removed.
     """
     shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
     purged = SinkPurged()
     try:
-        for found in _find(shared, sink_name).values():
+        sinks = _find(shared, sink_name).values()
+        purged.is_known = bool(sinks)
+        purged.whole = [record for found in sinks for record in _whole(found)]
+        if purged.whole and not whole_groups_too:
+            raise PurgeRefused(status_queue, sink_name, purged.whole)
+        for found in sinks:
             groups = [group for group in found.groups.values() if group.status is not None]
+            known, before = len(found.groups), purged.groups
             if unfinished_groups:
                 for group in groups:
                     if _is_here(connection, group):
@@ -193,7 +209,11 @@ def purge_sink(
                         purged.groups += taken
                         purged.messages += messages
                 groups = [group for group in groups if not _is_here(connection, group)]
+            purged.unfinished += [
+                group.status.record for group in groups if group.status and _is_begun(group.status.record)
+            ]
             purged.groups += _take(connection, shared, [_pair(group) for group in groups])
+            purged.left += known - (purged.groups - before)
             if mark:
                 purged.marks += _take(connection, shared, [(each,) for each in found.marks])
     finally:
@@ -203,11 +223,23 @@ def purge_sink(
 
 @dataclass(slots=True)
 class SinkPurged:
-    """How many groups' records, messages of unfinished groups and high-water marks were removed."""
+    """What was removed, and what stays.
+
+    Attributes:
+        groups, messages, marks: how many groups' records, messages of unfinished groups and high-water marks were removed.
+        left: how many groups' records stay, because another program's unit of work hides or has replaced them.
+        whole: records of whole groups that were removed; the messages stay on their queue.
+        unfinished: the same of incomplete groups.
+        is_known: whether the sink had any record.
+    """
 
     groups: int = 0
     messages: int = 0
     marks: int = 0
+    left: int = 0
+    whole: list[StatusRecord] = field(default_factory=list)
+    unfinished: list[StatusRecord] = field(default_factory=list)
+    is_known: bool = True
 
 
 def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, _Found]:
@@ -225,6 +257,16 @@ def _records(found: _Found) -> SinkRecords:
     hidden = [group.intent.record.name for group in found.groups.values() if group.intent and not group.status]
     completed = max(map(_batch, found.marks), default=None)
     return SinkRecords(found.sink, completed, groups, hidden)
+
+
+def _whole(found: _Found) -> list[StatusRecord]:
+    """Return the records of whole groups that the sink would put again without them: no high-water mark includes their batch."""
+    completed = max(map(_batch, found.marks), default=-1)
+    return [
+        group.status.record
+        for (batch, _), group in sorted(found.groups.items())
+        if batch > completed and group.status is not None and group.status.record.state is RecordState.COMPLETED
+    ]
 
 
 def _refuse_hidden(shared: SharedStatusQueue, found: _Found, batch: int) -> None:

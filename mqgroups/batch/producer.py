@@ -30,7 +30,7 @@ from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import Fenced, InputChanged, OwnerActive, OwnershipLost
+from mqgroups.errors import Fenced, InputChanged, MessageRefused, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
@@ -164,6 +164,14 @@ class BatchProducer:
         except OwnershipLost as error:
             producer.give_up()
             raise Fenced(error.name, error.status_queue, error.found, error.expected) from error
+        except MessageRefused as error:
+            producer.give_up()
+            raise MessageRefused(f"message {producer.at + 1} of group {claim.name}: {error}") from error
+        except MQIError as error:
+            where = f"This was at message {producer.at} of group {claim.name}" if producer.at else f"Group {claim.name}"
+            error.context = ". ".join(part for part in (where, error.context) if part)
+            producer.give_up()
+            raise
         except BaseException:
             producer.give_up()
             raise
@@ -227,6 +235,8 @@ class _ClaimedGroup:
         self._connection = batch.connection
         self._claim = claim
         self._priority = priority
+        # The message that is being put. The producer holds one back, so it is the one before that which was given last.
+        self.at = 0
         with self._connection.turn:
             self._connection.reopening(self._start)
             self._putter.owner.tell_resumed()
@@ -258,7 +268,7 @@ class _ClaimedGroup:
                 _check_same(claim, group_id, group.resume_from, number, digest, group.checkpoint)
             for message in left:
                 digest.add(*_parts(message))
-                number += 1
+                self.at, number = number, number + 1
                 group.set_checkpoint(claim.checkpoint(RecordKind.STATUS, digest.value()))
                 group.put(
                     message.payload,
@@ -268,6 +278,7 @@ class _ClaimedGroup:
                 )
             if group.resume_from and number == group.resume_from:
                 raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
+            self.at = number
         return number - group.resume_from
 
     def end(self) -> None:

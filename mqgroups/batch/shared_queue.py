@@ -19,6 +19,7 @@ IBM MQ). The code does not depend on it: the uncommitted messages are puts, whic
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
@@ -225,7 +226,20 @@ class SharedStatusQueue:
         options = first
         while (got := self._queue.get(md, options)) is not None:
             data, md_out, _ = got
-            record = decoded_record(self.name, data)
+            try:
+                record = decoded_record(self.name, data)
+            except StatusRecordCorrupt as error:
+                if not _is_of_a_source(data):
+                    raise
+                found, expected = "a manifest of a Spark source", "records of sinks"
+                raise StatusRecordCorrupt(
+                    f"status queue {self.name}: found {found}, expected {expected}. This is the status queue of a Spark source, "
+                    "not of a sink. Leave its messages alone: without them the source's query stops. A sink has another one, "
+                    "which its option statusQueue names",
+                    status_queue=self.name,
+                    found=found,
+                    expected=expected,
+                ) from error
             if kind_of_record(record) is None:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
@@ -263,3 +277,12 @@ class SharedStatusQueue:
                 found="NOSHARE",
                 expected="SHARE",
             )
+
+
+def _is_of_a_source(data: bytes) -> bool:
+    """Whether a message is a manifest, a mark or a sign of a stream that reads (``spark.manifests``)."""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and "manifest" in value

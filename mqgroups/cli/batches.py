@@ -6,13 +6,16 @@ again), its records stay, and so do the groups that it had begun. An operator wh
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from mqgroups.batch.completion import SinkRecords, find_sinks, purge_sink
+from mqgroups.batch.completion import SinkPurged, SinkRecords, find_sinks, purge_sink
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
+from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import output_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command
@@ -41,8 +44,9 @@ def batches() -> None:
       0  done
       1  failed; standard error says why
       2  the command line is wrong
-      5  the status queue is in disarray: an operator has to look
+      5  disarray, or a purge that is refused: an operator has to look
       6  the queue manager cannot be connected to
+      7  purge: the sink has no records
     """
 
 
@@ -67,6 +71,7 @@ def list_(status_queue: str, sink: str | None, output: Output, **connection: Any
 @_with_connection
 @click.option("--sink", required=True, metavar="NAME", help="The sink: the id of a streaming query, or a txnAppId.")
 @click.option("--unfinished-groups", is_flag=True, help="Also remove the messages of groups that are not complete.")
+@click.option("--whole-groups-too", is_flag=True, help="Also forget whole groups of a batch that is not complete.")
 @click.option("--high-water-mark", is_flag=True, help="Also remove the record of the last completed batch.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @output_option
@@ -74,6 +79,7 @@ def purge(
     status_queue: str,
     sink: str,
     unfinished_groups: bool,
+    whole_groups_too: bool,
     high_water_mark: bool,
     yes: bool,
     output: Output,
@@ -83,6 +89,10 @@ def purge(
 
     A group that was begun stays incomplete on its queue, unless --unfinished-groups removes its messages too. After
     --high-water-mark, a batch that is run again is put a second time.
+
+    Whole groups stay on their queue. If their batch is not complete, the command is refused, because the batch would put them a
+    second time: best make it give the same messages as before, and run it again. Otherwise --whole-groups-too forgets and lists
+    them; move them from the queue (mqgroups salvage move) before the batch is run again.
     """
     if not yes:
         click.confirm(
@@ -93,14 +103,42 @@ def purge(
     report = Report(output, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sink=sink)
     with connected(report, 0.0, **connection) as q_mgr:
         purged = purge_sink(
-            connection_of(q_mgr), status_queue, sink, unfinished_groups=unfinished_groups, mark=high_water_mark
+            connection_of(q_mgr),
+            status_queue,
+            sink,
+            unfinished_groups=unfinished_groups,
+            whole_groups_too=whole_groups_too,
+            mark=high_water_mark,
         )
-    report.add(groups=purged.groups, messages=purged.messages, marks=purged.marks)
+    report.add(groups=purged.groups, messages=purged.messages, marks=purged.marks, left=purged.left)
+    report.add(whole_groups=[{"queue": record.queue, **_group_values(record)} for record in purged.whole])
+    report.add(unfinished_groups=[{"queue": record.queue, **_group_values(record)} for record in purged.unfinished])
+    if not purged.is_known:
+        report.at_least(ExitCode.MISSING)
+        report.note(f"no records of sink {sink} on {status_queue}; nothing was purged")
+        report.end()
     report.print(
         f"purged: records of {number(purged.groups, 'group')}, {number(purged.messages, 'message')} of unfinished groups, "
         f"{number(purged.marks, 'high-water mark')}"
     )
+    report.print(*_what_stays(purged))
     report.end()
+
+
+def _what_stays(purged: SinkPurged) -> Iterator[str]:
+    for queue, groups in sorted(Counter(_place(record) for record in purged.whole).items()):
+        yield f"{number(groups, 'whole group')} on {queue}, which the batch puts again if it is run again:"
+        yield from (_group_line(record) for record in purged.whole if _place(record) == queue)
+    for queue, groups in sorted(Counter(_place(record) for record in purged.unfinished).items()):
+        yield f"{number(groups, 'unfinished group')} left on {queue}:"
+        yield from (_group_line(record) for record in purged.unfinished if _place(record) == queue)
+    if purged.left:
+        yield f"records of {number(purged.left, 'group')} left: another program's unit of work hides or has replaced them"
+
+
+def _place(record: StatusRecord) -> str:
+    q_mgr = record.resolved_q_mgr_name
+    return f"queue {record.queue}{f' of queue manager {q_mgr}' if q_mgr else ''}"
 
 
 def _lines(found: SinkRecords) -> list[str]:

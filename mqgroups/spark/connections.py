@@ -21,12 +21,14 @@ from contextlib import contextmanager
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
-from mqgroups.errors import BindingMissing
+from mqgroups.errors import BindingMissing, MQIError
+from mqgroups.mqi import constants as mq
 from mqgroups.mqi.secret import Secret
 from mqgroups.queue_manager import connect
 from mqgroups.spark.errors import ExecutorBindingMissing
 from mqgroups.spark.options import ConnectionOptions
 
+_CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
 _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
 
 
@@ -56,6 +58,10 @@ def connected(options: ConnectionOptions) -> Connection:
     """Return a new connection that the caller must close. Raises the same errors as ``lent``."""
     try:
         return _connected(options)
+    except MQIError as error:
+        if error.reason == mq.MQRC_Q_MGR_NAME_ERROR and options.conn_name is None:
+            error.context = ". ".join(part for part in (error.context, _CONN_NAME) if part)
+        raise
     except BindingMissing as error:
         if not _is_in_task():
             raise

@@ -76,5 +76,6 @@ def _check_schema(schema: StructType, options: SourceOptions) -> None:
     given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     if given != [(name, kind.lower().replace(" ", "")) for name, kind in columns(options).items()]:
         raise ConfigurationError(
-            f"format 'ibmmq' has the fixed columns {_ddl(options)}. Leave out schema(), then select and cast columns"
+            f"format 'ibmmq' has the fixed columns {_ddl(options)}. Leave out schema(), then select and cast columns. In SQL, "
+            "read with CREATE TEMPORARY VIEW … USING ibmmq OPTIONS (…); a table with columns is for INSERT INTO"
         )

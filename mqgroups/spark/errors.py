@@ -130,7 +130,9 @@ class ManifestMissing(StatusError):
             + (f" (found {found} of its {expected} parts)" if expected else "")
             + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
             "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
-            "again, start the query with a new checkpoint",
+            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
+            "already are then read again. To leave a checkpoint that still works, run its query once with "
+            "trigger(availableNow=True) before: that removes what was processed",
             status_queue=status_queue,
             found=found,
             expected=expected,

@@ -39,8 +39,13 @@ _KNOWN = {
         "PYSPARK_PYTHON must name a Python that has mqgroups, pyspark and pyarrow, on the driver and on each executor"
     ),
     r"(?i)DATA_SOURCE_NOT_FOUND.*\bibmmq\b": (
-        "Spark does not know format 'ibmmq'. Install mqgroups for the driver's Python (PYSPARK_DRIVER_PYTHON), or call "
-        "mqgroups.spark.register(spark) in each session"
+        "Spark does not know format 'ibmmq'. The Python that Spark starts (PYSPARK_PYTHON) does not exist or does not have "
+        "mqgroups, or the package was installed after the session began. Install mqgroups for that Python and for the driver's "
+        "(PYSPARK_DRIVER_PYTHON, if that is set), and start a new session; or call mqgroups.spark.register(spark) in each session"
+    ),
+    r"Cannot run program .*error=2": (
+        "the Python that Spark starts does not exist: PYSPARK_PYTHON must name one that has mqgroups, pyspark and pyarrow, on "
+        "the driver and on each executor"
     ),
     r"DATA_SOURCE_PUSHDOWN_DISABLED": (
         "option pushFilters needs the setting spark.sql.python.filterPushdown.enabled=true"

@@ -9,7 +9,7 @@ Not here: connecting (``connections.py``), and anything that needs pyspark.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any, Literal, TypeAlias, get_args
@@ -527,6 +527,7 @@ def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
     connection, values = _parsed(given, use, Use.READ)
     if values["status_queue"] is None:
         values["status_queue"] = _status_queue(values["queue"]) if use is Use.STREAM_READ else ""
+    _check_apart(values)
     return SourceOptions(connection=connection, **values)
 
 
@@ -537,11 +538,17 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
         raise SparkOptionError(
             "statusQueue", "it is required for delivery=exactlyOnce. Give it, or choose delivery=atLeastOnce"
         )
+    _check_apart(values)
     if (values["txn_app_id"] is None) != (values["txn_version"] is None):
         raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
     if values["delivery"] == "atLeastOnce" and values["txn_app_id"] is not None:
         raise SparkOptionError("txnAppId", "it needs delivery=exactlyOnce: atLeastOnce puts a repeated run again")
     return SinkOptions(connection=connection, **values)
+
+
+def _check_apart(values: Mapping[str, Any]) -> None:
+    if values["status_queue"] == values["queue"]:
+        raise SparkOptionError("statusQueue", "it is the queue itself; give a queue for the records alone")
 
 
 def _status_queue(queue: str) -> str:
@@ -623,7 +630,21 @@ def _checked(options: ConnectionOptions) -> ConnectionOptions:
             raise SparkOptionError(ways[0], f"give only one of {', '.join(ways[:-1])} and {ways[-1]}")
     if options.user is None and (options.password or options.password_file or options.password_env):
         raise SparkOptionError("mq.user", "a password needs a user")
+    if options.channel is None:
+        _needs(
+            options,
+            ("mq.sslCipherSpec", "mq.sslPeerName"),
+            "mq.channel and mq.connectionNameList, or set it in the CCDT",
+        )
+    elif options.cipher_spec is None:
+        _needs(options, ("mq.keyRepository", "mq.certificateLabel", "mq.sslPeerName"), "mq.sslCipherSpec")
     return options
+
+
+def _needs(options: ConnectionOptions, names: Sequence[str], what: str) -> None:
+    for option in OPTIONS:
+        if option.name in names and getattr(options, option.field) is not None:
+            raise SparkOptionError(option.name, f"it needs {what}")
 
 
 def _nearest(name: str) -> str:

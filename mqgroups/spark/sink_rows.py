@@ -144,7 +144,7 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
         by_key: dict[str, list[_Row]] = {}
         for batch in batches:
             keys = _key_texts(batch.column(columns.key).to_pylist(), columns.key)
-            for key, row in zip(keys, _rows([batch], columns, spill), strict=True):
+            for key, row in zip(keys, _rows([batch], columns, spill, keys), strict=True):
                 by_key.setdefault(key, []).append(row)
         # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
         for key in sorted(by_key):
@@ -170,8 +170,10 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill:
     return Group(key, columns.priority if first.priority is None else first.priority, messages())
 
 
-def _rows(batches: Iterable[RecordBatch], columns: Columns, spill: Spill | None) -> Iterator[_Row]:
-    """Yield the rows; ``spill`` keeps their data if they are not put at once."""
+def _rows(
+    batches: Iterable[RecordBatch], columns: Columns, spill: Spill | None, keys: Sequence[str] = ()
+) -> Iterator[_Row]:
+    """Yield the rows; ``spill`` keeps their data if they are not put at once, ``keys`` are their groups, for error texts."""
     for batch in batches:
 
         def column(name: str, batch: RecordBatch = batch) -> list[Any]:
@@ -180,25 +182,30 @@ def _rows(batches: Iterable[RecordBatch], columns: Columns, spill: Spill | None)
         data = batch.column("value")
         values: Sequence[Any] = data.to_pylist()
         orders = [None] * batch.num_rows if columns.order is None else batch.column(columns.order).to_pylist()
-        _refuse_null(values, "value")
+        _refuse_null(values, "value", keys, columns.order, orders)
         if columns.order is not None:
-            _refuse_null(orders, columns.order)
+            _refuse_null(orders, columns.order, keys)
         if spill is not None:
             values = spill.keep(values, data.nbytes)
         parts = (column(name) for name in ("correl_id", "format", "priority", "headers"))
         yield from map(_Row._make, zip(orders, values, *parts, strict=True))
 
 
-def _key_texts(keys: list[Any], name: str) -> Iterable[str]:
+def _key_texts(keys: list[Any], name: str) -> Sequence[str]:
     """Return keys as text. They have one type, so different keys give different texts."""
     _refuse_null(keys, name)
     text: Callable[[Any], str] = bytes.hex if keys and isinstance(keys[0], bytes) else str
-    return map(text, keys)
+    return [text(key) for key in keys]
 
 
-def _refuse_null(values: Sequence[Any], name: str) -> None:
+def _refuse_null(
+    values: Sequence[Any], name: str, keys: Sequence[str] = (), order: str | None = None, orders: Sequence[Any] = ()
+) -> None:
     if None in values:
-        raise RowRefused(f"column {name!r} is null in a row; every message needs a value")
+        row = values.index(None)
+        group = f" of group {keys[row]!r}" if keys else ""
+        number = f" with {order} {orders[row]}" if order is not None else ""
+        raise RowRefused(f"column {name!r} is null in a row{group}{number}; every message needs a value")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -260,6 +260,21 @@ def test_messages_have_format_correl_id_priority_and_properties(batches):
     assert second.data.endswith(b"A:2")
 
 
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_the_error_of_a_message_that_is_too_long_names_its_group_and_number(make_batches, number):
+    batches = make_batches(model="TEST.SEGMENTS.10")
+    given = messages("A", 4)
+    given[number - 1] = BatchMessage(b"longer than ten")
+    with pytest.raises(errors.MessageTooLong, match=f"at message {number} of group {batches.sink}/0/A"):
+        batches.attempt().put_group("A", given)
+
+
+def test_the_error_of_a_message_that_cannot_be_one_names_its_group_and_number(batches):
+    given = [*messages("A", 2), BatchMessage(b"A:3", correl_id=b"short")]
+    with pytest.raises(errors.MessageRefused, match=f"^message 3 of group {batches.sink}/0/A: "):
+        batches.attempt().put_group("A", given)
+
+
 def test_without_a_status_queue_each_attempt_puts_the_group_anew(batches):
     interrupt(batches.attempt(status_queue=None), "A", 5, after=4)
     attempt = batches.attempt(status_queue=None)

@@ -17,6 +17,8 @@ from tests.batch.test_batch_producer import Died, dying
 from tests.fix_batches import messages
 from tests.fix_cli import environment
 
+BOTH = {"unfinished_groups": True, "whole_groups_too": True}
+
 
 @pytest.fixture
 def run(batches):
@@ -70,31 +72,99 @@ def test_list_in_json(left, run):
 
 def test_list_says_that_there_is_nothing(left, run):
     assert run("list", "--sink", "another").output == f"no records of sink another on {left.status_queue}\n"
-    run("purge", "--sink", left.sink, "--yes", "--high-water-mark")
+    run("purge", "--sink", left.sink, "--yes", "--whole-groups-too", "--high-water-mark")
     assert run("list").output == f"no records on {left.status_queue}\n"
     assert json.loads(run("list", "--json").output)["sinks"] == []
 
 
+def test_purge_refuses_to_forget_whole_groups_that_the_batch_would_put_again(left, run):
+    said = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--high-water-mark")
+    assert said.exit_code == 5
+    group_id = left.status("B")["group_id"]
+    assert f"whole groups (1) on queue {left.queue}: batch 1 key 'B' GroupId {group_id}." in said.output
+    assert "Nothing was changed. Best make the batch give each group the same messages as before" in said.output
+    assert left.kinds() == ["high-water mark", "intent", "intent", "status", "status"]
+    assert left.depth() == 3 + 3 + 2
+
+
+def test_a_refused_purge_names_ten_groups_at_most(batches, run):
+    attempt = batches.attempt()
+    for key in range(12):
+        attempt.put_group(f"K{key}", messages("K", 1))
+    said = run("purge", "--sink", batches.sink, "--yes", "--json")
+    assert json.loads(said.stdout)["error"] == "PurgeRefused"
+    assert said.output.count("GroupId") == 2 * 10
+    assert "; and 2 more (`mqgroups batches list`)" in said.output
+
+
+def test_whole_groups_of_a_completed_batch_are_no_reason_to_refuse(batches, run):
+    """Their records can come back if a connection is lost while they are removed; the high-water mark prevents a repeat."""
+    batches.attempt().put_group("A", messages("A", 3))
+    records = [found.data for found in batches.owner.on_queue(batches.status_queue)]
+    batches.complete(0)
+    for record in records:
+        batches.owner.put_raw(record, batches.status_queue)
+    assert run("purge", "--sink", batches.sink, "--yes").exit_code == 0
+    assert batches.kinds() == ["high-water mark"]
+
+
 def test_purge_takes_the_records_and_leaves_the_groups_and_the_mark(left, run):
-    said = run("purge", "--sink", left.sink, "--yes")
-    assert said.output == "purged: records of 2 groups, 0 messages of unfinished groups, 0 high-water marks\n"
+    ids = {key: left.status(key)["group_id"] for key in "BC"}
+    said = run("purge", "--sink", left.sink, "--yes", "--whole-groups-too")
+    lines = said.output.splitlines()
+    assert lines[0] == "purged: records of 2 groups, 0 messages of unfinished groups, 0 high-water marks"
+    assert lines[1].startswith(f"1 whole group on queue {left.queue} of queue manager ")
+    assert lines[1].endswith(", which the batch puts again if it is run again:")
+    assert f"batch 1 group B: completed, 3 messages committed, GroupId {ids['B']}" in lines[2]
+    assert lines[3].startswith(f"1 unfinished group left on queue {left.queue} of queue manager ")
+    assert f"batch 1 group C: in group, 2 messages committed, GroupId {ids['C']}" in lines[4]
+    assert len(lines) == 5
     assert left.kinds() == ["high-water mark"]
     assert left.depth() == 3 + 3 + 2
 
 
 def test_purge_can_take_the_messages_of_unfinished_groups_and_the_mark(left, run):
-    said = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--high-water-mark")
-    assert said.output == "purged: records of 2 groups, 2 messages of unfinished groups, 1 high-water mark\n"
+    said = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--whole-groups-too", "--high-water-mark")
+    lines = said.output.splitlines()
+    assert lines[0] == "purged: records of 2 groups, 2 messages of unfinished groups, 1 high-water mark"
+    assert not any("unfinished group left" in line for line in lines)
     assert left.kinds() == []
     assert left.depth() == 3 + 3
     assert set(left.groups()) == {"A", "B"}
 
 
+def test_a_batch_that_cannot_be_repeated_is_put_once_after_its_whole_groups_are_moved(left, run, make_owner):
+    """The way that the refused purge names: forget the groups, move those that it lists, run the batch again."""
+    forgot = run("purge", "--sink", left.sink, "--yes", "--unfinished-groups", "--whole-groups-too", "--json")
+    for each in json.loads(forgot.stdout)["whole_groups"]:
+        group_id = bytes.fromhex(each["group_id"])
+        operate.move_group(left.owner.qmgr, each["queue"], group_id, to=make_owner().queue, accept=["in-use"])
+    again = left.attempt(batch=1, run="run-2")
+    again.put_group("B", messages("B", 4))
+    again.put_group("C", messages("C", 5))
+    left.complete(1)
+    assert {key: len(found) for key, found in left.groups().items()} == {"A": 3, "B": 4, "C": 5}
+
+
+def test_purge_says_whose_records_it_has_left(left, run, monkeypatch):
+    monkeypatch.setattr(SharedStatusQueue, "take", lambda *_: False)
+    said = run("purge", "--sink", left.sink, "--yes", "--whole-groups-too")
+    assert "records of 2 groups left: another program's unit of work hides or has replaced them" in said.output
+
+
+def test_purge_of_a_sink_without_records_says_so(left, run):
+    said = run("purge", "--sink", "another", "--yes")
+    assert (said.exit_code, said.stdout) == (7, "")
+    assert f"no records of sink another on {left.status_queue}; nothing was purged" in said.stderr
+
+
 def test_what_is_purged_is_printed_as_json(left, run):
-    said = json.loads(run("purge", "--sink", left.sink, "--yes", "--json").stdout)
-    assert {name: said[name] for name in ("sink", "groups", "messages", "marks")} == {
-        "sink": left.sink, "groups": 2, "messages": 0, "marks": 0,
+    said = json.loads(run("purge", "--sink", left.sink, "--yes", "--whole-groups-too", "--json").stdout)
+    assert {name: said[name] for name in ("sink", "groups", "messages", "marks", "left")} == {
+        "sink": left.sink, "groups": 2, "messages": 0, "marks": 0, "left": 0,
     }  # fmt: skip
+    assert [(each["queue"], each["key"]) for each in said["whole_groups"]] == [(left.queue, "B")]
+    assert [(each["queue"], each["key"]) for each in said["unfinished_groups"]] == [(left.queue, "C")]
 
 
 def test_purge_asks_and_leaves_other_sinks_alone(left, run):
@@ -113,6 +183,25 @@ def test_what_is_no_status_record_is_disarray(batches, run):
     assert f"status queue {batches.status_queue}: found 14 bytes" in said.output
     said = json.loads(run("list", "--json").stdout)
     assert (said["error"], said["sinks"], said["exit_code"]) == ("StatusRecordCorrupt", [], 5)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"v": 1, "manifest": "0" * 32, "seq": 1, "part": 1, "parts": 1, "groups": [["G", 1]]},
+        {"v": 1, "manifest": "0" * 32, "removed": True},
+        {"v": 1, "manifest": "0" * 32, "read": True},
+    ],
+    ids=["manifest", "mark", "sign"],
+)
+@pytest.mark.parametrize("command", [["list"], ["purge", "--sink", "any", "--yes"]], ids=["list", "purge"])
+def test_the_status_queue_of_a_spark_source_is_told_and_left_alone(batches, run, value, command):
+    batches.attempt()
+    batches.owner.put_raw(json.dumps(value).encode(), batches.status_queue)
+    said = run(*command)
+    assert said.exit_code == 5
+    assert "This is the status queue of a Spark source, not of a sink. Leave its messages alone" in said.stderr
+    assert len(batches.owner.on_queue(batches.status_queue)) == 1
 
 
 def test_a_status_queue_that_is_not_there_is_told(run):
@@ -143,7 +232,7 @@ def test_a_purge_leaves_the_group_of_an_attempt_that_has_gone_on(left, monkeypat
         return taken(self, record)
 
     monkeypatch.setattr(SharedStatusQueue, "take", late)
-    purged = purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, unfinished_groups=True)
+    purged = purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, **BOTH)
     assert (purged.groups, purged.messages) == (1, 0)
     left.complete(1)
     assert left.groups()["C"] == [f"C:{n}".encode() for n in range(1, 6)]
@@ -154,7 +243,7 @@ def test_an_attempt_whose_group_is_purged_is_fenced(left):
 
     def purged_under_way():
         yield from messages("C", 5)[:4]
-        purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, unfinished_groups=True)
+        purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, **BOTH)
         yield from messages("C", 5)[4:]
 
     with pytest.raises(errors.Fenced):

@@ -117,7 +117,10 @@ def test_a_message_longer_than_max_message_length_stays_on_the_queue(owner):
     owner.put_raw_group([b"0", b"1", b"x" * 101, b"3"])
     with owner.consumer(max_message_length=100) as consumer:
         for _ in range(2):
-            with pytest.raises(errors.MessageTooLong, match="has 101 bytes, max_message_length is 100") as caught:
+            with pytest.raises(
+                errors.MessageTooLong,
+                match=r"Raise max_message_length of the consumer\. The message has 101 bytes, max_message_length is 100",
+            ) as caught:
                 process(next(iter(consumer)))
             assert "Message 2 is the last of the group that is known to be committed" in str(caught.value)
     assert owner.data() == [b"x" * 101, b"3"]

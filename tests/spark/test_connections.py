@@ -95,6 +95,13 @@ def test_a_password_that_is_not_there_is_told_with_the_place(options, tmp_path):
 
 
 @pytest.mark.embedded
+def test_a_wrong_name_of_the_queue_manager_names_the_options_of_spark(options):
+    without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None, connect_timeout_ms=0)
+    said = r"2058 .*In Spark, the options mq.connectionNameList and mq.channel say it"
+    with pytest.raises(MQGroupsError, match=said), lent(without):
+        pass
+
+
 def test_a_wrong_password_is_refused_without_being_shown(options):
     wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, "geheim")
     with pytest.raises(NotAuthorised) as refused, lent(wrong):

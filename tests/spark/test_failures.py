@@ -69,11 +69,15 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         ("[PYTHON_WORKER_FAILED] Python worker failed to connect back.", "Spark could not start its Python processes."),
         (
             "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmmq. Make sure",
-            "Spark does not know format 'ibmmq'",
+            "Spark does not know format 'ibmmq'. The Python that Spark starts (PYSPARK_PYTHON) does not exist or does not have",
         ),
         (
             WORKER.format("ModuleNotFoundError: No module named 'mqgroups'"),
             "No module named 'mqgroups': the Python that Spark started does not have the package. PYSPARK_PYTHON must",
+        ),
+        (
+            'o37.load.\n: java.io.IOException: Cannot run program "/nope/python": error=2, No such file or directory\n\tat java',
+            "the Python that Spark starts does not exist: PYSPARK_PYTHON must name one",
         ),
         ("[SOMETHING_ELSE] was wrong\nand more", "[SOMETHING_ELSE] was wrong"),
         (

@@ -245,6 +245,8 @@ def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     del messages.data[next(iter(messages.data))]
     with pytest.raises(ManifestMissing, match="is not on status queue STATUS") as refused:
         Manifests(messages).learn(one)
+    assert "a new checkpoint and a new output" in str(refused.value)
+    assert "trigger(availableNow=True) before: that removes what was processed" in str(refused.value)
     assert (refused.value.manifest, refused.value.found, refused.value.expected) == (
         named("1"),
         *((0, 0) if groups == 1 else (1, 2)),

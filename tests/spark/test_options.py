@@ -72,6 +72,14 @@ def test_every_option_has_a_field_and_every_field_an_option():
         ({"queue": "Q" * 33}, "statusQueue", "it is required, because MQGROUPS.SOURCE.QQQ"),
         ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
         ({"mq.channel": "C"}, "mq.channel", "it belongs together with mq.connectionNameList"),
+        ({"mq.sslcipherspec": "ANY_TLS12"}, "mq.sslCipherSpec", "it needs mq.channel and mq.connectionNameList"),
+        ({"mq.sslpeername": "CN=x"}, "mq.sslPeerName", "it needs mq.channel and mq.connectionNameList"),
+        (
+            {"mq.channel": "C", "mq.connectionnamelist": "h(1)", "mq.keyrepository": "k"},
+            "mq.keyRepository",
+            "it needs mq.sslCipherSpec",
+        ),
+        ({"queue": "ORDERS", "statusqueue": "ORDERS"}, "statusQueue", "it is the queue itself"),
         ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),
         ({"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"}, "mq.password", "give only one of"),
     ],
@@ -86,6 +94,8 @@ def test_what_cannot_be_is_refused_by_name(more, option, sentence):
 def test_what_is_missing_is_named():
     with pytest.raises(SparkOptionError, match="option queue of format 'ibmmq': it is required"):
         source_options({"mq.queuemanager": "QM1"}, Use.BATCH_READ)
+    with pytest.raises(SparkOptionError, match=r"option statusQueue .* it is the queue itself"):
+        sink_options({"mq.queueManager": "QM1", "queue": "ORDERS", "statusQueue": "ORDERS"}, Use.BATCH_WRITE)
     with pytest.raises(SparkOptionError, match=r"option statusQueue .* is required for delivery=exactlyOnce"):
         sink_options(LEAST, Use.STREAM_WRITE)
 

@@ -161,6 +161,8 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "quarantine.groupBy",
             "groups in quarantine keep their messages",
         ),
+        ('queue = "OUT"', 'queue = "IN"', "outgoing.queue", "found 'IN', which is also source.queue"),
+        ('path = "bad"', 'queue = "IN"', "quarantine.queue", "found 'IN', which is also source.queue"),
         ('[report]\npath = "report"', "", "report", "it is missing, expected a table"),
         ('"spark.sql.shuffle.partitions"', "spark.sql.shuffle.partitions", "spark.spark", "put its name in quotes"),
         ('"spark.sql.shuffle.partitions"', '"sql.shuffle"', "spark.sql.shuffle", "does not begin with spark."),

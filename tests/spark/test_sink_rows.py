@@ -167,11 +167,15 @@ def test_a_priority_that_no_message_has_is_refused(priority):
         groups([batch(group_key=["a"], value=[b"1"], priority=[priority])], found)
 
 
-@pytest.mark.parametrize("name", ["group_key", "msg_seq_number", "value"])
-def test_a_row_without_what_it_needs_is_refused(name):
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [("group_key", ""), ("msg_seq_number", " of group 'B'"), ("value", " of group 'B' with msg_seq_number 7")],
+)
+def test_a_row_without_what_it_needs_is_refused_and_named(name, which):
     found = columns("group_key string, msg_seq_number int, value binary")
-    values = {"group_key": ["A"], "msg_seq_number": [1], "value": [b"1"], name: [None]}
-    with pytest.raises(RowRefused, match=f"column '{name}' is null"):
+    values: dict[str, list[object]] = {"group_key": ["A", "B"], "msg_seq_number": [1, 7], "value": [b"1", b"7"]}
+    values[name][1] = None
+    with pytest.raises(RowRefused, match=f"column '{name}' is null in a row{which};"):
         groups([batch(**values)], found)
 
 

@@ -40,6 +40,10 @@ def test_insert_into_a_table_puts_groups(spark, owner, mq_options, make_batches)
     try:
         rows = "SELECT /*+ REPARTITION(1) */ * FROM VALUES ('a', 2, 'a:2'), ('a', 1, 'a:1')"
         spark.sql(f"INSERT INTO outgoing WITH ({options}) {rows}").collect()
+        with pytest.raises(
+            Exception, match=r"read with CREATE TEMPORARY VIEW … USING ibmmq OPTIONS .* is for INSERT INTO"
+        ):
+            spark.sql(f"SELECT * FROM outgoing WITH ({listed({**mq_options, 'queue': batches.queue}, '=')})").collect()
         with pytest.raises(Exception, match=r"UNSUPPORTED_OVERWRITE|ModeRefused|overwrite"):
             spark.sql(f"INSERT OVERWRITE outgoing WITH ({options}) VALUES ('b', 1, 'b:1')").collect()
     finally:

@@ -196,6 +196,14 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
     parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")
     if parquet is None and outgoing is None:
         raise top.wrong("", "found neither [parquet] nor [outgoing], expected at least one of them for the result")
+    quarantine = top.table("quarantine")
+    for output in (outgoing, quarantine):
+        if output is not None and output.values.get("queue") == parsed_source.queue:
+            raise output.wrong(
+                "queue",
+                f"found {parsed_source.queue!r}, which is also source.queue: the pipeline would read its own output for ever. "
+                "Give another queue",
+            )
     return PipelineConfig(
         file=file,
         name=name,
@@ -209,7 +217,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         transform=_transform(top.optional_table("transform")),
         parquet=None if parquet is None else _parquet(parquet),
         outgoing=None if outgoing is None else _outgoing(outgoing, name, connection),
-        quarantine=_quarantine(top.table("quarantine"), name, connection),
+        quarantine=_quarantine(quarantine, name, connection),
         report=Path(top.table("report").only(["path"]).path("path")),
         spark=_spark(top.optional_table("spark")),
     )

@@ -8,6 +8,7 @@ repeated after a crash, and must then give the same result: no current time, no 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from mqgroups.spark.pipeline.errors import PipelineConfigError, TransformFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_UP_TO_SQLSTATE = re.compile(r"(?s:.*?)SQLSTATE: .*")
+_JAVA_STACK = re.compile(r"\n\s*at ")
 
 Transformation = Callable[["DataFrame"], "DataFrame"]
 
@@ -59,6 +63,13 @@ def _imported(config: PipelineConfig, module: str, name: str) -> Transformation:
     return function
 
 
+def _in_a_line(error: Exception) -> str:
+    """Return the text of an error in one line, without what Spark adds: the plan or the query after SQLSTATE, Java's stack."""
+    text = _JAVA_STACK.split(str(error), 1)[0]
+    said = _UP_TO_SQLSTATE.match(text)
+    return " ".join((said[0] if said else text).split()).rstrip(";")
+
+
 def _guarded(transform: Transformation, where: str) -> Transformation:
     def guarded(rows: DataFrame) -> DataFrame:
         from pyspark.sql import DataFrame
@@ -66,7 +77,7 @@ def _guarded(transform: Transformation, where: str) -> Transformation:
         try:
             result = transform(rows)
         except Exception as error:
-            raise TransformFailed(f"transform {where} failed: {type(error).__name__}: {error}") from error
+            raise TransformFailed(f"transform {where} failed: {type(error).__name__}: {_in_a_line(error)}") from error
         if not isinstance(result, DataFrame):
             raise TransformFailed(f"transform {where} returned {type(result).__name__}, expected a DataFrame")
         return result
