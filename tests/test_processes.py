@@ -277,10 +277,10 @@ def test_units_of_work_leave_nothing_behind_in_memory(owner):
         return tracemalloc.get_traced_memory()[0]
 
     with (
-        owner.producer(commit_every=1) as producer,
         owner.consumer(owner.connect(), commit_every=1, group_wait_s=30) as consumer,
+        owner.producer(commit_every=1) as producer,
+        producer.group() as group,
     ):
-        group = producer.group()
         group.put(b"0")
         group.put(b"1")
         messages = iter(next(iter(consumer)))

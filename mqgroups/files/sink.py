@@ -91,9 +91,8 @@ class FileSink:
         self._earlier: Path | None = None
         self.finish()
         self._remove_left_over()
-        consumer.before_commit(self._before_commit)
         # If an error kept the file of the last group from being renamed, only the checkpoint has its name.
-        consumer.before_forget_checkpoint(self.finish)
+        consumer.attach(before_commit=self._before_commit, before_forget=self.finish)
 
     def file(self, group: IncomingGroup) -> GroupFile:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.

@@ -76,13 +76,24 @@ class GroupConsumer:
                 getter.work.require_known(getter.settle)
         return self._getter.owner.committed_checkpoint
 
+    def attach(self, *, before_commit: BeforeCommit, before_forget: Callable[[], object]) -> None:
+        """Attach a sink, for example a ``FileSink``: an object that keeps what is got, and its place in the checkpoint.
+
+        Args:
+            before_commit: called before each syncpoint, and before the application's function.
+            before_forget: called before ``forget_checkpoint``, to finish what the checkpoint stands for.
+        """
+        self._getter.sinks.append(before_commit)
+        self._before_forget.append(before_forget)
+
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
         """Call ``function(group)`` before each syncpoint, so that external effects are durable before the commit.
 
-        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. Several functions
-        are called in the order in which they were given. Usable as a decorator.
+        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. It replaces the
+        function that was given before, so it may be given anew for each group; what is attached, such as a ``FileSink``, stays.
+        Usable as a decorator.
         """
-        self._getter.before_commit.append(checked_hook("before_commit", function))
+        self._getter.before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:
@@ -109,10 +120,6 @@ class GroupConsumer:
     def stopping(self) -> bool:
         """Whether ``stop`` was called."""
         return self._getter.work.stopping
-
-    def before_forget_checkpoint(self, function: Callable[[], object]) -> None:
-        """Have ``forget_checkpoint`` call ``function()`` first, to finish what the checkpoint stands for."""
-        self._before_forget.append(function)
 
     def forget_checkpoint(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.

@@ -54,7 +54,7 @@ class Getter:
         backout: the queue for poison messages; ``None`` if backout counts are ignored.
         group: the group that is being got; ``None`` between groups.
         turn: the connection's.
-        before_commit: the application's functions, called before each syncpoint.
+        before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
         decode: the codec's function; ``None`` if messages are not decoded.
     """
 
@@ -85,7 +85,8 @@ class Getter:
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self._partner = partner
-        self.before_commit: list[Callable[[Any], None]] = []
+        self.before_commit: Callable[[Any], None] | None = None
+        self.sinks: list[Callable[[Any], None]] = []
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
@@ -295,9 +296,10 @@ class Getter:
 
     def _ask_application(self) -> None:
         group = self.group
-        for function in (*self.before_commit, *group.asked_before_commit) if group is not None else ():
-            self.owner.telemetry.messages.step_out()
-            self.work.ask(function, group)
+        for function in (*self.sinks, self.before_commit, group.asked_before_commit) if group is not None else ():
+            if function is not None:
+                self.owner.telemetry.messages.step_out()
+                self.work.ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
@@ -331,10 +333,8 @@ class Getter:
 
     @property
     def can_isolate(self) -> bool:
-        """Whether the messages processed before the one got last can be got again without the application.
-
-        Not on a shared connection: what the application itself has put and got for them would be backed out.
-        """
+        """Whether the messages processed before the one got last can be got again without the application."""
+        # Not on a shared connection: what the application itself has put and got for them would be backed out.
         return not self.owner.unit.messages or not self._connection.is_shared
 
     def isolate(self, suspect: Suspect | None) -> None:

@@ -47,7 +47,7 @@ class IncomingGroup:
         self._first = first
         self._properties = getter.owner.unit.note.properties if first is None else first.properties
         self._segment: Message | None = None
-        self.asked_before_commit: list[BeforeCommit] = []
+        self.asked_before_commit: BeforeCommit | None = None
         self.started = False
         self.ends = False
         self.failed = False
@@ -86,11 +86,11 @@ class IncomingGroup:
         self._getter.owner.set_checkpoint(checkpoint)
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Call ``function(group)`` before each syncpoint of this group, after the consumer's functions. Usable as a decorator.
+        """Call ``function(group)`` before each syncpoint of this group, after the consumer's function. Usable as a decorator.
 
         See ``GroupConsumer.before_commit``.
         """
-        self.asked_before_commit.append(checked_hook("before_commit", function))
+        self.asked_before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[Message]:

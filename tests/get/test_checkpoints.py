@@ -104,20 +104,21 @@ def test_before_commit_is_called_before_each_syncpoint_and_may_set_the_checkpoin
     assert calls == [(True, 0), (True, 2), (True, 4), (False, 5)]
 
 
-def test_each_before_commit_is_called_in_order_and_a_groups_own_after_its_consumers(owner):
+def test_a_group_has_a_before_commit_of_its_own_after_its_consumers_and_a_later_one_replaces_it(owner):
     for _ in range(2):
         owner.put_raw_group(THIS[:3])
     calls = []
     with owner.consumer() as consumer:
         for number in (1, 2):
             consumer.before_commit(lambda _, number=number: calls.append(f"consumer {number}"))
+        consumer.attach(before_commit=lambda _: calls.append("sink"), before_forget=lambda: None)
         groups = iter(consumer)
         group = next(groups)
         for number in (3, 4):
             group.before_commit(lambda same, number=number: calls.append(number if same is group else "another"))
         process(group)
         process(next(groups))
-    assert calls == ["consumer 1", "consumer 2", 3, 4] * 2 + ["consumer 1", "consumer 2"] * 2
+    assert calls == ["sink", "consumer 2", 4] * 2 + ["sink", "consumer 2"] * 2
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
