@@ -354,8 +354,10 @@ def test_what_the_container_of_workers_runs_runs(workers_manifest, faults, tmp_p
             found = [path.read_text().splitlines() for path in tmp_path.iterdir() if len(path.name) == 48]
             return sorted(found, key=lambda each: LINES.index(each[0]) if each else -1)
 
-        wait_until(lambda: lines() == [LINES[:1000], LINES[1000:2000], LINES[2000:]])
-        process.terminate()
+        try:
+            wait_until(lambda: lines() == [LINES[:1000], LINES[1000:2000], LINES[2000:]])
+        finally:
+            process.terminate()
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert "ended (signal 9). It is started again" in " ".join(said.split())
