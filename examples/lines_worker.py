@@ -26,6 +26,8 @@ def handle(group: mqgroups.IncomingGroup) -> None:
             file.flush()
             os.fsync(file.fileno())
             group.set_checkpoint(file.tell())
+            if group.failed:  # abandoned, for example by an upload that broke off: nobody wants a part of its lines
+                Path(file.name).unlink()
 
         for message in group:
             file.write(message.data + b"\n")

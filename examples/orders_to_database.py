@@ -3,10 +3,11 @@
     mqgroups embedded exec --data DIR -- python orders_to_database.py orders.sqlite
     mqgroups embedded exec --data DIR -- python orders_to_database.py postgresql://user:password@host/orders
 
-The position in the group is a row in the same database, written in the same transaction as the effects of the messages.
-That transaction is committed before the unit of work. If the program dies between the two, the messages come again, and
-the row says that they are done. So no two-phase commit is needed. A message has a customer and a number of pieces:
-"miller 3". Python's sqlite3 is enough for SQLite; PostgreSQL needs psycopg. It connects to the queue manager with
+The position in the group is a row in the same database, written in the same transaction as the effects of the
+messages. That transaction is committed before the unit of work. If the program dies between the two, the messages
+come again, and the row says that they are done. So no two-phase commit is needed. A message has a customer and a
+number of pieces: "miller 3". The orders of a group that was abandoned stay counted: on_abandon= could undo them.
+Python's sqlite3 is enough for SQLite; PostgreSQL needs psycopg. It connects to the queue manager with
 MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 

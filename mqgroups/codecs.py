@@ -35,7 +35,7 @@ class Text:
 
 
 class JSON:
-    """JSON values as text. Only what JSON defines: no NaN, and keys are ``str``. A message without data is ``None``."""
+    """JSON values as text. Only what JSON defines: no NaN, and keys become ``str``. A message without data is ``None``."""
 
     def encode(self, value: Any) -> str:
         """Return JSON text; raises MessageRefused if JSON has no such value."""

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import mqgroups
-from examples import orders_as_json, orders_to_database, upload
+from examples import lines_worker, orders_as_json, orders_to_database, upload
 from mqgroups import aio, errors
 from mqgroups.embedded import Fault
 from tests.each_call import each_call
@@ -246,6 +246,21 @@ def test_an_upload_that_breaks_off_is_an_abandoned_group(faults, connected, uplo
     answers = uploaded(faults, ("a.csv", chunks_of(UPLOAD, broken=True)), ("a.csv", chunks_of(UPLOAD)))
     assert answers == [ConnectionError, 250]
     assert groups_on(connected) == ["the upload broke off", ("a.csv", UPLOAD.splitlines())]
+
+
+@pytest.mark.embedded
+def test_the_file_of_an_abandoned_group_is_removed(connected, tmp_path, monkeypatch):
+    monkeypatch.setenv("LINES", str(tmp_path))
+    with connected.group_producer("ORDERS", name="lines.test", commit_every=2) as producer, producer.group() as group:
+        for line in UPLOAD.splitlines()[:5]:
+            group.put(line)
+        group.abandon()
+    with connected.group_consumer("ORDERS", name="lines.test", commit_every=2, wait_s=0) as consumer:
+        group = next(iter(consumer))
+        with pytest.raises(errors.GroupAbandoned):
+            lines_worker.handle(group)
+        assert list(tmp_path.iterdir()) == []
+        consumer.forget_checkpoint()
 
 
 @pytest.mark.embedded

@@ -51,7 +51,7 @@ def manual(context: click.Context, install: bool) -> None:
     path = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "man" / "man1" / f"{_PROGRAM}.1"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    click.echo(f"{path} written. man {_PROGRAM} shows it.")
+    click.echo(f"{path} written. man {path} shows it; man {_PROGRAM} too, if ~/.local/bin is in PATH.")
 
 
 def _page(main: click.Command) -> Iterator[str]:
