@@ -305,7 +305,7 @@ def test_settings_that_cannot_be_are_refused_before_any_call(owner):
         ({"wait_s": -1}, "wait_s must be 0 or more"),
         ({"group_wait_s": float("nan")}, "group_wait_s must be 0 or more"),
         ({"owner_wait_s": -0.1}, "owner_wait_s must be 0 or more"),
-        ({"commit_every": 0}, "commit_every: messages must be more than 0"),
+        ({"commit_every": 0}, "commit_every: messages must be a whole number, at least 1, got 0"),
         ({"commit_every": True}, "every must be a number of messages"),
         ({"commit_every": "10"}, "every must be a number of messages"),
         ({"queue": "NO QUEUE"}, "has ' ' at position 3"),
