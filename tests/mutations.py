@@ -737,7 +737,7 @@ MUTATIONS = (
         "status/units_of_work.py",
         "        if not self.redoing:\n            for owner in self.owners:\n                self.ask(",
         "        if True:\n            for owner in self.owners:\n                self.ask(",
-        "tests/status/test_application_errors.py -k redone",
+        "tests/status/test_application_errors.py -k producer_whose_on_progress",
     ),
     Mutation(
         "a group that is left takes the application's own messages back",
