@@ -103,7 +103,7 @@ def _choose(context: click.Context, parameter: click.Parameter, value: str | Non
     values = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
     context.default_map = {**(context.default_map or {}), **values}
     if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
-        context.meta[_CHOSEN] = values
+        context.meta[_CHOSEN] = True
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -147,10 +147,9 @@ class ConnectionOption(click.Option):
                 first, _ = _first_source(ctx, opts, together)
                 if source is not first:
                     # The environment may have the secret in the variable that is the default of the option.
-                    may_be = first in (None, ParameterSource.ENVIRONMENT)
-                    if _CHOSEN in ctx.meta and self.name == "token_env":
-                        may_be = False
-                    return self.default if may_be else None, ParameterSource.DEFAULT
+                    replaced = first not in (None, ParameterSource.ENVIRONMENT)
+                    ignored = _CHOSEN in ctx.meta and self.name == "token_env"
+                    return None if replaced or ignored else self.default, ParameterSource.DEFAULT
         return value, source
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
