@@ -162,20 +162,6 @@ def _defined(tree: ast.Module) -> set[str]:
     return own
 
 
-def too_long(root: Path, limit: int, reasons: Mapping[str, str] | None = None) -> list[str]:
-    """Return files of more lines than the limit, those with a reason apart, and reasons that are not needed."""
-    lengths = {
-        path.relative_to(root).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for pattern in ("*.py", "*.c", "*.h")
-        for path in root.rglob(pattern)
-    }
-    long = {name for name, length in lengths.items() if length > limit}
-    excused = set(reasons or ())
-    return [f"{name} has {lengths[name]} lines" for name in sorted(long - excused)] + [
-        f"{name} needs no reason" for name in sorted(excused - long)
-    ]
-
-
 def c_includes(sources: Collection[Path]) -> dict[str, set[str]]:
     """Return which of these C files each of them includes."""
     names = {path.name for path in sources}

@@ -74,13 +74,6 @@ ROOMS: dict[str, set[str]] = {
     | OWNERS,
     "__main__": {"cli"},
 }
-LONGEST = 450
-LONGER = {
-    "embedded/wire/pcf_constants.py": "a table of IBM's numbers",
-    "errors.py": "the tree of errors is read as one",
-    "mqi/constants.py": "a table of IBM's names and numbers",
-    "spark/options.py": "a table of options, each with its check",
-}
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {"connection/connection.py", "connection/handle.py", "connection/unanswered.py"}
 VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ", "MQSTAT"}
@@ -112,10 +105,6 @@ def test_no_modules_import_each_other():
 
 def test_no_module_reaches_for_a_name_with_an_underscore_of_another():
     assert not architecture.foreign_underscores(PACKAGE)
-
-
-def test_no_file_is_too_long_to_be_read_in_one_sitting():
-    assert not architecture.too_long(PACKAGE, LONGEST, LONGER)
 
 
 def test_the_architecture_document_shows_these_rooms_and_arrows():

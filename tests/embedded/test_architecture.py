@@ -47,8 +47,6 @@ ROOMS: dict[str, set[str]] = {
 }
 # Rooms that can be taken away without touching what is beneath them.
 BREADTH = {"callbacks", "pubsub", "admin"}
-LONGEST = 450
-LONGER = {"wire/pcf_constants.py": "a table of IBM's numbers"}
 
 
 def test_every_module_has_a_room():
@@ -87,10 +85,6 @@ def test_no_modules_import_each_other():
 
 def test_no_module_reaches_for_a_name_with_an_underscore_of_another():
     assert not architecture.foreign_underscores(ROOT)
-
-
-def test_no_file_is_too_long_to_be_read_in_one_sitting():
-    assert not architecture.too_long(ROOT, LONGEST, LONGER)
 
 
 def test_the_readme_shows_these_rooms():
@@ -216,11 +210,3 @@ def test_what_is_outside_the_package_is_noticed(package):
 def test_reaching_for_a_name_with_an_underscore_is_noticed(package, text):
     (package / "high/verb.py").write_text(text)
     assert len(architecture.foreign_underscores(package)) == 1
-
-
-def test_a_file_that_is_too_long_and_a_reason_that_is_not_needed_are_noticed(package):
-    (package / "low/value.py").write_text("\n" * 11)
-    assert architecture.too_long(package, 10) == ["low/value.py has 11 lines"]
-    assert architecture.too_long(package, 10, {"low/value.py": "", "high/verb.py": ""}) == [
-        "high/verb.py needs no reason"
-    ]
