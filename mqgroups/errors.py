@@ -586,9 +586,11 @@ class MQIError(EnvironmentFailure):
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
+        is_final: whether nothing is redone after it: a function of the application raised it, or redoing has ended with it.
     """
 
     remedy = ""
+    is_final = False
 
     def __init__(self, verb: str, object_name: str, comp: int, reason: int, context: str = "") -> None:
         super().__init__(verb, object_name, comp, reason)

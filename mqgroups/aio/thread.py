@@ -117,7 +117,7 @@ class ConnectionThread:
                 hook.cancel()
             return hook.result()
         except HookCancelled:
-            raise CallCancelled from None
+            raise (CallCancelled if call.cancelled.is_set() else asyncio.CancelledError) from None
         finally:
             call.hook = None
             _waiting.reset(before)
@@ -131,6 +131,9 @@ class ConnectionThread:
         self._running = call
         try:
             return function()
+        except asyncio.CancelledError as error:
+            # Nobody has cancelled this task, but a TaskGroup would take the error for that, and end it without a word.
+            raise RuntimeError("a function of the application was cancelled, or raised CancelledError") from error
         finally:
             self._running = None
 

@@ -74,6 +74,15 @@ def _never() -> bool:
     return False
 
 
+def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> None:
+    """Call a function of the application. An MQIError that it raises is not of this connection, so nothing is redone after it."""
+    try:
+        function(*args, **kwargs)
+    except MQIError as error:
+        error.is_final = True
+        raise
+
+
 class Again:
     """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
 
@@ -104,7 +113,7 @@ def retrying(
     out_of_time = tenacity.stop_after_delay(patience.wait_s)
 
     def qualifies(error: BaseException) -> bool:
-        return isinstance(error, MQIError) and error.reason in reasons
+        return isinstance(error, MQIError) and error.reason in reasons and not error.is_final
 
     def before_sleep(state: tenacity.RetryCallState) -> None:
         nonlocal longest_s

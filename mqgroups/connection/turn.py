@@ -50,8 +50,11 @@ class Turn:
     ) -> None:
         if kind is None or issubclass(kind, MQGroupsError):
             self._inside.clear()
-        else:
-            self._inside[_HERE] = _NOBODY
+            return
+        self._inside[_HERE] = _NOBODY
+        if issubclass(kind, (StopIteration, StopAsyncIteration)):
+            # From an iterator's __next__ it would end the application's loop as if there were no more messages (PEP 479).
+            raise RuntimeError(f"a function of the application raised {kind.__name__}") from error
 
     @property
     def was_interrupted(self) -> bool:

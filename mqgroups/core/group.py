@@ -10,8 +10,8 @@ handle's position; from the second call on, logical order is used again.
     at the start          logical order: a new group id, seq 1         logical order: the next group's first message
     retained              logical order: seq + 1, or the next offset   logical order: seq + 1, or the next offset
     not retained (group,  no logical order; GroupId, seq + 1,          no logical order, nor ALL_MSGS_AVAILABLE;
-      seq, offset from      Offset                                       match GroupId, seq + 1 and, inside a message,
-      a record)                                                          Offset
+      seq, offset from      Offset                                       match GroupId, seq + 1 and, if segments are
+      a record)                                                          got one by one, Offset
 
 A message that is put in segments is one message. Its number counts when its last segment is put or got; until then the
 position has the number of the message before it, and an offset.
@@ -129,16 +129,21 @@ def may_go_unanswered(position: GroupPosition) -> bool:
     return position.retained and not position.at_start
 
 
-def next_get(position: GroupPosition, *, complete_groups_only: bool) -> GetPlan:
+def next_get(position: GroupPosition, *, complete_groups_only: bool = False, segments: bool = False) -> GetPlan:
     """Return how to get the message that follows ``position``.
 
-    With ``complete_groups_only`` the first message of a group is got only when all its messages are on the queue. Inside a
-    group it has no effect.
+    Args:
+        position: of the last message or segment that was got.
+        complete_groups_only: get the first message of a group only when all its messages are on the queue. Inside a group it has
+            no effect.
+        segments: get segments one by one. Without logical order the queue manager returns the first one that matches, in
+            physical order, so the offset is named, also that of a message's beginning. It cannot be named for a whole message
+            (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, topic q096750).
     """
     if position.retained:
         return GetPlan(True, complete_groups_only, MatchOption.NONE, GROUP_ID_NONE, 1, 0)
     match = MatchOption.MATCH_GROUP_ID | MatchOption.MATCH_MSG_SEQ_NUMBER
-    if position.offset:
+    if segments:
         match |= MatchOption.MATCH_OFFSET
     return GetPlan(False, False, match, position.group_id, position.msg_seq_number + 1, position.offset)
 

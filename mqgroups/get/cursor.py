@@ -15,6 +15,7 @@ from math import ceil, inf
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
+from mqgroups.connection.retry import ask
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
 from mqgroups.core.model import MatchOption
 from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
@@ -53,6 +54,8 @@ class GroupCursor:
         """Open the queue, with ``committed`` as the position; raises MQIError."""
         self._connection = connection
         self._settings = settings
+        # There are no segments on z/OS.
+        self._segments = settings.stream and connection.platform != mq.MQPL_ZOS
         self.queue = self._open()
         self.unit: list[bytes] = []
         # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like gets only the number changes.
@@ -103,19 +106,19 @@ class GroupCursor:
             return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
 
-    def get_in_group(self, wait_s: float, while_waiting: Callable[[], None]) -> Message | None:
+    def get_in_group(self, wait_s: float, while_waiting: Callable[[], bool]) -> Message | None:
         """Get the next message of the group; see ``get``."""
         message = self.get(wait_s, while_waiting)
         if message is not None:
-            plan = next_get(self.position, complete_groups_only=False)
+            plan = next_get(self.position)
             self._run = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(wait_s * 1000)))
         return message
 
-    def get(self, wait_s: float | None, while_waiting: Callable[[], None] | None = None) -> Message | None:
+    def get(self, wait_s: float | None, while_waiting: Callable[[], bool]) -> Message | None:
         """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever).
 
         Args:
-            while_waiting: called about every second; it may take a syncpoint.
+            while_waiting: called about every second; it may take a syncpoint, and returns whether to wait no longer.
 
         Raises:
             GroupIncomplete: the message got is not the next one.
@@ -126,7 +129,9 @@ class GroupCursor:
         left_s = inf if wait_s is None else wait_s
         while True:
             wait_ms = _LONGEST_WAIT_MS if left_s > _LONGEST_WAIT_MS / 1000 else ceil(left_s * 1000)
-            plan = next_get(self.position, complete_groups_only=self._settings.complete_groups_only)
+            plan = next_get(
+                self.position, complete_groups_only=self._settings.complete_groups_only, segments=self._segments
+            )
             md = _ANY_MESSAGE
             if plan.match_options is not MatchOption.NONE:
                 md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
@@ -144,10 +149,10 @@ class GroupCursor:
                     raise inhibited
                 return None
             # Also where there is no pause: an application's sleep may raise, to end a wait.
-            self._connection.sleep(min(left_s, _INHIBITED_PAUSE_S) if inhibited is not None else 0)
+            ask(self._connection.sleep, min(left_s, _INHIBITED_PAUSE_S) if inhibited is not None else 0)
             left_s = deadline_s - time.monotonic()
-            if while_waiting is not None:
-                while_waiting()
+            if while_waiting():
+                return None
 
     def get_again(self, msg_id: bytes) -> Message:
         """Get a message again that was got before the connection was lost, and was backed out with it.
@@ -159,7 +164,7 @@ class GroupCursor:
             MQIError: the call failed.
         """
         position = self.position
-        plan = next_get(position, complete_groups_only=False)
+        plan = next_get(position, segments=self._segments)
         match_options = plan.match_options
         if position.at_start:
             match_options |= MatchOption.MATCH_MSG_ID

@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import OWNER_ACTIVE
+from mqgroups.connection.retry import OWNER_ACTIVE, ask
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
-from mqgroups.core.restart import CommitOutcome
+from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
-from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError, Stopped
+from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
@@ -28,6 +28,7 @@ from mqgroups.status.open_unit import Note
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
 from mqgroups.status.queue import StatusQueue
+from mqgroups.status.records import foreign_record
 from mqgroups.status.units_of_work import UnitsOfWork
 
 
@@ -106,14 +107,9 @@ class Getter:
         except BaseException:
             self.status.close()
             raise
-        committed = self.owner.committed
-        if committed.offset and not settings.stream:
+        if (refusal := self._unfit()) is not None:
             self.close_queues()
-            raise ConfigurationError(
-                f"{self!r} was interrupted between two segments, after {committed.offset} bytes of message "
-                f"{committed.msg_seq_number + 1}. The rest of that message can be got only segment by segment. Make the "
-                "consumer with stream=True"
-            )
+            raise refusal
         work.add(self.owner)
 
     def __repr__(self) -> str:
@@ -125,6 +121,25 @@ class Getter:
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
             f"seq={position.msg_seq_number} uow={self.owner.number} {state}>"
         )
+
+    def _unfit(self) -> MQGroupsError | None:
+        """Return the error if these settings cannot finish the interrupted group that other settings began."""
+        committed, stream = self.owner.committed, self.settings.stream
+        if committed.offset and not stream:
+            return ConfigurationError(
+                f"{self!r} was interrupted between two segments, after {committed.offset} bytes of message "
+                f"{committed.msg_seq_number + 1}. The rest of that message can be got only segment by segment. Make the "
+                "consumer with stream=True"
+            )
+        if self.owner.unit.note.quarantine and stream:
+            return ConfigurationError(
+                f"{self!r} was interrupted while it moved the rest of a group to the backout queue, message by message. With "
+                "stream=True it would get segments. Make the consumer without stream=True until that group is moved"
+            )
+        resumed = self.owner.resumed
+        if resumed is not None and resumed.outgoing is not None and self._partner is None:
+            return foreign_record(self.status.name, Mismatch("role", "get, of a pipe", "get, of a consumer"))
+        return None
 
     def _open_cursor(self) -> GroupCursor:
         try:
@@ -157,28 +172,26 @@ class Getter:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
         try:
             message = self._first()
-        except Stopped:
-            self.work.release()
-            return None
         except MQGroupsError as error:
             self.back_out(error)
             raise
         if message is None:
             self.work.release()
-            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+            if not self.work.stopping:
+                self._unreachable.look(self.cursor.queue, self.owner.log_fields())
         return message
 
     def _first(self) -> Message | None:
-        while True:
-            self._stop_if_asked()
+        while not self.work.stopping:
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, self._stop_if_asked)
+                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
                 if message is not None:
                     self._begun(message)
                 return message
             except MQIError as error:
                 self.work.redo(error, self.settle)
+        return None
 
     def take(self) -> Message:
         """Get the next message of the group, waiting ``group_wait_s``; on a new connection if this one is lost.
@@ -226,11 +239,12 @@ class Getter:
             )
         return message
 
-    def _while_waiting(self) -> None:
+    def _while_waiting(self) -> bool:
         self._stop_if_asked()
         if self.work.due():
             self.syncpoint()
             self.work.begin()
+        return False
 
     def _stop_if_asked(self) -> None:
         if self.work.stopping:
@@ -299,7 +313,7 @@ class Getter:
         for function in (*self.sinks, self.before_commit, group.asked_before_commit) if group is not None else ():
             if function is not None:
                 self.owner.telemetry.messages.step_out()
-                self.work.ask(function, group)
+                ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""

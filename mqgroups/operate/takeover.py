@@ -9,6 +9,7 @@ idle record takes the place of the moved one. The repeated call removes that rec
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import dataclass, replace
 
@@ -26,10 +27,12 @@ from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import ConfigurationError, NotAuthorised, QueueMissing, TakeoverRefused
+from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, TakeoverRefused
 from mqgroups.status.queue import StatusQueue, take_away
 from mqgroups.status.records import foreign_record, held_by, saying_nothing
 from mqgroups.telemetry.repair import Repair
+
+_log = logging.getLogger("mqgroups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,4 +219,14 @@ def _move(
         ours.stage(given)
     theirs.ended(committed=True)
     ours.ended(committed=True)
-    take_away(connection, theirs, nothing)
+    try:
+        take_away(connection, theirs, nothing)
+    except MQIError as error:
+        # The group is taken over all the same.
+        _log.warning(
+            "%s has the group of %s now. An idle record is left on status queue %s (%s); take over once more to remove it",
+            given.name,
+            record.name,
+            theirs.name,
+            error,
+        )

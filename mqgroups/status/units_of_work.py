@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import REDO_LATER, retrying
+from mqgroups.connection.retry import REDO_LATER, ask, retrying
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
@@ -69,8 +69,6 @@ class UnitsOfWork:
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
-        # An error on its way to the application that nobody redoes: its own function raised it, or redoing has failed.
-        self._final: MQIError | None = None
 
     def add(self, owner: Owner) -> None:
         """Add an owner, before ``claim``: its record is put in these units of work."""
@@ -93,10 +91,17 @@ class UnitsOfWork:
             self.soonest = every.messages
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
+        self._of_records(self.owners, Owner.claim)
+
+    def _of_records(self, owners: Iterable[Owner], stage: Callable[[Owner], None]) -> None:
+        """Commit the records that ``stage`` puts and gets, in a unit of work of their own; if that fails, back it out.
+
+        Whoever calls this has no other reason to back out, and the unit of work would keep the connection for ever.
+        """
         self._begin()
         try:
-            for owner in self.owners:
-                owner.claim()
+            for owner in owners:
+                stage(owner)
             self.commit()
         except BaseException as error:
             self.back_out(error)
@@ -124,7 +129,6 @@ class UnitsOfWork:
         self._began_s = self._clock()
 
     def _begin(self) -> None:
-        self._final = None
         if self._lost is not None:
             raise self._lost
         for owner in self.owners:
@@ -209,7 +213,7 @@ class UnitsOfWork:
             owner.is_committed()
         if not self.redoing:
             for owner in self.owners:
-                self.ask(owner.news.tell_progress)
+                ask(owner.news.tell_progress)
 
     def _check_committed(self) -> None:
         try:
@@ -223,9 +227,7 @@ class UnitsOfWork:
 
     def note(self, owner: Owner, *, forget_checkpoint: bool = False) -> None:
         """Commit an owner's record with a new suspect and quarantine, or without its checkpoint, in a unit of work of its own."""
-        self._begin()
-        owner.stage_note(forget_checkpoint=forget_checkpoint)
-        self.commit()
+        self._of_records([owner], lambda each: each.stage_note(forget_checkpoint=forget_checkpoint))
 
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back out to the last commit. ``why`` is for the span.
@@ -244,18 +246,9 @@ class UnitsOfWork:
                 self._connection.back_out()
                 telemetry.settled()
         finally:
-            self._final = None
             self._holds_records = False
             for owner in self.owners:
                 owner.is_backed_out(why or sc.BACKED_OUT)
-
-    def ask(self, function: Callable[..., object], *arguments: object) -> None:
-        """Call a function of the application. An MQIError that it raises is not of this connection, so ``redo`` lets it pass."""
-        try:
-            function(*arguments)
-        except MQIError as error:
-            self._final = error
-            raise
 
     def back_out_after(self, why: BaseException | str | None) -> None:
         """Back out because of ``why``, and add the position of the last commit to the text of an error."""
@@ -286,15 +279,9 @@ class UnitsOfWork:
             owner.is_closing()
         with_chain = [owner for owner in silent if not owner.keeper.can_be_removed]
         if with_chain:
-            self._begin()
-            for owner in with_chain:
-                owner.stage_end_of_chain()
-            self.commit()
+            self._of_records(with_chain, Owner.stage_end_of_chain)
         if silent:
-            self._begin()
-            for owner in silent:
-                owner.stage_nothing()
-            self.commit()
+            self._of_records(silent, Owner.stage_nothing)
 
     def _finish_again(self) -> None:
         # The records decide what to remove, not the outcome: both commits that remove a chain leave records with the same mark.
@@ -317,7 +304,7 @@ class UnitsOfWork:
             MQIError: the last error, if no commit was under way.
         """
         first, connection = self._first, self._connection
-        if error is self._final or not connection.can_redo(error):
+        if error.is_final or not connection.can_redo(error):
             raise error
         _log.warning(
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
@@ -343,11 +330,12 @@ class UnitsOfWork:
             last.__suppress_context__ = True
             if not isinstance(last, MQIError):
                 raise
-            self._final = last
+            last.is_final = True
             if not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
                 raise
-            self._final = CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last))
-            raise self._final from None
+            unknown = CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last))
+            unknown.is_final = True
+            raise unknown from None
         finally:
             self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
@@ -439,7 +427,7 @@ class UnitsOfWork:
 
     def _tell_news(self) -> None:
         for owner in self.owners:
-            self.ask(owner.news.tell)
+            ask(owner.news.tell)
 
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)

@@ -384,6 +384,34 @@ def test_a_coroutine_before_commit_that_fails_backs_out(owner):
     assert owner.data() == THIS
 
 
+def cancelled():
+    """A function that raises what cancels a task."""
+    raise asyncio.CancelledError
+
+
+async def with_a_cancelled_task():
+    """A coroutine function that waits for a task of its own, which is cancelled."""
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    asyncio.get_running_loop().call_soon(task.cancel)
+    await task
+
+
+@pytest.mark.parametrize("fails", [cancelled, with_a_cancelled_task])
+def test_a_before_commit_that_is_cancelled_does_not_look_like_a_task_that_is(owner, fails):
+    # A TaskGroup ends a task with CancelledError without a word.
+    owner.put_group(THIS)
+
+    async def main():
+        async with connect(owner) as qmgr, consumer(owner, qmgr) as it:
+            it.before_commit(lambda _: fails())
+            with pytest.raises(RuntimeError, match="CancelledError"):
+                [message async for message in await anext(aiter(it))]
+            it.before_commit(lambda _: None)
+            return [message.data async for group in it async for message in group]
+
+    assert asyncio.run(main()) == THIS
+
+
 def test_a_coroutine_before_commit_that_uses_its_own_connection_is_refused_and_not_stuck(owner):
     owner.put_group(THIS)
 

@@ -64,6 +64,14 @@ def test_next_get_strips_all_msgs_available_from_a_restart(position, complete_gr
     assert next_get(position, complete_groups_only=complete_groups_only) == plan
 
 
+@pytest.mark.parametrize("offset", [0, 4])
+def test_a_restart_that_gets_segments_one_by_one_names_the_offset_also_of_a_messages_beginning(offset):
+    # Without logical order the first one in physical order is returned (IBM MQ, topic q023060).
+    match = MatchOption.MATCH_GROUP_ID | MatchOption.MATCH_MSG_SEQ_NUMBER | MatchOption.MATCH_OFFSET
+    position = GroupPosition(GROUP, 7, offset, retained=False)
+    assert next_get(position, segments=True) == GetPlan(False, False, match, GROUP, 8, offset)
+
+
 @pytest.mark.parametrize(
     ("position", "group_id", "msg_seq_number", "answer"),
     [

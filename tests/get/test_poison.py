@@ -223,7 +223,10 @@ def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue, when
         list(next(iter(poisoned.consumer(qmgr, commit_every=1, poison="quarantine"))))
     qmgr.close()
     assert [one.data for one in poisoned.on_queue(backout_queue)] == THIS[4:6]
-    # Whatever is asked for now: what was begun is ended.
+    # Segments that are got one by one would be torn from each other.
+    with pytest.raises(errors.ConfigurationError, match="without stream=True until that group is moved"):
+        poisoned.consumer(stream=True)
+    # Whatever else is asked for now: what was begun is ended.
     application.settings["poison"] = "ignore"
     with pytest.raises(errors.GroupQuarantined):
         application.run()

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from mqgroups import errors
+from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, Crash, process
 
 
@@ -24,6 +28,51 @@ def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, got_before
     committed = (got_before - 1) // 2 * 2
     assert got == [(committed, THIS[committed:]), (0, THAT)]
     assert owner.data() == owner.records("get") == []
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("lost", ["its program", "its connection"])
+@pytest.mark.parametrize("got_before", range(1, 6))
+def test_segments_that_lie_in_another_order_are_got_in_theirs(owner, faults, lost, got_before):
+    group_id, is_last = b"G" * 24, mq.MQMF_LAST_MSG_IN_GROUP
+    for number, data in enumerate((b"one", b"two"), 1):
+        owner.put_raw(data, GroupId=group_id, MsgSeqNumber=number, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+    for offset, flag in ((4, mq.MQMF_SEGMENT), (8, mq.MQMF_LAST_SEGMENT), (0, mq.MQMF_SEGMENT)):
+        owner.put_raw(b"%d..." % offset, GroupId=group_id, MsgSeqNumber=3, Offset=offset, MsgFlags=is_last | flag)
+    qmgr = owner.connect(reconnect_wait_s=30 if lost == "its connection" else 0)
+
+    consumer = owner.consumer(qmgr, stream=True, commit_every=2)
+    parts = (chunk for group in consumer for message in group for chunk in message.chunks())
+    got = list(itertools.islice(parts, got_before))
+    committed = (got_before - 1) // 2 * 2
+    if lost == "its program":
+        qmgr.close()
+        qmgr, got = owner.qmgr, got[:committed]
+        parts = (
+            chunk for group in owner.consumer(qmgr, stream=True) for message in group for chunk in message.chunks()
+        )
+    else:
+        faults.arm(Fault("drop"))
+    assert [*got, *parts] == [b"one", b"two", b"0...", b"4...", b"8..."]
+
+
+def test_a_pipes_group_is_not_resumed_by_a_consumer_of_its_name(owner, make_queue):
+    # What is left of it belongs to the outgoing group that the pipe has begun.
+    owner.put_raw_group(THIS)
+    target = make_queue()
+    qmgr = owner.connect()
+    pipe = qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2)
+    incoming, outgoing = next(iter(pipe))
+    for message in itertools.islice(incoming, 3):
+        outgoing.put(message.data)
+    qmgr.close()
+    with pytest.raises(errors.StatusRecordForeign, match="has role 'get, of a pipe', expected 'get, of a consumer'"):
+        owner.consumer()
+    with owner.qmgr.group_pipe(owner.queue, target, name=owner.name, wait_s=0) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(message.data)
+    assert owner.data(target) == THIS
 
 
 def test_a_group_that_is_not_looked_at_is_an_error_and_not_an_endless_loop(owner):

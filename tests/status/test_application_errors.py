@@ -98,6 +98,43 @@ def copy(pipe):
             outgoing.put(message.data)
 
 
+@pytest.mark.parametrize(
+    "function", ["before_commit", "on_progress", "on_abandon", "decode", "before_commit of a group"]
+)
+@pytest.mark.parametrize("kind", [StopIteration, errors.Stopped], ids=lambda kind: kind.__name__)
+def test_what_a_function_raises_never_ends_a_loop_as_if_there_were_no_more(owner, kind, function):
+    with owner.producer(commit_every=1) as producer, producer.group() as group:
+        for data in THIS:
+            group.put(data)
+        if function == "on_abandon":
+            group.abandon()
+    error = StopIteration() if kind is StopIteration else errors.Stopped(owner.name, owner.queue, bytes(24), 0)
+    calls = []
+
+    def fails(*_):
+        calls.append(1)
+        if len(calls) == 2 or function == "on_abandon":
+            raise error
+
+    class Codec:
+        encode = bytes
+
+        def decode(self, data):
+            fails()
+            return data
+
+    hooks = {function: fails} if function.startswith("on_") else {"codec": Codec()} if function == "decode" else {}
+    with owner.consumer(**hooks) as consumer:
+        if function == "before_commit":
+            consumer.before_commit(fails)
+        with pytest.raises(RuntimeError if kind is StopIteration else errors.Stopped) as caught:
+            for group in consumer:
+                if function.endswith("of a group"):
+                    group.before_commit(fails)
+                list(group)
+        assert error in (caught.value, caught.value.__cause__)
+
+
 @pytest.mark.parametrize("function", ["before_commit", "on_progress"])
 def test_an_error_of_the_applications_function_in_a_wait_comes_out_of_the_call(owner, clock, waiting, function):
     owner.put_raw_group(THIS[:3], whole=False)

@@ -7,17 +7,18 @@ import pickle
 
 import pytest
 
+import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
+from mqgroups.mqi import constants
 
 THIS = [b"%d" % number for number in range(7)]
 UNKNOWN = [
-    mq.MQRC_CONNECTION_BROKEN,
-    mq.MQRC_Q_MGR_STOPPING,
-    mq.MQRC_CONNECTION_STOPPING,
-    mq.MQRC_CALL_INTERRUPTED,
+    constants.MQRC_CONNECTION_BROKEN,
+    constants.MQRC_Q_MGR_STOPPING,
+    constants.MQRC_CONNECTION_STOPPING,
+    constants.MQRC_CALL_INTERRUPTED,
 ]
 
 
@@ -44,7 +45,7 @@ def is_whole(owner, payloads=THIS):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("reason", UNKNOWN, ids=mq.reason_name)
+@pytest.mark.parametrize("reason", UNKNOWN, ids=constants.reason_name)
 @pytest.mark.parametrize("nth", [1, 2, 4])
 def test_a_commit_of_unknown_outcome_is_not_repeated_and_the_record_tells(owner, faults, reason, nth):
     qmgr = owner.connect()
@@ -132,8 +133,8 @@ def backing_out_instead(qmgr, nth):
     def mqcmit(hconn):
         if next(calls) != nth:
             return commit(hconn)
-        assert back_out(hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
-        return mq.MQCC_WARNING, mq.MQRC_BACKED_OUT
+        assert back_out(hconn) == (constants.MQCC_OK, constants.MQRC_NONE)
+        return constants.MQCC_WARNING, constants.MQRC_BACKED_OUT
 
     return mqcmit
 
@@ -168,7 +169,9 @@ def test_a_consumers_unit_of_work_that_was_backed_out_is_got_again(owner, nth):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("nth", [1, 2, 4])
-@pytest.mark.parametrize("reason", [mq.MQRC_RESOURCE_PROBLEM, mq.MQRC_BACKED_OUT], ids=mq.reason_name)
+@pytest.mark.parametrize(
+    "reason", [constants.MQRC_RESOURCE_PROBLEM, constants.MQRC_BACKED_OUT], ids=constants.reason_name
+)
 def test_a_commit_that_was_refused_is_backed_out(owner, faults, nth, reason):
     """MQRC_BACKED_OUT too: should anything be left of the unit of work, it must not go with the next one."""
     with owner.producer() as producer:
@@ -179,6 +182,38 @@ def test_a_commit_that_was_refused_is_backed_out(owner, faults, nth, reason):
         assert len(owner.data()) == 2 * (nth - 1)
         assert put_rest(producer) == 2 * (nth - 1)
     assert is_whole(owner)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("whose", ["its own", "the application's"])
+@pytest.mark.parametrize("what", ["forget_checkpoint", "close"])
+@pytest.mark.parametrize("make", ["producer", "consumer"])
+def test_a_unit_of_work_of_records_that_is_refused_does_not_keep_the_connection(
+    owner, mq, binding, faults, make, what, whose
+):
+    owner.put_raw_group(THIS)
+    raw = mq.connect(binding) if whose == "the application's" else None
+    qmgr = mqgroups.wrap(raw) if raw else owner.connect()
+    refused = getattr(owner, make)(qmgr)
+    checkpoint = "forget it" if what == "forget_checkpoint" else None
+    if make == "producer":
+        with refused.group() as group:
+            group.set_checkpoint(checkpoint)
+            group.put(b"one")
+    else:
+        for group in refused:
+            group.set_checkpoint(checkpoint)
+            assert [message.data for message in group] == THIS
+    faults.arm(Fault("answer", verb="MQCMIT", reason=constants.MQRC_STORAGE_NOT_AVAILABLE))
+    with pytest.raises(errors.MQIError, match="2071"):
+        getattr(refused, what)()
+    assert len(owner.records("put" if make == "producer" else "get")) == 1
+    if raw:
+        raw.commit()
+    # Another one on this connection works, and takes away what is left.
+    with getattr(owner, make)(qmgr) as after:
+        after.forget_checkpoint()
+    assert owner.records("put") == owner.records("get") == []
 
 
 @pytest.mark.embedded
