@@ -201,7 +201,11 @@ class SharedStatusQueue:
                 raise
             raise self.in_use("MQOPEN") from error
         if not self._lock_is_good:
-            self._check_lock(lock)
+            try:
+                self._check_lock(lock)
+            except BaseException:
+                lock.close()
+                raise
         return lock
 
     def _several(self, found: list[FoundRecord]) -> DuplicateStatusRecords:

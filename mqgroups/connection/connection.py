@@ -96,6 +96,8 @@ class Connection:
         self.status_queues: dict[str, object] = {}
         # The results of MQOPEN for all open objects: handle, MQOD, completion code, reason code.
         self._opened: list[tuple[int, bytes, int, int]] = []
+        # Handles whose MQCLOSE was refused. Until they are closed, one that is exclusive keeps out the next owner of its queue.
+        self._unclosed: set[int] = set()
         self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
         self.telemetry = telemetry
@@ -207,6 +209,7 @@ class Connection:
     def _nothing_is_open(self) -> None:
         self._unit_of_work_of = None
         self._opened.clear()
+        self._unclosed.clear()
         self.generation += 1
         self.turn.interrupted = False
 
@@ -237,7 +240,10 @@ class Connection:
     def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
         """MQCLOSE; returns completion and reason code."""
         comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
-        if comp != mq.MQCC_FAILED:
+        if comp == mq.MQCC_FAILED:
+            self._unclosed.add(hobj)
+        else:
+            self._unclosed.discard(hobj)
             self._opened = [answer for answer in self._opened if answer[0] != hobj]
         return comp, reason
 
@@ -434,6 +440,8 @@ class Connection:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
     def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes, int, int]:
+        for hobj in tuple(self._unclosed):
+            self.close_handle(hobj)
         # MQOPEN is called and its result stored within one C call, so that no interruption can lose the handle in between.
         self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
         opened = self._opened[-1]

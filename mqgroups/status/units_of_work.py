@@ -356,7 +356,7 @@ class UnitsOfWork:
             return
         # If a keeper is stale on a usable connection, another owner on it was interrupted or has reconnected.
         is_stale = any(owner.keeper.is_stale for owner in self.owners)
-        if connection.usable and (connection.turn.interrupted or is_stale):
+        if connection.usable and (connection.turn.interrupted or is_stale or self._in_doubt):
             if connection.turn.interrupted and self._is_somebody_elses:
                 _log.warning("%r: a call was interrupted, so the connection's unit of work is backed out", connection)
             try:
@@ -371,7 +371,7 @@ class UnitsOfWork:
                 return
             finally:
                 self._tell_news()
-        if connection.can_go_on and (self._in_doubt or not connection.usable or is_stale):
+        if connection.can_go_on and not connection.usable:
             self.redo(connection.gone(), again)
 
     def require_known(self, again: Callable[[], object]) -> None:

@@ -70,8 +70,10 @@ class ClusterReader(_InstanceReader):
         for q_mgr_name in at:
             self._readers[q_mgr_name].mqsc(f"DELETE QLOCAL({name}) PURGE")
 
-    def put_group(self, name: str, messages: Sequence[Sequence[bytes]]) -> bytes:
-        group_id = super().put_group(name, messages)
+    def put_group(
+        self, name: str, messages: Sequence[Sequence[bytes]], *, backwards: bool = False, whole: bool = True
+    ) -> bytes:
+        group_id = super().put_group(name, messages, backwards=backwards, whole=whole)
         self.wait_until_delivered()
         return group_id
 

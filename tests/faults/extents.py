@@ -31,6 +31,8 @@ class Extent:
         pairs: so much of ``lines`` again with a second interruption in the recovery.
         cancellations: of tasks, at each await, alone and with a fault or another cancellation after it.
         stops: at each call, alone and with a fault after it.
+        refusals: at each call, at each level that goes on.
+        functions: of the application that raise, at each place.
         foreign_ends: at each call, by each way to end a unit of work.
         intrusions: of a second thread at each call.
         signals, races: that come at any time.
@@ -47,6 +49,8 @@ class Extent:
     pairs: float = 0
     cancellations: float = 0
     stops: float = 0
+    refusals: float = 0
+    functions: float = 0
     foreign_ends: float = 0
     intrusions: float = 0
     signals: int = 0
@@ -93,13 +97,22 @@ SHORT = Extents(
         lines=0.005,
         pairs=0.001,
         stops=0.02,
+        refusals=0.05,
         foreign_ends=0.025,
         intrusions=0.03,
         signals=10,
         races=3,
         drawn=40,
     ),
-    other=Extent(single=0.1, single_kills=0.05, double=0.005, zombies=0.1, zombie_variants=0.1, cancellations=0.02),
+    other=Extent(
+        single=0.1,
+        single_kills=0.05,
+        double=0.005,
+        zombies=0.1,
+        zombie_variants=0.1,
+        cancellations=0.02,
+        functions=0.05,
+    ),
     cluster=Extent(
         single=0.03, single_kills=0.03, double=0.005, double_kills=0.001, zombies=0.03, zombie_variants=0.05, drawn=12
     ),
@@ -117,13 +130,14 @@ GLIMPSE = Extents(
         lines=0.001,
         pairs=0.0003,
         stops=0.003,
+        refusals=0.005,
         foreign_ends=0.006,
         intrusions=0.01,
         signals=1,
         races=1,
         drawn=3,
     ),
-    other=Extent(single=0.015, zombies=0.03, cancellations=0.002),
+    other=Extent(single=0.015, zombies=0.03, cancellations=0.002, functions=0.002),
     cluster=Extent(single=0.003, zombies=0.005, drawn=1),
     without=Extent(),
     every_pattern=False,
@@ -139,6 +153,7 @@ FULL = Extents(
         lines=0.4,
         pairs=0.1,
         stops=0.3,
+        refusals=1,
         foreign_ends=0.3,
         intrusions=1,
         signals=300,
@@ -146,7 +161,14 @@ FULL = Extents(
         drawn=2000,
     ),
     other=Extent(
-        single=1, single_kills=1, double=0.1, double_kills=0.02, zombies=1, zombie_variants=2, cancellations=1
+        single=1,
+        single_kills=1,
+        double=0.1,
+        double_kills=0.02,
+        zombies=1,
+        zombie_variants=2,
+        cancellations=1,
+        functions=1,
     ),
     cluster=Extent(
         single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
@@ -165,13 +187,14 @@ LOOK = Extents(
         lines=0.006,
         pairs=0.001,
         stops=0.02,
+        refusals=0.1,
         foreign_ends=0.03,
         intrusions=0.05,
         signals=10,
         races=2,
         drawn=60,
     ),
-    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1, cancellations=0.02),
+    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1, cancellations=0.02, functions=0.02),
     cluster=Extent(single=0.04, single_kills=0.02, zombies=0.04, zombie_variants=0.05, drawn=10),
     without=Extent(),
 )

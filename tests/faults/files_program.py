@@ -20,10 +20,14 @@ class FilesProgram(GetProgram):
         self._directory = temporary_directory()
         self._folder = Path(self._directory.name)
 
+    def _make(self, connection: mqgroups.QueueManager) -> Any:
+        consumer = super()._make(connection)
+        self._sink = mqgroups.FileSink(self._folder, consumer)
+        return consumer
+
     def work(self, consumer: Any) -> None:
-        sink = mqgroups.FileSink(self._folder, consumer)
         for group in consumer:
-            with sink.file(group) as file:
+            with self._sink.file(group) as file:
                 for message in group:
                     file.write(message.data + b"\n")
 

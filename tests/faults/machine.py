@@ -116,8 +116,9 @@ class Machine:
                 connection.close()
             raw.disconnect()
         except self.watch.raw_errors:
-            # It is disconnected already.
-            pass
+            # It is disconnected already, or that was refused.
+            with contextlib.suppress(*self.watch.raw_errors):
+                raw.disconnect()
 
     def nap(self, seconds: float) -> None:
         """Wait a moment; start the queue manager again if it was killed."""
@@ -232,13 +233,13 @@ class Machine:
         """End a case that is stuck, and say where."""
 
         def stuck(_: int, frame: FrameType | None) -> None:
-            raise _Stuck("".join(traceback.format_stack(frame, 4)))
+            raise Stuck("".join(traceback.format_stack(frame, 4)))
 
         before = signal.signal(signal.SIGALRM, stuck)
         signal.setitimer(signal.ITIMER_REAL, _STUCK_AFTER_S)
         try:
             yield
-        except _Stuck as error:
+        except Stuck as error:
             result.wrong.append(f"stuck: {error}")
             for pid in self._children:
                 os.kill(pid, signal.SIGKILL)
@@ -306,7 +307,7 @@ class Machine:
         return {queue: self.reader.browse(queue) for queue in queues_of(program)}
 
 
-class _Stuck(BaseException):
+class Stuck(BaseException):
     """A case took too long."""
 
 

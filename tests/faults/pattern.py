@@ -23,6 +23,7 @@ class Pattern:
         every: how often it takes a syncpoint.
         put_response: whether its puts are all answered.
         stays: after an error the program goes on with the producer or consumer that it has, instead of ending.
+        backwards: whether what is to be got lies on the queue in the opposite order.
     """
 
     role: str
@@ -33,13 +34,15 @@ class Pattern:
     groups: int = 1
     put_response: PutResponse = "sync"
     stays: bool = False
+    backwards: bool = False
 
     @property
     def name(self) -> str:
         """As it stands in tables and in the names of cases."""
         status = "one-unit-of-work" if self.every >= 100 else self.status
         response = "" if self.put_response == "sync" else f"/{self.put_response}"
-        return f"{self.role}/{status}/{'segments' if self.segmented else 'plain'}{response}"
+        order = "/backwards" if self.backwards else ""
+        return f"{self.role}/{status}/{'segments' if self.segmented else 'plain'}{response}{order}"
 
     def payloads(self) -> list[bytes]:
         """Return the data of the messages; with segments two of three messages are longer than one."""

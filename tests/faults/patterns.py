@@ -13,7 +13,9 @@ from tests.faults.cluster_programs import (
     TakeoverGetProgram,
     TakeoverPutProgram,
 )
+from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram, DressedPutProgram
 from tests.faults.files_program import FilesProgram
+from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, MovedProgram
 from tests.faults.pattern import Pattern
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
@@ -27,6 +29,12 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "aio-get": AioGetProgram,
     "aio-pipe": AioPipeProgram,
     "files": FilesProgram,
+    "dressed-put": DressedPutProgram,
+    "dressed-get": DressedGetProgram,
+    "dressed-pipe": DressedPipeProgram,
+    "given-put": GivenPutProgram,
+    "given-get": GivenGetProgram,
+    "moved": MovedProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "cluster-get": ClusterGetProgram,
@@ -34,6 +42,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "cluster-get-takeover": TakeoverGetProgram,
 }
 CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
+OPERATED_ROLES = ("given-put", "given-get", "moved")
 # Of these no group is interrupted if nothing goes wrong.
 CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
 
@@ -48,7 +57,8 @@ def _patterns() -> list[Pattern]:
     ]
     pipes = [Pattern("pipe", status, False, 3 if every == 100 else 5, every) for status, every in kept]
     # Its consumer gets messages whole, whatever they lie in.
-    return [*of_one_side, *pipes, Pattern("pipe", "classic", True, 3, 2)]
+    whole = [Pattern("pipe", "classic", True, 3, 2, backwards=backwards) for backwards in (False, True)]
+    return [*of_one_side, *pipes, *whole, Pattern("get", "classic", True, 5, 2, backwards=True)]
 
 
 def _batch_patterns() -> list[Pattern]:
@@ -71,6 +81,21 @@ def _aio_patterns() -> list[Pattern]:
 def _files_patterns() -> list[Pattern]:
     """Return those of files: between two groups the first one's file is put in place."""
     return [Pattern("files", status, False, 3, every, groups=2) for status, every in (("classic", 2), ("classic", 100))]
+
+
+def _dressed_patterns() -> list[Pattern]:
+    """Return those that use everything at once."""
+    return [
+        Pattern("dressed-put", "classic", True, 3, 2, put_response="async"),
+        Pattern("dressed-put", "classic", True, 3, 2),
+        Pattern("dressed-get", "classic", True, 5, 2, backwards=True),
+        Pattern("dressed-pipe", "segmented", True, 5, 2, put_response="async"),
+    ]
+
+
+def _operated_patterns() -> list[Pattern]:
+    """Return those that an operator helps first."""
+    return [Pattern(role, "classic", False, 5, 2) for role in OPERATED_ROLES]
 
 
 def _cluster_patterns() -> list[Pattern]:
@@ -111,9 +136,12 @@ PATTERNS = {
         *_batch_patterns(),
         *_aio_patterns(),
         *_files_patterns(),
+        *_dressed_patterns(),
+        *_operated_patterns(),
         *_cluster_patterns(),
         *_asynchronous_patterns(),
     )
 }
 # The three ways to use the library at one queue manager, in all their forms.
 PLAIN_ROLES = ("put", "get", "pipe")
+DRESSED_ROLES = tuple(f"dressed-{role}" for role in PLAIN_ROLES)

@@ -87,7 +87,8 @@ class GetProgram(Application):
     def prepare(self, reader: Reader) -> None:
         self._make_queue(reader)
         for _ in range(self.pattern.groups):
-            reader.put_group(self.queue, [cut(payload, self.pattern.segmented) for payload in self._payloads])
+            messages = [cut(payload, self.pattern.segmented) for payload in self._payloads]
+            reader.put_group(self.queue, messages, backwards=self.pattern.backwards)
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
         return connection.group_consumer(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -123,26 +124,62 @@ class Reader:
             if error.reason not in _NOTHING_THERE:
                 raise
 
-    def put_group(self, name: str, messages: Sequence[Sequence[bytes]]) -> bytes:
-        """Put one group in one unit of work, each message as its segments; return its GroupId."""
+    def put_group(
+        self, name: str, messages: Sequence[Sequence[bytes]], *, backwards: bool = False, whole: bool = True
+    ) -> bytes:
+        """Put one group in one unit of work, each message as its segments; return its GroupId.
+
+        Args:
+            name: of the queue.
+            messages: each as its segments.
+            backwards: put the last one first, as messages may arrive that took several channels.
+            whole: whether the last one of these messages is that of the group.
+        """
         connection = self._connected()
         queue = pymqi.Queue(connection, name, CMQC.MQOO_OUTPUT)
-        group_id = b""
+        group_id = os.urandom(24)
+        parts = []
         for number, segments in enumerate(messages, 1):
+            offset = 0
             for count, data in enumerate(segments, 1):
-                flags = CMQC.MQMF_LAST_MSG_IN_GROUP if number == len(messages) else CMQC.MQMF_MSG_IN_GROUP
+                flags = CMQC.MQMF_LAST_MSG_IN_GROUP if whole and number == len(messages) else CMQC.MQMF_MSG_IN_GROUP
                 if len(segments) > 1:
                     flags |= CMQC.MQMF_LAST_SEGMENT if count == len(segments) else CMQC.MQMF_SEGMENT
-                md = pymqi.MD(Version=2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT)
-                pmo = pymqi.PMO(Version=2, Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT)
-                queue.put(data, md, pmo)
-                group_id = md.GroupId
+                parts.append((number, offset, flags, data))
+                offset += len(data)
+        order = CMQC.MQPMO_NONE if backwards else CMQC.MQPMO_LOGICAL_ORDER
+        for number, offset, flags, data in reversed(parts) if backwards else parts:
+            place = {"GroupId": group_id, "MsgSeqNumber": number, "Offset": offset} if backwards else {}
+            md = pymqi.MD(Version=2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT, **place)
+            queue.put(data, md, pymqi.PMO(Version=2, Options=order | CMQC.MQPMO_SYNCPOINT))
+            group_id = md.GroupId
         connection.commit()
-        queue.close()
+        with contextlib.suppress(pymqi.MQMIError):
+            # 2241 warns of a group that is not whole.
+            queue.close()
         return group_id
 
+    def put_abandoned_group(self, name: str) -> None:
+        """Put the message that ends an abandoned group, which is the only one of it that is not consumed yet."""
+        connection = self._connected()
+        queue = pymqi.Queue(connection, name, CMQC.MQOO_OUTPUT)
+        ends = {"MsgType": CMQC.MQMT_REPORT, "Feedback": CMQC.MQFB_APPL_FIRST, "MsgFlags": CMQC.MQMF_LAST_MSG_IN_GROUP}
+        md = pymqi.MD(Version=2, Persistence=CMQC.MQPER_PERSISTENT, **ends)
+        queue.put(b"", md, pymqi.PMO(Version=2, Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_NO_SYNCPOINT))
+        queue.close()
+
+    def take(self, name: str, number: int) -> list[Seen]:
+        """Get the first messages of a queue."""
+        queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_INPUT_SHARED)
+        first = self.browse(name)[:number]
+        for seen in first:
+            gmo = pymqi.GMO(Version=2, Options=CMQC.MQGMO_NO_SYNCPOINT, MatchOptions=CMQC.MQMO_MATCH_MSG_ID)
+            queue.get(None, pymqi.MD(Version=2, MsgId=seen.msg_id), gmo)
+        queue.close()
+        return first
+
     def browse(self, name: str) -> list[Seen]:
-        """Return everything that is committed on a queue, in physical order; nothing if there is no such queue."""
+        """Return everything that is committed on a queue, in physical order, without properties; nothing if it is not there."""
         found = []
         try:
             queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_BROWSE)
@@ -153,7 +190,8 @@ class Reader:
         try:
             while True:
                 md = pymqi.MD(Version=2)
-                gmo = pymqi.GMO(Version=2, Options=CMQC.MQGMO_BROWSE_NEXT, MatchOptions=CMQC.MQMO_NONE)
+                options = CMQC.MQGMO_BROWSE_NEXT | CMQC.MQGMO_NO_PROPERTIES
+                gmo = pymqi.GMO(Version=2, Options=options, MatchOptions=CMQC.MQMO_NONE)
                 data = queue.get(100_000, md, gmo)
                 found.append(
                     Seen(

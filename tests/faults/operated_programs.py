@@ -1,0 +1,103 @@
+"""Applications of the campaign that an operator helps first: status records are rebuilt and taken over, the rest of a group is moved.
+
+What the operator does is part of each start. It is done again as long as it is needed, as an operator would after an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mqgroups
+from mqgroups import operate
+from mqgroups.core.modes import RoleName
+from mqgroups.errors import SalvageRefused
+from tests.faults.application import MODEL
+from tests.faults.pattern import Pattern, cut
+from tests.faults.programs import GetProgram, PutProgram
+from tests.faults.reader import Reader, Seen, says_nothing
+
+# So many messages of the group are committed when the record is lost.
+_COMMITTED = 2
+
+
+def _given(connection: mqgroups.QueueManager, name: str, role: RoleName, queue: str, giver: str, **more: Any) -> None:
+    """Rebuild the record of ``giver``, and let ``name`` take it over."""
+    if operate.inspect_owner(connection, name, role).state is operate.OwnerState.INTERRUPTED:
+        return
+    if operate.inspect_owner(connection, giver, role).state is not operate.OwnerState.INTERRUPTED:
+        operate.salvage_owner(connection, giver, role, queue=queue, **more)
+    operate.take_over(connection, giver, role, by=name)
+
+
+def _left_by_giver(reader: Reader, status_queue: str) -> dict[str, list[Seen]]:
+    """Return what is left of the giver, but for a record that says nothing: a takeover that stands may not have removed it."""
+    seen = reader.browse(status_queue)
+    return {status_queue: seen} if seen and not says_nothing(seen) else {}
+
+
+class GivenPutProgram(PutProgram):
+    """Goes on with a group whose producer and whose status record are lost."""
+
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
+        self._giver = f"{name}.GIVER"
+        self.others = (f"MQGROUPS.PUT.{self._giver}",)
+
+    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
+        return _left_by_giver(reader, self.others[0]) | super().left_behind(reader)
+
+    def prepare(self, reader: Reader) -> None:
+        super().prepare(reader)
+        begun = [cut(payload, self.pattern.segmented) for payload in self._payloads[:_COMMITTED]]
+        reader.put_group(self.queue, begun, whole=False)
+
+    def _make(self, connection: mqgroups.QueueManager) -> Any:
+        if not self.is_there:
+            _given(connection, self.name, "put", self.queue, self._giver)
+        return super()._make(connection)
+
+
+class GivenGetProgram(GetProgram):
+    """Goes on with a group whose consumer and whose status record are lost."""
+
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
+        self._giver = f"{name}.GIVER"
+        self.others = (f"MQGROUPS.GET.{self._giver}",)
+
+    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
+        return _left_by_giver(reader, self.others[0]) | super().left_behind(reader)
+
+    def prepare(self, reader: Reader) -> None:
+        super().prepare(reader)
+        for seen in reader.take(self.queue, _COMMITTED):
+            self.notes.write(b"%s %s" % (seen.group_id.hex().encode(), seen.data))
+
+    def _make(self, connection: mqgroups.QueueManager) -> Any:
+        if not self.is_there:
+            _given(connection, self.name, "get", self.queue, self._giver, checkpoint=_COMMITTED)
+        return super()._make(connection)
+
+
+class MovedProgram(GetProgram):
+    """Gets a group that was moved from another queue."""
+
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
+        self.others = (f"{queue}.FROM",)
+        self._group_id = b""
+
+    def prepare(self, reader: Reader) -> None:
+        self._make_queue(reader)
+        reader.make_queue(self.others[0], MODEL)
+        messages = [cut(payload, self.pattern.segmented) for payload in self._payloads]
+        self._group_id = reader.put_group(self.others[0], messages)
+
+    def _make(self, connection: mqgroups.QueueManager) -> Any:
+        if not self.is_there:
+            try:
+                operate.move_group(connection, self.others[0], self._group_id, to=self.queue, commit_every=2)
+            except SalvageRefused as error:
+                if "found no message of group" not in str(error):
+                    raise
+        return super()._make(connection)
