@@ -14,6 +14,7 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(7)]
@@ -268,4 +269,16 @@ def test_on_a_connection_of_the_application_a_record_is_never_a_chain_of_segment
             put_rest(producer, 6, lambda: foreign("MQBACK"))
         assert len(owner.records("put")) == 1
         assert put_rest(producer) == 3
+    assert is_whole(owner)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nth", range(1, 9))
+def test_a_commit_whose_check_is_refused_is_found_out_on_the_same_connection(owner, qmgr, faults, nth):
+    # The third MQGET of each unit of work looks whether its record is there.
+    with owner.producer(qmgr) as producer:
+        faults.arm(Fault("answer", verb="MQGET", nth=nth, reason=mq.MQRC_STORAGE_NOT_AVAILABLE))
+        with pytest.raises(errors.MQIError, match="2071"):
+            put_rest(producer)
+        put_rest(producer)
     assert is_whole(owner)

@@ -8,11 +8,14 @@ Phases, each in a module of its own:
 4. Interruptions: an exception at each line of the library, and the application goes on (``interruptions.py``).
 5. Tasks of asyncio cancelled at each await, and a fault or another cancellation after it (``cancellations.py``).
 6. ``stop()`` at each MQI call, and a fault while the program stops (``stops.py``).
-7. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
-8. A second thread in what the first one has in hand (``intrusions.py``).
-9. SIGINT at any time (``signals.py``).
-10. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
-11. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
+7. A call that is refused, and the application goes on (``refusals.py``).
+8. Functions of the application that raise (``functions.py``).
+9. Two starts with different settings (``settings.py``).
+10. Foreign ends of units of work, on connections that are shared with the application (``foreign_ends.py``).
+11. A second thread in what the first one has in hand (``intrusions.py``).
+12. SIGINT at any time (``signals.py``).
+13. Cases drawn from the seed: several faults, several programs on one queue, a queue manager that is killed (``randomly.py``).
+14. Single faults of the producers on clusters, with what keeps a group at one instance taken out: here groups have to split, or
    the campaign would not show anything about that.
 
 After each case the independent reader looks at what is there. Exit code 1 if anything was not as it should be; each failure
@@ -45,6 +48,7 @@ from tests.faults import (
     pool,
     randomly,
     refusals,
+    settings,
     signals,
     stops,
     zombies,
@@ -69,12 +73,13 @@ PHASES = (
     stops.PHASE,
     refusals.PHASE,
     functions.PHASE,
+    settings.PHASE,
     foreign_ends.PHASE,
     intrusions.PHASE,
     signals.PHASE,
     randomly.PHASE,
 )
-_NAMES = (*PATTERNS, intrusions.RACES, signals.DRAWN, *randomly.DRAWN)
+_NAMES = (*PATTERNS, *settings.NAMES, intrusions.RACES, signals.DRAWN, *randomly.DRAWN)
 _SAY_AFTER_S = 60
 
 
@@ -116,6 +121,7 @@ class Campaign:
             (stops.PHASE, lambda: stops.tasks(plain_calls, plain.stops, sample)),
             (refusals.PHASE, lambda: refusals.tasks(calls, plain.refusals, sample)),
             (functions.PHASE, lambda: functions.tasks(list(extents), self._all.other.functions, sample)),
+            (settings.PHASE, lambda: settings.tasks(plain.settings if self._plain else 0, sample)),
             (foreign_ends.PHASE, lambda: foreign_ends.tasks(plain_calls, plain.foreign_ends, sample)),
             (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, plain.races, sample)),
             (signals.PHASE, lambda: signals.tasks(plain.signals if self._plain else 0, sample)),

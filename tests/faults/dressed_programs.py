@@ -1,5 +1,4 @@
-"""Applications of the campaign that use everything at once: properties, a codec, checkpoints, streams, and every function that the
-library calls.
+"""Applications of the campaign that use everything at once: properties, a codec, checkpoints, streams, and every hook.
 
 A function that is armed raises once; ``functions.py`` is about that. In all other phases none is.
 """
@@ -105,14 +104,9 @@ class DressedGetProgram(_Dressed, GetProgram):
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
         functions = self.functions
-        consumer = connection.group_consumer(
-            self.queue,
-            wait_s=self.wait_s,
-            group_wait_s=self.patience_s,
-            codec=functions,
-            **functions.hooks("on_resume", "on_in_doubt", "on_abandon", "on_progress"),
-            **self._settings(),
-        )
+        hooks: dict[str, Any] = functions.hooks("on_resume", "on_in_doubt", "on_abandon", "on_progress")
+        settings = {**self._settings(), **hooks, "codec": functions}
+        consumer = connection.group_consumer(self.queue, wait_s=self.wait_s, group_wait_s=self.patience_s, **settings)
         consumer.before_commit(functions.at("before_commit"))
         consumer.attach(before_commit=functions.at("sink"), before_forget=functions.at("before_forget"))
         return consumer

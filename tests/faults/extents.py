@@ -33,6 +33,7 @@ class Extent:
         stops: at each call, alone and with a fault after it.
         refusals: at each call, at each level that goes on.
         functions: of the application that raise, at each place.
+        settings: pairs of settings, of the starts before and after a program is cut off.
         foreign_ends: at each call, by each way to end a unit of work.
         intrusions: of a second thread at each call.
         signals, races: that come at any time.
@@ -51,6 +52,7 @@ class Extent:
     stops: float = 0
     refusals: float = 0
     functions: float = 0
+    settings: float = 0
     foreign_ends: float = 0
     intrusions: float = 0
     signals: int = 0
@@ -98,6 +100,7 @@ SHORT = Extents(
         pairs=0.001,
         stops=0.02,
         refusals=0.05,
+        settings=0.02,
         foreign_ends=0.025,
         intrusions=0.03,
         signals=10,
@@ -131,6 +134,7 @@ GLIMPSE = Extents(
         pairs=0.0003,
         stops=0.003,
         refusals=0.005,
+        settings=0.001,
         foreign_ends=0.006,
         intrusions=0.01,
         signals=1,
@@ -154,6 +158,7 @@ FULL = Extents(
         pairs=0.1,
         stops=0.3,
         refusals=1,
+        settings=1,
         foreign_ends=0.3,
         intrusions=1,
         signals=300,
@@ -188,6 +193,7 @@ LOOK = Extents(
         pairs=0.001,
         stops=0.02,
         refusals=0.1,
+        settings=0.01,
         foreign_ends=0.03,
         intrusions=0.05,
         signals=10,

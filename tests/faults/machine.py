@@ -32,6 +32,9 @@ DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFS
 DEFINE QMODEL(MQGROUPS.SHARED.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 DEFINE QMODEL(MQGROUPS.CLAIM.MODEL) DEFTYPE(TEMPDYN) DEFPSIST(NO) NOSHARE DEFSOPT(EXCL) REPLACE
 DEFINE QMODEL(FAULTS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
+DEFINE QMODEL(FAULTS.BACKOUT.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) BOTHRESH(2) BOQNAME(FAULTS.BACKOUT) +
+       REPLACE
+DEFINE QLOCAL(FAULTS.BACKOUT) DEFPSIST(YES) REPLACE
 """
 MOST_STARTS = 12
 ENDED_WITH_ERROR = 3
@@ -69,22 +72,25 @@ class Machine:
 
     # --- programs
 
-    def program(self, pattern: Pattern, queue: str = "") -> AnyProgram:
-        """Return a program on a queue of its own, or on the one given."""
+    def program(self, pattern: Pattern, queue: str = "", kind: type[Any] | None = None) -> AnyProgram:
+        """Return a program on a queue of its own, or on the one given; by default of the kind that the pattern names."""
         number = next(_numbers)
-        program = PROGRAMS[pattern.role](pattern, queue or f"FAULTS.{number}", f"N{number}")
+        program: AnyProgram = (kind or PROGRAMS[pattern.role])(pattern, queue or f"FAULTS.{number}", f"N{number}")
         program.wait_s = wait_s(self.hides)
         return program
 
-    def connect(self, patience_s: float = PATIENCE_S) -> mqgroups.QueueManager:
-        """Connect as the programs do: patient, and brought back by hand when the queue manager is away."""
+    def connect(self, patience_s: float = PATIENCE_S, *, once: bool = False) -> mqgroups.QueueManager:
+        """Connect as the programs do: patient, and brought back by hand when the queue manager is away.
+
+        ``once``: a connection that is lost is lost for good.
+        """
         qmgr = self.qmgr
         return mqgroups.connect(
             qmgr.q_mgr_name,
             qmgr.channel,
             qmgr.conn_name,
             connect_wait_s=patience_s,
-            reconnect_wait_s=patience_s,
+            reconnect_wait_s=0 if once else patience_s,
             sleep=self.nap,
         )
 

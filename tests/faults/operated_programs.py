@@ -1,4 +1,4 @@
-"""Applications of the campaign that an operator helps first: status records are rebuilt and taken over, the rest of a group is moved.
+"""Applications of the campaign that an operator helps first: records are rebuilt and taken over, the rest of a group is moved.
 
 What the operator does is part of each start. It is done again as long as it is needed, as an operator would after an error.
 """

@@ -326,3 +326,17 @@ def test_closing_after_a_doubt_keeps_the_record_of_the_group_that_turns_out_to_b
     faults.clear_faults()
     producer.close()
     assert owner.record("put")["msg_seq_number"] == 2
+
+
+@pytest.mark.embedded
+def test_an_outcome_is_told_before_the_progress_that_came_of_redoing(owner, faults):
+    told: list[str] = []
+    hooks = {
+        "on_in_doubt": lambda doubt: told.append(doubt.outcome),
+        "on_progress": lambda progress: told.append(f"up to {progress.msg_seq_number}"),
+    }
+    with owner.producer(owner.connect(reconnect_wait_s=30), **hooks) as producer, producer.group() as group:
+        faults.arm(Fault("drop", "before", verb="MQCMIT", nth=2))
+        for number in range(6):
+            group.put(b"%d" % number)
+    assert told == ["up to 2", "backed out", "up to 4", "up to 6"]
