@@ -183,6 +183,8 @@ class Worker:
             except OwnerActive as error:
                 _log.info("%s", error)  # another worker handles it
             except Exception as error:
+                if _is_still_open(error):
+                    raise
                 # It must not end this worker: the next start would find the same group first, and so would all other workers.
                 tell_failure(f"{self._job.name_of(self._number)} as {name}", error)
             finally:
@@ -204,6 +206,8 @@ class Worker:
                 # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.
                 return
             except (StatusError, MQIError) as error:
+                if _is_still_open(error):
+                    raise
                 self._tell_unseen(name, error)
                 continue
             if state is OwnerState.UNKNOWN:
@@ -218,6 +222,11 @@ class Worker:
         if what not in self._told:
             self._told.add(what)
             _log.warning("%s cannot look at %s: %s", self._job.name_of(self._number), name, error)
+
+
+def _is_still_open(error: Exception) -> bool:
+    """Whether MQCLOSE failed: until this connection ends, no worker can have the name."""
+    return isinstance(error, MQIError) and error.verb == "MQCLOSE"
 
 
 def tell_failure(name: str, error: BaseException) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import mqgroups
 from mqgroups import errors, operate
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.workers import run as worker_run
 from mqgroups.workers import supervisor, worker
@@ -284,12 +285,31 @@ def test_a_look_that_fails_or_comes_too_early_hides_no_other_name_and_is_repeate
     monkeypatch.setattr(worker, "inspect_owner", look)
     monkeypatch.setattr(worker, "LOOK_S", 0.05)
     monkeypatch.setattr(worker, "ALL_NAMES_EVERY", 3)
+    monkeypatch.setattr(worker, "MOST_WORKERS", 5)
     site.run_until(site.is_done, handlers.write, workers=1, threads=True)
     assert site.handled() == groups
+    never_used = f"{site.owner.name}.5"
+    assert looks[:6] == [failing, not_yet_used, found, never_used, failing, found]
     assert caplog.text.count(f"cannot look at {failing}: ") == 1
-    # What failed is looked at again with the next look, and what was never used with the next one at all names.
-    again = looks.index(failing, looks.index(found))
-    assert again < looks.index(not_yet_used, looks.index(found))
+
+
+def test_a_worker_that_cannot_close_the_status_queue_of_another_name_lets_go_of_it_by_its_end(
+    site, quick_pauses, monkeypatch
+):
+    groups = interrupt(site, 2)
+    failed: list[str] = []
+
+    def look(q_mgr, name, *arguments, **more):
+        if failed:
+            return operate.inspect_owner(q_mgr, name, *arguments, **more)
+        failed.append(name)
+        connection_of(q_mgr).open_queue(f"MQGROUPS.GET.{name}", mq.MQOO_INPUT_EXCLUSIVE)
+        raise errors.mqi_error("MQCLOSE", name, mq.MQCC_FAILED, mq.MQRC_STORAGE_NOT_AVAILABLE)
+
+    monkeypatch.setattr(worker, "inspect_owner", look)
+    workers = site.run_until(site.is_done, handlers.write, workers=1, threads=True)
+    assert site.handled() == groups
+    assert workers.status()[0].restarts == 1
 
 
 def test_a_left_group_that_fails_keeps_no_worker_from_its_own_groups(site, caplog):
