@@ -25,6 +25,7 @@ from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
+from mqgroups.workers.worker import MOST_WORKERS
 
 _log = logging.getLogger("mqgroups.workers")
 
@@ -71,7 +72,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
-@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="How many.")
+@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
 @click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
 @click.option(
     "--commit-every",

@@ -21,7 +21,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
-from mqgroups.errors import ConnectionBroken, MQIError
+from mqgroups.errors import ConnectionBroken, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -68,7 +68,7 @@ class UnreachableGroups:
         except ConnectionBroken:
             pass  # the consumer's next call finds the connection lost, and reconnects
         except MQIError as error:
-            self._refused = True
+            self._refused = isinstance(error, NotAuthorised)
             _log.debug(
                 "queue %s cannot be browsed for groups that are never got: %s", self._name, error, extra=dict(fields)
             )

@@ -213,17 +213,20 @@ class BrowsedQueue:
             # Otherwise the connection was remade, and the cursor is back at the start of the queue.
 
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
-        """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError."""
+        """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError.
+
+        It is not counted if its last message is not there: then another application gets the group, or has it for a moment.
+        """
         if planned.messages:
             return planned
-        return Planned(planned.key, last_taken(lambda seq: self._place(planned.key, seq), guess))
+        return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def measured(self, head: Head) -> Planned:
-        """Return a complete group with its number of logical messages and bytes: a call for each message. Raises MQIError."""
-        messages, data_bytes = 1, head.length
-        while not head.is_whole and (found := self._at(head.key, messages + 1)) is not None:
-            messages, data_bytes = messages + 1, data_bytes + found[2]
-        return Planned(head.key, messages, data_bytes)
+        """Return a complete group with its number of logical messages and bytes: a call for each message; see ``counted``."""
+        messages, data_bytes, ended = 1, head.length, head.is_whole
+        while not ended and (found := self._at(head.key, messages + 1)) is not None:
+            messages, data_bytes, ended = messages + 1, data_bytes + found[2], _ends_group(found[1])
+        return Planned(head.key, messages if ended else 0, data_bytes)
 
     def everything(self) -> list[Planned]:
         """Return all groups, complete or not, and messages outside groups, with the number of physical messages of each.
@@ -372,10 +375,10 @@ class BrowsedQueue:
         return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
 
 
-def last_taken(place: Callable[[int], Place], guess: int) -> int:
-    """Return n if there are messages at 1 to n and none at n + 1. There must be one at 1.
+def number_of_last(place: Callable[[int], Place], guess: int) -> int:
+    """Return the sequence number of a group's last message; 0 if it is not there. The group has more than one message.
 
-    ``place`` is called once if ``guess`` is n, otherwise a small multiple of log2(n) times.
+    ``place`` is called once if ``guess`` is right, otherwise a small multiple of log2(n) times.
     """
     taken, gone, step = 1, 0, 1
     asked = max(guess, 2)
@@ -388,7 +391,7 @@ def last_taken(place: Callable[[int], Place], guess: int) -> int:
         else:
             gone = asked
         if gone == taken + 1:
-            return taken
+            return 0
         if gone:
             asked = (taken + gone) // 2
         else:

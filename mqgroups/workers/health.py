@@ -15,25 +15,33 @@ By files, where a probe runs a command:
 The figures are written here and not by prometheus_client: they are six lines for each worker, the names of workers need no
 escaping, and the counters are in shared memory, where prometheus_client does not look for them. What units of work and groups do
 is in the metrics of OpenTelemetry (``mqgroups.telemetry``).
+
+Neither the port nor the directory can stop the workers. Whoever reaches the port may send half a request, which takes a thread
+and a file descriptor of the supervisor; so a connection that says nothing is closed, and of too many the oldest one. To refuse
+the newest one instead would keep the probes out. Files that cannot be kept are logged, and tried again every second.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import threading
 from collections.abc import Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import AF_INET, AF_INET6
+from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from mqgroups.workers.status import WorkerStatus
 
 _log = logging.getLogger("mqgroups.workers")
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _EVERY_S = 1.0
+_SILENT_S = 5.0
+_MOST_CONNECTIONS = 32
 
 
 class Supervised(Protocol):
@@ -58,7 +66,7 @@ class Health:
 
     def __enter__(self) -> Health:
         if self._directory is not None:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._keep_files(self._directory)
             self._threads.append(threading.Thread(target=self._watch, args=(self._directory,), daemon=True))
         if self._server is not None:
@@ -80,19 +88,43 @@ class Health:
             thread.join()
         if self._directory is not None:
             for name in ("live", "ready"):
-                (self._directory / name).unlink(missing_ok=True)
+                try:
+                    (self._directory / name).unlink(missing_ok=True)
+                except OSError as error:
+                    _log.warning("a file of the workers' health stays: %s", error)
 
     def _watch(self, directory: Path) -> None:
+        told = False
         while not self._ended.wait(_EVERY_S):
-            self._keep_files(directory)
+            try:
+                self._keep_files(directory)
+                told = False
+            except OSError as error:
+                if not told:
+                    _log.warning("files of the workers' health cannot be kept, and are tried again: %s", error)
+                told = True
 
     def _keep_files(self, directory: Path) -> None:
-        if self._workers.is_live:
-            (directory / "live").touch()
-        if self._workers.is_ready:
-            (directory / "ready").touch()
-        else:
-            (directory / "ready").unlink(missing_ok=True)
+        try:
+            if self._workers.is_live:
+                _touch(directory / "live")
+        finally:
+            if self._workers.is_ready:
+                _touch(directory / "ready")
+            else:
+                (directory / "ready").unlink(missing_ok=True)
+
+
+def _touch(path: Path) -> None:
+    """Make a file that only its owner can read, or set its time; raises OSError.
+
+    Another user may be able to write to the directory. So no link is followed, and a pipe without a reader is not waited for.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        os.utime(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class _Server(ThreadingHTTPServer):
@@ -101,26 +133,56 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], workers: Supervised) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.workers = workers
+        # In the order in which they were accepted.
+        self._connections: dict[socket, None] = {}
+        self._lock = threading.Lock()
         try:
             super().__init__(address, _Answers)
         except OSError as error:
             error.filename = f"{address[0]}:{address[1]}"  # the error itself does not say which address
             raise
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a connection. If there are too many, end the oldest one: its thread finds nothing more to read."""
+        with self._lock:
+            self._connections[request] = None
+            if len(self._connections) > _MOST_CONNECTIONS:
+                oldest = next(iter(self._connections))
+                del self._connections[oldest]
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection; under the lock, because its descriptor may be that of another file afterwards."""
+        with self._lock:
+            self._connections.pop(request, None)
+            super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a client could repeat it without end."""
+        _log.debug("the request of %s on %s failed", client_address, request, exc_info=True)
+
 
 class _Answers(BaseHTTPRequestHandler):
     server: _Server
+    timeout = _SILENT_S
 
     def do_GET(self) -> None:
         """Answer a probe or a scrape."""
         workers = self.server.workers
-        if self.path == "/metrics":
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
             self._answer(HTTPStatus.OK, prometheus(workers.status()), _PROMETHEUS)
-        elif self.path in ("/livez", "/readyz"):
-            good = workers.is_live if self.path == "/livez" else workers.is_ready
+        elif path in ("/livez", "/readyz"):
+            good = workers.is_live if path == "/livez" else workers.is_ready
             self._answer(HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE, "ok\n" if good else "not yet\n")
         else:
             self._answer(HTTPStatus.NOT_FOUND, "there are /livez, /readyz and /metrics\n")
+
+    def do_HEAD(self) -> None:
+        """Answer the same without a body: some load balancers ask so."""
+        self.do_GET()
 
     def _answer(self, status: HTTPStatus, text: str, content_type: str = "text/plain; charset=utf-8") -> None:
         body = text.encode()
@@ -128,7 +190,12 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def version_string(self) -> str:
+        """Return the header ``Server``, without versions."""
+        return "mqgroups"
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing: probes come every few seconds."""

@@ -9,7 +9,7 @@ A thread cannot be killed. If it does not end in time, it ends with the process,
 
 from __future__ import annotations
 
-import logging
+import errno
 import multiprocessing
 import os
 import signal
@@ -20,17 +20,15 @@ from multiprocessing import connection
 from types import FrameType
 from typing import Protocol
 
-from mqgroups.errors import EnvironmentFailure, StatusError
 from mqgroups.workers.status import Board
-from mqgroups.workers.worker import Job, Worker
+from mqgroups.workers.worker import Job, Worker, tell_failure
 
-_log = logging.getLogger("mqgroups.workers")
 # A forked process would inherit connection handles that are not valid in it.
 _context = multiprocessing.get_context("spawn")
 
 
 class Run(Protocol):
-    """One start of a worker."""
+    """One start of a worker. Making one raises OSError if there is no process, thread, memory or file descriptor for it."""
 
     @property
     def sentinel(self) -> int:
@@ -94,14 +92,19 @@ class ThreadRun:
         self._error: BaseException | None = None
         self._worker = Worker(job, number, board)
         self._thread = threading.Thread(target=self._work, name=job.name_of(number), daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            os.close(self.sentinel)
+            os.close(self._end)
+            raise OSError(errno.EAGAIN, str(error)) from error
 
     def _work(self) -> None:
         try:
             self._worker.run()
         except BaseException as error:
             self._error = error
-            _tell(self._thread.name, error)
+            tell_failure(self._thread.name, error)
         finally:
             os.close(self._end)
 
@@ -142,14 +145,8 @@ def _work(job: Job, number: int, board: Board) -> None:
     try:
         worker.run()
     except Exception as error:
-        _tell(job.name_of(number), error)
+        tell_failure(job.name_of(number), error)
         sys.exit(1)
-
-
-def _tell(name: str, error: BaseException) -> None:
-    # Who operates it needs to know what to do, and not where that was raised.
-    for_operators = isinstance(error, (StatusError, EnvironmentFailure))
-    _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)
 
 
 def _stop_without_supervisor(grace_s: float) -> None:

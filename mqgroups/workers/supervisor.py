@@ -1,6 +1,7 @@
 """Workers: starts each worker, starts it again when it ends, after pauses that grow, and stops all of them.
 
-One thread does all of it, the one that calls ``run``. It waits until a worker ends, a pause is over, or it is asked to stop.
+One thread does all of it, the one that calls ``run``. It waits until a worker ends, a pause is over, or it is asked to stop. A
+worker that cannot be started counts as one that has ended.
 There is never more than one worker of a name: the next is started only when the one before has ended. If another supervisor has
 workers of the same names, the status queues keep them apart.
 
@@ -28,7 +29,7 @@ from mqgroups.queue_manager import QueueManager
 from mqgroups.workers.health import Health
 from mqgroups.workers.run import ProcessRun, Run, ThreadRun
 from mqgroups.workers.status import Board, WorkerStatus
-from mqgroups.workers.worker import Job, OpenConsumer, OpenPipe
+from mqgroups.workers.worker import MOST_WORKERS, Job, OpenConsumer, OpenPipe
 
 _log = logging.getLogger("mqgroups.workers")
 # Pauses before a worker is started again: the first one, each twice as long, at most a minute; and a random part, so that workers
@@ -98,8 +99,9 @@ class Workers:
             connect: makes the connection of a worker.
             open: makes the consumer or pipe of a worker, with the ``name`` and ``wait_s`` that it is given, and the default
                 status queues.
-            name: the workers are named ``<name>.1`` and so on.
-            workers: how many. If it is smaller than before, groups that the other names have interrupted are handled too.
+            name: the workers are named ``<name>.1`` and so on; at most 31 characters.
+            workers: how many, 1 to 100. If it is smaller than before, groups that the other names have interrupted are handled
+                too.
             threads: threads instead of processes, for handlers that mostly wait.
             grace_s: how long workers may take to stop, seconds, before they are killed.
             setup: called first in each worker's process, for example to configure logging.
@@ -107,9 +109,9 @@ class Workers:
         Raises:
             ConfigurationError: a setting is invalid.
         """
-        if workers < 1:
-            raise ConfigurationError(f"workers must be at least 1, got {workers!r}")
-        checked_name(f"{name}.{workers}")
+        if not 1 <= workers <= MOST_WORKERS:
+            raise ConfigurationError(f"workers must be 1 to {MOST_WORKERS}, got {workers!r}")
+        checked_name(f"{name}.{MOST_WORKERS}")
         self._grace_s = checked_seconds("grace_s", grace_s)
         self._job = Job(handler, connect, open, name, workers, self._grace_s, setup)
         self._kind = ThreadRun if threads else ProcessRun
@@ -219,11 +221,17 @@ class _Slot:
 
     def begin_if_due(self) -> None:
         """Start the worker if it does not run and its pause is over."""
-        if self.pause_s == 0:
-            self._groups_before = self._board.groups
+        if self.pause_s > 0:
+            return
+        self._groups_before = self._board.groups
+        try:
             self.run = self._kind(self._job, self._number, self._board)
-            self._runs = True
-            self._starts += 1
+        except OSError as error:
+            # This machine has no process, thread, memory or file descriptor left. The other workers go on.
+            self._begin_later(f"cannot be started ({error.strerror})")
+            return
+        self._runs = True
+        self._starts += 1
 
     def look(self) -> None:
         """If the worker has ended, plan its next start."""
@@ -231,12 +239,15 @@ class _Slot:
             return
         ended = self.run.ended
         self._let_go()
+        self._begin_later(f"ended ({ended})")
+
+    def _begin_later(self, what: str) -> None:
         # A worker that has handled a group since its start is not one that fails again and again.
         self._failures = 1 if self._board.groups > self._groups_before else self._failures + 1
         pause_s = _pause_s(self._failures)
         self._due_s = time.monotonic() + pause_s
         name = self._job.name_of(self._number)
-        _log.warning("worker %s ended (%s). It is started again in %.2g s", name, ended, pause_s)
+        _log.warning("worker %s %s. It is started again in %.2g s", name, what, pause_s)
 
     def stop(self) -> None:
         """Ask the worker to stop."""

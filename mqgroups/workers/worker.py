@@ -5,6 +5,11 @@ these names, now and then between two of its own groups. If one has an interrupt
 that name, handles this group, and closes it again. No record is moved, so this holds for the two records of a pipe as well, and a
 worker that dies meanwhile leaves a group that the next one finds in the same way. Records that are no longer needed are removed.
 
+The MQI does not list queues, and a name that was never used says nothing about those behind it: workers start in any order, and
+one may be killed before it has opened its status queue. So there are at most ``MOST_WORKERS`` names. A worker looks at all of
+them when it starts and every ten minutes, and at those that have a status queue every half minute. It passes over a name that
+cannot be looked at, or whose group cannot be handled, until the next look.
+
 Not here: processes and threads (``run.py``), and who starts a worker again (``supervisor.py``).
 """
 
@@ -12,14 +17,23 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
 import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, MQIError, OwnerActive, StatusError, Stopped
+from mqgroups.errors import (
+    ConnectionBroken,
+    EnvironmentFailure,
+    GroupAbandoned,
+    GroupQuarantined,
+    GroupUsage,
+    MQIError,
+    OwnerActive,
+    StatusError,
+    Stopped,
+)
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.operate.owner import OwnerState, inspect_owner
@@ -28,8 +42,12 @@ from mqgroups.queue_manager import QueueManager
 from mqgroups.workers.status import Board
 
 _log = logging.getLogger("mqgroups.workers")
+# Each name costs an MQOPEN when a worker starts.
+MOST_WORKERS = 100
 # How often a worker looks for groups that nobody has, seconds; so long it waits for a group of its own meanwhile.
 LOOK_S = 30.0
+# Every so many looks are at all names: one that was not used may be used since, by another supervisor with more workers.
+ALL_NAMES_EVERY = 20
 
 
 class OpenConsumer(Protocol):
@@ -78,7 +96,9 @@ class Worker:
         self._stopping = False
         self._owners: tuple[GroupConsumer | GroupPipe, ...] = ()
         self._looked_s = float("-inf")
-        self._told: set[str] = set()
+        self._looks = 0
+        self._used: set[int] = set()
+        self._told: set[str | int] = set()
 
     def stop(self) -> None:
         """Ask for the end, from any thread or signal handler: at the next safe place of the consumer or pipe."""
@@ -158,30 +178,59 @@ class Worker:
                     for each in other:
                         self._handle(each, loop)
                         break
+            except Stopped:
+                raise
             except OwnerActive as error:
                 _log.info("%s", error)  # another worker handles it
+            except Exception as error:
+                if _is_still_open(error):
+                    raise
+                # It must not end this worker: the next start would find the same group first, and so would all other workers.
+                tell_failure(f"{self._job.name_of(self._number)} as {name}", error)
             finally:
                 self._owners = (own,)
-            if self._stopping:
-                return
 
     def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
-        """Yield names after the last worker's that have an interrupted group, up to the first that was never used."""
-        for number in itertools.count(self._job.workers + 1):
+        """Yield names after the last worker's that have an interrupted group."""
+        every = range(self._job.workers + 1, MOST_WORKERS + 1)
+        for number in every if self._looks % ALL_NAMES_EVERY == 0 else sorted(self._used):
+            if self._stopping:
+                return
             name = self._job.name_of(number)
+            self._used.add(number)
             try:
                 state = inspect_owner(q_mgr, name, "get", status_model=None, tidy=True).state
                 if is_pipe and state is OwnerState.FREE:
                     inspect_owner(q_mgr, name, "put", status_model=None, tidy=True)
+            except ConnectionBroken:
+                # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.
+                return
             except (StatusError, MQIError) as error:
-                # If the connection is lost, this worker's own consumer or pipe finds that out, and reconnects.
-                if name not in self._told:
-                    self._told.add(name)
-                    _log.warning("%s cannot look at %s: %s", self._job.name_of(self._number), name, error)
-                if isinstance(error, MQIError):
-                    return
+                if _is_still_open(error):
+                    raise
+                self._tell_unseen(name, error)
                 continue
             if state is OwnerState.UNKNOWN:
-                return
+                self._used.discard(number)
             if state is OwnerState.INTERRUPTED:
                 yield name
+        self._looks += 1
+
+    def _tell_unseen(self, name: str, error: StatusError | MQIError) -> None:
+        # A reason code is probably the same for many names.
+        what = error.reason if isinstance(error, MQIError) else name
+        if what not in self._told:
+            self._told.add(what)
+            _log.warning("%s cannot look at %s: %s", self._job.name_of(self._number), name, error)
+
+
+def _is_still_open(error: Exception) -> bool:
+    """Whether MQCLOSE failed: until this connection ends, no worker can have the name."""
+    return isinstance(error, MQIError) and error.verb == "MQCLOSE"
+
+
+def tell_failure(name: str, error: BaseException) -> None:
+    """Log that a worker, or what it did under another name, has failed."""
+    # Who operates it needs to know what to do, and not where that was raised.
+    for_operators = isinstance(error, (StatusError, EnvironmentFailure))
+    _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)

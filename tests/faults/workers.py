@@ -6,7 +6,9 @@ by its kind, its role, and what happens at which MQI call of all workers togethe
     processes get kill_client-before@23     the process that makes the 23rd call is killed; its supervisor starts it again
     processes pipe kill_client-after@23 kill_client-after@41
     threads get drop-after@23               the connection is lost in a thread, which fails, and is started again
-    fewer pipe kill_client-before@23        three names have an interrupted group, and one worker is started
+    fewer pipe kill_client-before@23        three names have an interrupted group, others between them were never used, and one
+                                            worker is started
+    more get answer.2071-before@23          the same, and more workers than before are started; here the call fails
     stop get delay-before@23                all workers are asked to stop in the 23rd call
     supervisor get delay-before@23          the supervisor is killed then; its workers stop by themselves
 
@@ -35,8 +37,9 @@ import tenacity
 
 import mqgroups
 from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqgroups.mqi import constants as mq
 from mqgroups.workers import run as worker_run
-from mqgroups.workers import supervisor
+from mqgroups.workers import supervisor, worker
 from tests.faults.application import MODEL
 from tests.faults.cases import fault_at
 from tests.faults.directory import temporary_directory
@@ -45,26 +48,30 @@ from tests.faults.pattern import wrong_with_groups
 from tests.faults.reader import PROGRAM, Reader, call_yourself
 from tests.workers import handlers
 
-KINDS = ("processes", "threads", "fewer", "stop", "supervisor")
+# How many workers are started, and the numbers of the names that have an interrupted group. The others were never used.
+_LEFT: dict[str, tuple[int, tuple[int, ...]]] = {"fewer": (1, (1, 3, 6)), "more": (3, (1, 5, 6))}
+KINDS = ("processes", "threads", *_LEFT, "stop", "supervisor")
 ROLES = ("get", "pipe")
 _GROUPS, _MESSAGES, _EVERY = 3, 5, 2
 _PAYLOADS = [b"%d" % number for number in range(_MESSAGES)]
-_NAMES = 3
+_NAMES = 6
 _MOST_STARTS = 8
 _PATIENCE_S = 30.0
 _NAP_S = 0.005
 _DELAY_S = 0.3
 _WHENS = ("before", "after")
 # How many cases of each kind and role the short form has.
-_SHORT = {"processes": 12, "threads": 12, "fewer": 8, "stop": 6, "supervisor": 2}
+_SHORT = {"processes": 12, "threads": 12, "fewer": 8, "more": 8, "stop": 6, "supervisor": 2}
 _numbers = itertools.count(1)
 
-# Workers come from a server that has imported everything, and pauses begin with a hundredth of a second: what is tried here is
-# the same, and takes a tenth of the time.
+# Workers come from a server that has imported everything, pauses begin with a hundredth of a second, looks at names come twice in
+# a second, and there are no names behind those of the cases: what is tried here is the same, and takes a tenth of the time.
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["mqgroups", "tests.workers.handlers", "tests.faults.reader"])
 worker_run._context = _context  # type: ignore[assignment]  # as said above
 supervisor._pauses = tenacity.wait_exponential(multiplier=0.01, max=1)  # type: ignore[assignment]  # as said above
+worker.LOOK_S = 0.5
+worker.MOST_WORKERS = _NAMES
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,7 @@ class Case:
     def __init__(self, qmgr: EmbeddedQueueManager, reader: Reader, directory: Path, name: str) -> None:
         self._qmgr, self._reader = qmgr, reader
         self._kind, role, *self._faults = name.split(" ")
+        self._workers, self._left = _LEFT.get(self._kind, (2, ()))
         number = next(_numbers)
         self._place = Place(
             qmgr.q_mgr_name,
@@ -153,9 +161,8 @@ class Case:
             reader.make_queue(queue, MODEL)
         for _ in range(_GROUPS):
             reader.put_group(place.queue, [[payload] for payload in _PAYLOADS])
-        if self._kind == "fewer":
-            for number in range(1, _NAMES + 1):
-                self._interrupt(f"{place.name}.{number}")
+        for number in self._left:
+            self._interrupt(f"{place.name}.{number}")
         self._qmgr.clear_faults()
         for fault in self._faults:
             self._qmgr.arm(_armed(fault))
@@ -197,8 +204,7 @@ class Case:
     def _start(self, *, stops: bool) -> bool:
         """Run workers until nothing is left to do, or, if it ``stops``, until the fault fires; returns what ``run`` did."""
         self.found.starts += 1
-        count = 1 if self._kind == "fewer" else 2
-        workers = self._place.workers(count, threads=self._kind == "threads")
+        workers = self._place.workers(self._workers, threads=self._kind == "threads")
         ended: list[bool] = []
         thread = threading.Thread(target=lambda: ended.append(workers.run()))
         thread.start()
@@ -206,7 +212,7 @@ class Case:
         def is_enough() -> bool:
             if stops and self._qmgr.faults_fired():
                 return True
-            return workers.is_ready and self._is_handled() and not self._is_left(count)
+            return workers.is_ready and self._is_handled() and not self._is_left(self._workers)
 
         self._wait_until(is_enough, "groups are not handled")
         workers.stop()
@@ -309,10 +315,13 @@ class Campaign:
     def every(self, kind: str, role: str) -> list[str]:
         """Return a case for each call of a kind and role, before it and after it."""
         # Each call fires this, and goes on; a worker that waits makes more calls.
-        disturbed = kind if kind in ("threads", "fewer") else "processes"
+        disturbed = kind if kind in ("threads", *_LEFT) else "processes"
         calls = Case(self._qmgr, self._reader, self._directory, f"{disturbed} {role} count").run().fired
         action = {"threads": "drop", "stop": "delay", "supervisor": "delay"}.get(kind, "kill_client")
-        return [f"{kind} {role} {action}-{when}@{nth}" for nth in range(1, calls + 1) for when in _WHENS]
+        faults = [f"{action}-{when}" for when in _WHENS]
+        if kind in _LEFT:
+            faults.append(f"answer.{mq.MQRC_STORAGE_NOT_AVAILABLE}-before")
+        return [f"{kind} {role} {fault}@{nth}" for nth in range(1, calls + 1) for fault in faults]
 
     def pairs(self, role: str, count: int, draw: random.Random) -> list[str]:
         """Return so many cases of two kills."""

@@ -96,6 +96,15 @@ def test_who_may_not_browse_or_loses_the_connection_goes_on_without_looking(owne
     consumer.close()
 
 
+@pytest.mark.embedded
+def test_a_look_that_fails_is_repeated(owner, faults, caplog, always_look):
+    put_parts(owner, A, 2)
+    with owner.consumer() as consumer:
+        faults.arm(Fault("answer", verb="MQOPEN", reason=mq.MQRC_STORAGE_NOT_AVAILABLE))
+        assert list(consumer) == list(consumer) == []
+    assert len(warnings(caplog)) == 1
+
+
 def test_complete_groups_only_begins_a_group_when_all_of_it_is_there(owner):
     owner.interrupt_put(THIS[:5])
     with owner.consumer(complete_groups_only=True) as consumer:

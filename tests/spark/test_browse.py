@@ -9,7 +9,7 @@ import pytest
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, last_taken
+from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, number_of_last
 from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
@@ -143,16 +143,12 @@ def test_one_group_is_found_by_its_group_id(owner, browsed):
 # --- how large they are
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 9, 1000])
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 9, 1000])
 @pytest.mark.parametrize("guess", [1, 2, 5, 9, 1000, 5000])
-@pytest.mark.parametrize("knows_last", [True, False])
-def test_a_group_is_counted_whatever_is_guessed(count, guess, knows_last):
-    def place(number):
-        if number > count:
-            return Place.GONE
-        return Place.LAST if knows_last and number == count else Place.TAKEN
-
-    assert last_taken(place, guess) == count
+def test_a_group_is_counted_whatever_is_guessed_and_not_without_its_last_message(count, guess):
+    there = [Place.GONE, *[Place.TAKEN] * (count - 1), Place.LAST]
+    assert number_of_last(lambda seq: there[seq] if seq < len(there) else Place.GONE, guess) == count
+    assert number_of_last(lambda seq: there[seq] if seq < count else Place.GONE, guess) == 0
 
 
 def test_a_right_guess_takes_one_question():
@@ -162,7 +158,7 @@ def test_a_right_guess_takes_one_question():
         asked.append(number)
         return Place.LAST
 
-    assert last_taken(place, 1000) == 1000
+    assert number_of_last(place, 1000) == 1000
     assert asked == [1000]
 
 
@@ -174,6 +170,20 @@ def test_the_messages_of_a_group_are_counted_and_measured(owner, browsed):
     assert browsed.counted(group.planned, 7) == Planned(group.key, 3)
     assert browsed.measured(group) == Planned(group.key, 3, 60)
     assert browsed.counted(single.planned) == browsed.measured(single) == Planned(single.key, 1, 6)
+
+
+def test_a_group_that_another_application_has_for_a_moment_is_not_taken_for_a_shorter_one(owner, browsed):
+    owner.put_raw_group([b"a1", b"a2", b"a3"])
+    (head,) = browsed.heads()
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    for _ in range(3):
+        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
+    planned = [browsed.counted(head.planned), browsed.measured(head)]
+    assert owner.eye.back_out() == OK
+    handle.close()
+    assert [each.messages for each in planned] == [0, 0]
+    for each in planned:
+        assert data_of(browsed, each, Span(2)) == [b"a2", b"a3"]
 
 
 @pytest.mark.embedded

@@ -14,9 +14,13 @@ import tenacity
 
 import mqgroups
 from mqgroups.workers import supervisor
+from mqgroups.workers.worker import MOST_WORKERS
 from tests.fix_groups import Owner
 from tests.fix_mqi import PATIENCE_S
 from tests.workers import handlers
+
+# The numbers of the names that tests use.
+NAMES = (1, 2, 3, 4, MOST_WORKERS)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -115,7 +119,7 @@ class Site:
 
     def is_done(self) -> bool:
         """Whether nothing is on the queue, and no group interrupted."""
-        return not self.owner.data() and not any(map(self.record, range(1, 5)))
+        return not self.owner.data() and not any(map(self.record, NAMES))
 
     def record(self, number: int, role: str = "get") -> bool:
         """Whether a worker's status queue says that a group is interrupted."""
@@ -124,7 +128,7 @@ class Site:
 
     def status_queues(self) -> list[bytes]:
         """Return all that is on the workers' status queues."""
-        names = [f"MQGROUPS.{role}.{self.owner.name}.{number}" for role in ("GET", "PUT") for number in range(1, 5)]
+        names = [f"MQGROUPS.{role}.{self.owner.name}.{number}" for role in ("GET", "PUT") for number in NAMES]
         return [found.data for name in names for found in self.owner.on_queue(name)]
 
     def close(self) -> None:
@@ -142,7 +146,7 @@ def site(owner, tmp_path, make_queue, monkeypatch):
     site = Site(owner, tmp_path, make_queue)
     yield site
     site.close()
-    for number in range(1, 5):
+    for number in NAMES:
         # It deletes the status queues of that name.
         Owner(owner.target, owner.queue, f"{owner.name}.{number}", owner.eye).close()
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import re
+import socket
+import stat
 import urllib.error
 import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mqgroups.workers import supervisor
+from mqgroups.workers import health, supervisor
 from mqgroups.workers.health import Health, prometheus
 from mqgroups.workers.status import Board, WorkerStatus
 from tests.workers import handlers
@@ -30,9 +34,10 @@ class Supervised:
         return (BUSY, GONE)
 
 
-def ask(port, path):
+def ask(port, path, method="GET"):
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(asked, timeout=10) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -64,6 +69,47 @@ def test_probes_are_answered_by_status_code(served):
     assert [ask(port, path)[0] for path in ("/livez", "/readyz")] == [200, 503]
     workers.is_live = False
     assert [ask(port, path)[0] for path in ("/livez", "/readyz")] == [503, 503]
+
+
+def test_load_balancers_may_ask_with_head_and_with_a_query_and_are_told_no_versions(served):
+    workers, port = served
+    assert ask(port, "/livez?from=here") == (200, "ok\n")
+    assert ask(port, "/metrics?a=b")[0] == 200
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/livez", method="HEAD")) as answer:
+        assert (answer.read(), answer.headers["Content-Length"], answer.headers["Server"]) == (b"", "3", "mqgroups")
+    workers.is_ready = False
+    assert ask(port, "/readyz?x", "HEAD") == (503, "")
+
+
+@pytest.fixture
+def half_sent(served):
+    """Open connections, each with half a request."""
+    with contextlib.ExitStack() as held:
+
+        def send(count):
+            made = [held.enter_context(socket.create_connection(("127.0.0.1", served[1]), 10)) for _ in range(count)]
+            for each in made:
+                each.sendall(b"GET /livez HTTP/1.1\r\nX: ")
+            return made
+
+        yield send
+
+
+def test_connections_that_are_too_many_are_closed_the_oldest_first(monkeypatch, served, half_sent):
+    monkeypatch.setattr(health._Answers, "timeout", 60)
+    oldest = half_sent(1)[0]
+    others = half_sent(31)
+    assert ask(served[1], "/livez")[0] == 200
+    assert oldest.recv(1) == b""
+    half_sent(31)
+    assert others[0].recv(1) == b""
+    assert ask(served[1], "/livez")[0] == 200
+
+
+def test_a_connection_that_says_nothing_is_closed(monkeypatch, served, half_sent):
+    assert 0 < health._Answers.timeout <= 10
+    monkeypatch.setattr(health._Answers, "timeout", 0.01)
+    assert half_sent(1)[0].recv(1) == b""
 
 
 def test_metrics_are_what_prometheus_reads(served):
@@ -106,6 +152,42 @@ def test_files_say_the_same(tmp_path, monkeypatch):
         wait_until(lambda: not (directory / "ready").exists())
         assert (directory / "live").stat().st_mtime_ns == last
     assert not any(directory.iterdir())
+
+
+def test_files_are_private_and_no_link_is_followed(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("mqgroups.workers.health._EVERY_S", 0.01)
+    directory, elsewhere = tmp_path / "made", tmp_path / "elsewhere"
+    before = os.umask(0)
+    try:
+        with Health(Supervised(), None, directory):
+            modes = [stat.S_IMODE(path.stat().st_mode) for path in (directory, directory / "live", directory / "ready")]
+            assert modes == [0o700, 0o600, 0o600]
+    finally:
+        os.umask(before)
+    (directory / "live").symlink_to(elsewhere)
+    with pytest.raises(OSError, match="live"), Health(Supervised(), None, directory):
+        pass
+    assert not elsewhere.exists()
+
+
+def test_files_that_cannot_be_kept_end_nothing_and_are_kept_again(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("mqgroups.workers.health._EVERY_S", 0.01)
+    workers = Supervised()
+    live, ready = tmp_path / "live", tmp_path / "ready"
+    with Health(workers, None, tmp_path):
+        live.unlink()
+        live.mkdir()
+        workers.is_ready = False
+        wait_until(lambda: not ready.exists() and "Is a directory" in caplog.text)
+        workers.is_ready = True
+        wait_until(ready.exists)
+        live.rmdir()
+        wait_until(live.is_file)
+        live.unlink()
+        live.mkdir()
+        wait_until(lambda: caplog.text.count("cannot be kept") == 2)
+    assert not ready.exists()
+    assert "Is a directory" in caplog.messages[-1]
 
 
 def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 import mqgroups
 from mqgroups import errors, operate
-from mqgroups.workers import supervisor
+from mqgroups.connection.holder import connection_of
+from mqgroups.mqi import constants as mq
+from mqgroups.workers import run as worker_run
+from mqgroups.workers import supervisor, worker
 from mqgroups.workers.status import Board
-from mqgroups.workers.worker import Job, Worker
+from mqgroups.workers.worker import MOST_WORKERS, Job, Worker
 from tests.fix_mqi import PATIENCE_S
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
@@ -54,10 +60,10 @@ def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
         raise ZeroDivisionError
 
     opens = functools.partial(handlers.open_consumer, queue="Q", every=1)
-    worker = Worker(Job(print, connect, opens, "N", 1, 0.0, None), 1, Board())
+    failing = Worker(Job(print, connect, opens, "N", 1, 0.0, None), 1, Board())
     with pytest.raises(ZeroDivisionError):
-        worker.run()
-    assert not worker.can_leave
+        failing.run()
+    assert not failing.can_leave
 
 
 def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses):
@@ -74,6 +80,38 @@ def test_a_worker_that_is_killed_is_started_again_and_resumes(site, quick_pauses
     assert sum(one.restarts for one in workers.status()) == 1
     (line,) = (record.getMessage() for record in caplog.records if record.name == "mqgroups.workers")
     assert "ended (signal 9). It is started again in " in line
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "runs_in_threads"),
+    [
+        (worker_run._context.Process, OSError(errno.EMFILE, "Too many open files"), False),
+        (threading.Thread, RuntimeError("can't start new thread"), True),
+    ],
+    ids=["processes", "threads"],
+)
+def test_a_worker_that_cannot_be_started_is_started_later_and_the_others_go_on(
+    site, quick_pauses, caplog, monkeypatch, kind, error, runs_in_threads
+):
+    start = kind.start
+    refused: list[object] = []
+
+    def start_or_refuse(self):
+        if self.name.endswith(".1") and len(refused) < 5:
+            refused.append(self)
+            raise error
+        start(self)
+
+    monkeypatch.setattr(kind, "start", start_or_refuse)
+    groups = site.put_groups(3)
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    workers = site.run_until(site.is_done, handlers.write, threads=runs_in_threads)
+    assert site.handled() == groups
+    assert [one.restarts for one in workers.status()] == [0, 0]
+    assert caplog.text.count(f"worker {site.owner.name}.1 cannot be started ({error.args[-1]}") == 5
+    refused.clear()
+    # None is lost with a failed start, for which there may have been too few.
+    assert len(list(Path("/proc/self/fd").iterdir())) < descriptors + 2 * 5
 
 
 def test_pauses_grow_while_a_worker_fails_again_and_again(site, caplog, quick_pauses):
@@ -188,9 +226,10 @@ def test_workers_that_were_stopped_before_they_run_do_nothing(site):
 # --- names
 
 
-def test_fewer_workers_than_before_finish_what_the_others_have_interrupted(site, threads):
-    groups = site.put_groups(3)
-    for number in (1, 2, 3):
+def interrupt(site, *numbers):
+    """Leave a group of each of these names interrupted; returns the data of the groups."""
+    groups = site.put_groups(len(numbers))
+    for number in numbers:
         qmgr = site.owner.connect()
         consumer = qmgr.group_consumer(site.owner.queue, name=f"{site.owner.name}.{number}", commit_every=2)
         with handlers.file_of(site.directory, group := next(iter(consumer))) as line:
@@ -199,7 +238,12 @@ def test_fewer_workers_than_before_finish_what_the_others_have_interrupted(site,
                     break
                 line(message.data)
         qmgr.close()
-    assert all(map(site.record, (1, 2, 3)))
+    assert all(map(site.record, numbers))
+    return groups
+
+
+def test_fewer_workers_than_before_finish_what_the_others_have_interrupted_and_names_may_be_unused(site, threads):
+    groups = interrupt(site, 1, 3, MOST_WORKERS)
     site.run_until(site.is_done, handlers.write, workers=1, threads=threads)
     assert site.handled() == groups
     assert site.status_queues() == []
@@ -207,7 +251,7 @@ def test_fewer_workers_than_before_finish_what_the_others_have_interrupted(site,
 
 def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_interrupted(site):
     groups = site.put_groups(2)
-    for number in (1, 2):
+    for number in (1, 3):
         qmgr = site.owner.connect()
         pipe = qmgr.group_pipe(site.owner.queue, site.target, name=f"{site.owner.name}.{number}", commit_every=2)
         incoming, outgoing = next(iter(pipe))
@@ -216,13 +260,73 @@ def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_inter
             if message.msg_seq_number == 4:
                 break
         qmgr.close()
-    assert all(site.record(number, role) for number in (1, 2) for role in ("get", "put"))
+    assert all(site.record(number, role) for number in (1, 3) for role in ("get", "put"))
     site.run_until(site.is_done, handlers.forward, opens=site.pipe_opener(), workers=1, threads=True)
     by_group: dict[bytes, list[bytes]] = {}
     for found in site.owner.on_queue(site.target):
         by_group.setdefault(found.group_id, []).append(found.data)
     assert sorted(by_group.values()) == groups
     assert site.status_queues() == []
+
+
+def test_a_look_that_fails_or_comes_too_early_hides_no_other_name_and_is_repeated(site, monkeypatch, caplog):
+    groups = interrupt(site, 2, 3, 4)
+    failing, not_yet_used, found = (f"{site.owner.name}.{number}" for number in (2, 3, 4))
+    looks: list[str] = []
+
+    def look(q_mgr, name, *arguments, **more):
+        looks.append(name)
+        if name == failing and looks.count(name) == 1:
+            raise errors.mqi_error("MQOPEN", name, mq.MQCC_FAILED, mq.MQRC_STORAGE_NOT_AVAILABLE)
+        if name == not_yet_used and looks.count(name) == 1:
+            return operate.OwnerStatus("get", name, "", operate.OwnerState.UNKNOWN)
+        return operate.inspect_owner(q_mgr, name, *arguments, **more)
+
+    monkeypatch.setattr(worker, "inspect_owner", look)
+    monkeypatch.setattr(worker, "LOOK_S", 0.05)
+    monkeypatch.setattr(worker, "ALL_NAMES_EVERY", 3)
+    monkeypatch.setattr(worker, "MOST_WORKERS", 5)
+    site.run_until(site.is_done, handlers.write, workers=1, threads=True)
+    assert site.handled() == groups
+    never_used = f"{site.owner.name}.5"
+    assert looks[:6] == [failing, not_yet_used, found, never_used, failing, found]
+    assert caplog.text.count(f"cannot look at {failing}: ") == 1
+
+
+def test_a_worker_that_cannot_close_the_status_queue_of_another_name_lets_go_of_it_by_its_end(
+    site, quick_pauses, monkeypatch
+):
+    groups = interrupt(site, 2)
+    failed: list[str] = []
+
+    def look(q_mgr, name, *arguments, **more):
+        if failed:
+            return operate.inspect_owner(q_mgr, name, *arguments, **more)
+        failed.append(name)
+        connection_of(q_mgr).open_queue(f"MQGROUPS.GET.{name}", mq.MQOO_INPUT_EXCLUSIVE)
+        raise errors.mqi_error("MQCLOSE", name, mq.MQCC_FAILED, mq.MQRC_STORAGE_NOT_AVAILABLE)
+
+    monkeypatch.setattr(worker, "inspect_owner", look)
+    workers = site.run_until(site.is_done, handlers.write, workers=1, threads=True)
+    assert site.handled() == groups
+    assert workers.status()[0].restarts == 1
+
+
+def test_a_left_group_that_fails_keeps_no_worker_from_its_own_groups(site, caplog):
+    left = interrupt(site, 2)
+    own = [b"1-%d" % number for number in range(7)]
+    site.owner.put_group(own)
+
+    def handle(directory, group):
+        if (directory / group.group_id.hex()).exists():
+            raise ZeroDivisionError
+        handlers.write(directory, group)
+
+    workers = site.run_until(lambda: site.handled()[1:] == [own], handle, workers=1, threads=True)
+    assert workers.status()[0].restarts == 0
+    assert f"{site.owner.name}.2 failed" in caplog.text
+    site.run_until(site.is_done, handlers.write, workers=1, threads=True)
+    assert site.handled() == [*left, own]
 
 
 def test_a_name_whose_status_queue_is_in_disarray_is_told_and_left(site, caplog):
@@ -346,8 +450,10 @@ def test_workers_that_have_not_begun_end_at_once_when_their_supervisor_is_stoppe
 
 def test_settings_that_cannot_be_are_refused(site):
     for wrong, text in (
-        ({"workers": 0}, "workers must be at least 1"),
-        ({"name": "X" * 34}, "a name has 1 to 35"),
+        ({"workers": 0}, "workers must be 1 to 100, got 0"),
+        ({"workers": 101}, "workers must be 1 to 100, got 101"),
+        # Ten workers of this name would not fit, so nobody would look for what the tenth has left.
+        ({"name": "X" * 32}, "a name has 1 to 35"),
         ({"name": "A B"}, "MQ names may contain only"),
         ({"grace_s": -1}, "grace_s must be 0 or more"),
     ):
