@@ -393,8 +393,8 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            "The group can be resumed at its last commit. Iterate again to wait longer, or check the producer. `mqgroups groups` "
-            "shows the messages on the queue; with --at it also shows other instances of a cluster queue"
+            f"The group can be resumed at its last commit. Iterate again to wait longer. `mqgroups doctor --queue {queue}` says "
+            "whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster queue"
         )
         self.queue = queue
         self.group_id = group_id
@@ -668,8 +668,8 @@ class OwnerActive(MQIError):
 
     remedy = (
         "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (it drops a "
-        "client's connection after the heartbeat interval). Stop that instance, wait, or use another name; "
-        "DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
+        "client's connection after the heartbeat interval). Stop that instance, or wait. Another name would not resume its "
+        "group. DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
     )
 
 

@@ -98,6 +98,15 @@ class SeenOwners:
     owners: tuple[SeenOwner, ...]
     unseen: tuple[str, ...] = ()
 
+    @property
+    def has_all_producers(self) -> bool:
+        """Whether the records of all producers were seen, and none is being replaced by a program at work."""
+        being_replaced = any(
+            each.condition is OwnerCondition.ACTIVE and each.record is None and each.role != "get"
+            for each in self.owners
+        )
+        return not self.unseen and not being_replaced
+
 
 def find_owners(
     q_mgr: ConnectionHolder,
