@@ -144,17 +144,19 @@ def recover(
             except StatusError as error:
                 report.disarray(each, error)
             else:
-                report.found(status)
-                if each == "put" and queue is not None and status.state is not OwnerState.ACTIVE:
-                    _compare(q_mgr, report, status, queue, accept)
+                report.found(status, _contradictions(q_mgr, report, status, queue, accept))
                 producer = status if each == "put" else None
         if must_exist:
             report.must_exist()
     report.end()
 
 
-def _compare(q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: str, accept: Sequence[str]) -> None:
-    """Report why a start of this producer would put messages a second time, as far as the queue shows it."""
+def _contradictions(
+    q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: str | None, accept: Sequence[str]
+) -> Sequence[Finding]:
+    """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
+    if queue is None or status.role != "put" or status.state is OwnerState.ACTIVE:
+        return ()
     named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
     try:
         look = look_at_groups(q_mgr, queue, browsed, named=named, quiet_since=put_time(datetime.now(UTC)))
@@ -162,7 +164,7 @@ def _compare(q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: s
         raise
     except MQIError as error:
         report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
-        return
+        return ()
     reasons = [
         said for owner, said in look.disagreeing if owner.status_queue == status.status_queue and owner.role == "put"
     ]
@@ -171,8 +173,7 @@ def _compare(q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: s
             reasons.append(look.groups.no_record(many, status.name))
         elif look.groups.unnamed:
             report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
-    for reason in reasons:
-        report.contradicted(reason)
+    return reasons
 
 
 def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
@@ -232,8 +233,10 @@ class _Report(Report):
         self._check = check
         self._is_compared = is_compared
 
-    def found(self, status: OwnerStatus) -> None:
-        """Report the state of a status queue."""
+    def found(self, status: OwnerStatus, contradictions: Sequence[Finding]) -> None:
+        """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
+        if contradictions:
+            self.at_least(ExitCode.DISARRAY)
         if status.state is OwnerState.ACTIVE:
             self.at_least(ExitCode.OWNER_ACTIVE)
         elif status.state is OwnerState.INTERRUPTED and self._check:
@@ -246,21 +249,19 @@ class _Report(Report):
                 "taken_away": status.taken_away,
                 "hidden": status.hidden,
                 "record": record_values(status.record),
+                "contradictions": [
+                    {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
+                ],
             }
         )
         style, lines = _lines(status)
+        for each in contradictions:
+            style, lines[0] = "red", f"{status.role} {status.name}: do NOT start it yet: {each.found}"
+            lines.append(f"why           {each.why}")
         if status.role == "put" and status.record is None and not status.hidden and not self._is_compared:
             lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
         self.print(_text(style, lines))
-
-    def contradicted(self, finding: Finding) -> None:
-        """Report a reason not to start the producer that was reported last."""
-        self.at_least(ExitCode.DISARRAY)
-        self.values["owners"][-1].setdefault("contradictions", []).append(
-            {"found": finding.found, "why": finding.why, "remedy": finding.remedy}
-        )
-        self.print(_text("red", [f"do NOT start it yet: {finding.found}", finding.why]))
-        self.print(*(f"    {line}" for line in finding.remedy.splitlines()), wrap=False)
+        self.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
 
     def must_exist(self) -> None:
         """Exit with MISSING if none of the roles has a status queue."""

@@ -279,6 +279,7 @@ def test_what_is_interrupted_in_json(owner, recover):
         "state": "interrupted",
         "taken_away": False,
         "hidden": False,
+        "contradictions": [],
     }
     assert (lies["group_id"], lies["msg_seq_number"], lies["unit_of_work"]) == (found.group_id.hex(), 4, 2)
     assert {**lies, "sha256": owner.record("get")["sha256"]} == owner.record("get")

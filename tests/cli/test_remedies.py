@@ -102,6 +102,7 @@ def test_a_producer_is_not_to_be_started_before_the_remedy_and_then_puts_each_me
     assert not any(line.startswith("start ") for line in lines(found)), found
     refused = recover()
     assert (refused.exit_code, "do NOT start it yet" in refused.output) == (DISARRAY, True)
+    assert "clean" not in refused.output
     of_recover = json.loads(recover("--json").stdout)["owners"][0]["contradictions"]
     for remedy in (lines(found), lines(of_recover)):
         assert [line for line in remedy if way in line]
