@@ -29,7 +29,7 @@ _REMEDIES = {
     Obstacle.GAP: "The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
     "them, or move the group to another queue",
     Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Move the group to that queue manager "
-    "(`mqgroups salvage move`), and salvage it there",
+    "(`mqgroups salvage move`), wait until all of it is there, and salvage it there",
     Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
     Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
     "put twice. If you know that a consumer got them in order, override this check",
