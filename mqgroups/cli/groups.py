@@ -139,8 +139,7 @@ def groups(
       stalled       incomplete, and nobody works on it; or --stalled-after is over
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it
-      no record     the last message is not there yet, and no record says who puts it: its producer's record is lost, or another
-                    program puts it
+      no record     the last message is missing, and no record says who puts it
       gap           messages are missing in the middle
       inconsistent  messages after the last one, or of different persistence
       doubled       a message is there twice: somebody else has put it too

@@ -111,7 +111,7 @@ def recover(
       2  the command line is wrong
       3  with --check: a group is interrupted, and the next start resumes it
       4  another instance of this name is active, or not gone yet after --wait
-      5  the status queue is in disarray, so a start would be refused; or messages would be put twice: look at it
+      5  the status queue is in disarray, or messages could be put twice: look
       6  the queue manager cannot be connected to
       7  with --must-exist: there is no status queue; with --takeover: of OTHER
     """

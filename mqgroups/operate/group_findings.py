@@ -222,10 +222,15 @@ def no_record(queue: str, many: int, some: Sequence[GroupInspection] = (), name:
     for group in some:
         group_id = group.group_id.hex()
         remedy += [
+            f"if {name} put this group, and no other producer, rebuild its record:",
             f"mqgroups salvage rebuild --name {name} --role put --queue {queue} --group {group_id} --apply",
-            "or, if its producer begins the group again:",
-            f"mqgroups salvage move --queue {queue} --group {group_id} --to QUEUE --apply",
         ]
+        if group.has_head:
+            # Else a consumer has begun it, and would get its first messages a second time.
+            remedy += [
+                "or, if its producer begins the group again:",
+                f"mqgroups salvage move --queue {queue} --group {group_id} --to QUEUE --apply",
+            ]
     if many > len(some):
         remedy.append(f"mqgroups groups --queue {queue} --only no-record --wide")
     why = (
