@@ -61,7 +61,7 @@ from typing import Any
 from mqgroups.mqi import constants as mq
 
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
-SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild`"
+SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
@@ -287,8 +287,8 @@ class GroupOwned(SalvageRefused):
         found = f"a record of {owner} ({state}) for group {group_id.hex()}"
         super().__init__(
             f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
-            f"messages twice. Start {owner} to resume the group; or give the group to another name: `mqgroups recover "
-            f"--takeover {owner}`. Nothing was changed",
+            f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
+            f"`mqgroups recover --takeover {owner}`. Nothing was changed",
             status_queue=status_queue,
             because="owned",
             found=found,
@@ -393,8 +393,8 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            "The group can be resumed at its last commit. Iterate again to wait longer, or check the producer. `mqgroups groups` "
-            "shows the messages on the queue; with --at it also shows other instances of a cluster queue"
+            f"The group can be resumed at its last commit. Iterate again to wait longer. `mqgroups doctor --queue {queue}` says "
+            "whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster queue"
         )
         self.queue = queue
         self.group_id = group_id
@@ -466,7 +466,8 @@ class GroupNotResumable(EnvironmentFailure):
     def __init__(self) -> None:
         super().__init__(
             "the connection was lost in the middle of a group, and without a status queue it is unknown which of its messages "
-            "are committed. Committed messages stay on the queue as an incomplete group. Put the whole group again, as a new one"
+            "are committed. Committed messages stay on the queue as an incomplete group, which consumers may begin unless they "
+            "wait for complete groups: move it away (`mqgroups salvage move`), and put the whole group again, as a new one"
         )
 
 
@@ -670,8 +671,8 @@ class OwnerActive(MQIError):
 
     remedy = (
         "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (it drops a "
-        "client's connection after the heartbeat interval). Stop that instance, wait, or use another name; "
-        "DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
+        "client's connection after the heartbeat interval). Stop that instance, or wait. Another name would not resume its "
+        "group. DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
     )
 
 

@@ -36,6 +36,7 @@ from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.payload import (
     BYTES,
@@ -299,6 +300,7 @@ class GroupPipe:
                 source=self,
             )
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<GroupPipe {self._getter!r} -> {self._putter!r}>"
 

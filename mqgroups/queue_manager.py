@@ -31,6 +31,7 @@ from mqgroups.core.model import Persistence, Role
 from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
@@ -80,6 +81,7 @@ class QueueManager(ConnectionHolder):
             self.close()
             raise
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<QueueManager {self._connection}>"
 
@@ -368,16 +370,19 @@ def connect(
             read.
         NotAuthorised, ConnectionBroken, MQIError: the connection cannot be made.
     """
+    # From here on no local of a frame shows a secret.
+    password, token = Secret.of(password), Secret.of(token)
+    key_repository_password = Secret.of(key_repository_password)
     arguments = ConnectArguments(
         q_mgr_name=q_mgr_name,
         channel=channel,
         conn_name=conn_name,
         user=user,
-        password=Secret.of(password),
-        token=Secret.of(token),
+        password=password,
+        token=token,
         cipher_spec=cipher_spec,
         key_repository=key_repository,
-        key_repository_password=Secret.of(key_repository_password),
+        key_repository_password=key_repository_password,
         certificate_label=certificate_label,
         peer_name=peer_name,
         ccdt_url=ccdt_url,

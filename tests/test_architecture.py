@@ -15,15 +15,16 @@ from tests.architecture import imported
 PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
 # Rooms that are named together, here and in ARCHITECTURE.md.
-EDGE = {"core", "errors", "mqi.constants", "mqi", "telemetry", "connection"}
+EDGE = {"core", "errors", "half_made", "mqi.constants", "mqi", "telemetry", "connection"}
 OWNERS = {"status", "config"} | EDGE
 # The lowest floor first, with what each room may import beneath itself. A new module belongs into one of them.
 ROOMS: dict[str, set[str]] = {
     "core": set(),
     "mqi.constants": set(),
+    "half_made": set(),
     "public_names": set(),
     "errors": {"mqi.constants"},
-    "mqi": {"errors", "mqi.constants"},
+    "mqi": {"errors", "half_made", "mqi.constants"},
     "telemetry": {"core", "errors", "mqi", "mqi.constants"},
     "connection": EDGE - {"connection"},
     "status": EDGE,
@@ -55,8 +56,8 @@ ROOMS: dict[str, set[str]] = {
     }
     | OWNERS,
     "spark": {"batch", "queue_manager"} | OWNERS,
-    "embedded": {"mqi.constants"},
-    "testing": {"embedded", "mqi.constants"},
+    "embedded": {"half_made", "mqi.constants"},
+    "testing": {"embedded", "half_made", "mqi.constants"},
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import logging
 import pickle
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import mqgroups
-from mqgroups import Secret, errors, operate
+from mqgroups import Secret, aio, errors, operate
 from mqgroups.cli.main import main
 from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.spark import connections
 from mqgroups.spark.options import Use, sink_options, source_options
+from mqgroups.workers.status import Board
+from mqgroups.workers.worker import Job, Worker
 
 pytestmark = pytest.mark.embedded
 # Not found in anything by chance, and in no message of a part of it.
@@ -62,6 +69,20 @@ def everything(caplog, spans, measured):
     found += [f"{record.getMessage()} {record.__dict__!r}" for record in caplog.records]
     assert found
     assert not [text for text in found if PLANTED in text]
+
+
+def locals_of(error):
+    """Return the representations of all locals of the package's frames, those of earlier errors too."""
+    found: list[str] = []
+    while error is not None:
+        found.append(repr(error))
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        inside = [frame for frame in frames if "/mqgroups/" in frame.f_code.co_filename]
+        found += [
+            f"{frame.f_code.co_name}: {name}={value!r}" for frame in inside for name, value in frame.f_locals.items()
+        ]
+        error = error.__cause__ or error.__context__
+    return found
 
 
 def connected(server, **more):
@@ -135,6 +156,88 @@ def test_errors_of_connecting(server, binding, monkeypatch, everything, given, e
         mqgroups.connect(server.q_mgr_name, server.channel, **settings)
     everything.append(shown(refused.value))
     everything.append(pickle.dumps(refused.value).decode("latin-1"))
+
+
+def by_asyncio(**settings):
+    async def connects():
+        await aio.connect(**settings)
+
+    asyncio.run(connects())
+
+
+def by_a_worker(**settings):
+    connect = functools.partial(mqgroups.connect, **settings)
+    job = Job(print, connect, functools.partial(mqgroups.QueueManager.group_consumer, queue="Q"), "N", 1, 0, None)
+    Worker(job, 1, Board()).run()
+
+
+def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
+    connection = {
+        "mq.queueManager": q_mgr_name,
+        "mq.channel": channel,
+        "mq.connectionNameList": conn_name,
+        "mq.user": user,
+    }
+    options = source_options({**connection, "mq.password": password, "queue": "Q"}, Use.BATCH_READ)
+    connections.connected(replace(options.connection, connect_timeout_ms=0))
+
+
+@pytest.mark.parametrize("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
+def test_locals_of_a_connect_that_fails(server, binding, monkeypatch, everything, connects):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    settings = {
+        "q_mgr_name": server.q_mgr_name,
+        "channel": server.channel,
+        "conn_name": server.conn_name,
+        "user": "app",
+    }
+    failures: list[dict[str, object]] = [
+        {"user": "nobody"},
+        {"q_mgr_name": "QM9"},
+        {"conn_name": "127.0.0.1(1)"},
+    ]
+    if connects is not by_spark:
+        failures += [
+            {"user": None},
+            {"trace": "no such"},
+            {"token": PLANTED},
+            {"user": None, "password": None, "token": PLANTED},
+            {"key_repository_password": PLANTED},
+            {"cipher_spec": "A", "key_repository": "/k", "key_repository_password": PLANTED},
+        ]
+    kinds: list[Callable[[str], object]] = [str]
+    kinds += [] if connects is by_spark else [str.encode, Secret, lambda text: text + "\ud800"]
+    for failure in failures:
+        for kind in kinds:
+            given = {**settings, "password": PLANTED, **failure}
+            given = {name: kind(value) if value == PLANTED else value for name, value in given.items()}
+            with pytest.raises(errors.MQGroupsError) as refused:
+                connects(**given)
+            everything += locals_of(refused.value)
+
+
+def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch, everything):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    monkeypatch.setattr(binding.QueueManager, "connect_with_options", lambda *_, **__: 1 // 0)
+    with pytest.raises(ZeroDivisionError) as ended:
+        connected(server)
+    everything += locals_of(ended.value)
+
+
+def test_locals_of_a_command_that_cannot_connect(server, everything, tmp_path):
+    words = ["embedded", "mqsc", "--data", str(tmp_path / "data"), "--user", "nobody:PLANTED", "-c", "DISPLAY QMGR"]
+    result = CliRunner(env={"PLANTED": PLANTED}).invoke(main, words)
+    assert result.exit_code == 1
+    assert result.exc_info is not None
+    everything += locals_of(result.exc_info[1])
+
+
+@pytest.mark.parametrize("content", [PLANTED.encode() + b"\xff", b""])
+def test_locals_of_a_secret_that_cannot_be_read(server, everything, tmp_path, content):
+    (tmp_path / "secret").write_bytes(content)
+    with pytest.raises(errors.ConfigurationError) as refused:
+        connected(server, password=Secret.from_file(tmp_path / "secret"))
+    everything += locals_of(refused.value)
 
 
 def test_errors_after_connecting(server, everything):

@@ -11,6 +11,7 @@ from mqgroups.aio.owner import Owner
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.core.status import Checkpoint
 from mqgroups.get import consumer, group
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
 
@@ -120,6 +121,7 @@ class IncomingGroup:
         """The name that the producer gave the group; empty if it gave none, or it is not known."""
         return self._sync.name
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<aio {self._sync!r}>"
 

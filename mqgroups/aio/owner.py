@@ -8,6 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.core.status import Checkpoint
+from mqgroups.half_made import even_half_made
 
 
 class _Sync(Protocol):
@@ -66,6 +67,7 @@ class Closing(Generic[_S]):
     ) -> None:
         await self._thread.call(partial(self._sync.__exit__, kind, error, traceback), certain=True)
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<aio {self._sync!r}>"
 

@@ -16,6 +16,8 @@ from mqgroups.aio.producer import GroupProducer
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
+from mqgroups.half_made import even_half_made
+from mqgroups.mqi.secret import SECRETS, Secret
 
 
 class _Closes(Protocol):
@@ -106,6 +108,7 @@ class QueueManager:
                 source=self,
             )
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<aio {self.q_mgr!r}>"
 
@@ -115,6 +118,9 @@ def _connects(
 ) -> Callable[_P, Opening[QueueManager]]:
     @wraps(sync)
     def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[QueueManager]:
+        # As in ``mqgroups.connect``: from here on no local of a frame shows a secret.
+        kwargs.update((name, Secret.of(kwargs[name])) for name in SECRETS if name in kwargs)
+
         async def opens() -> QueueManager:
             thread = ConnectionThread()
             if "sleep" in kwargs:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 
@@ -20,17 +19,13 @@ from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.findings import Finding, Severity, connect_finding, ok
-from mqgroups.core.group_state import GroupState
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import Role
 from mqgroups.core.mqsc_text import broken
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
-from mqgroups.operate.disagreements import disagreements
 from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
-from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.group_findings import QueueLook, look_at_groups
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
 from mqgroups.queue_manager import QueueManager
 
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
@@ -38,19 +33,6 @@ _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
 _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
-# What is found, and why it matters.
-_WRONG = {
-    GroupState.DOUBLED: ("with messages twice", "a consumer gets messages twice, or stops at them"),
-    GroupState.INCONSISTENT: ("inconsistent", "another program has put messages with the same GroupId"),
-    GroupState.GAP: (
-        "with a gap",
-        "messages are missing in the middle; a consumer that begins such a group stops there",
-    ),
-    GroupState.NO_BEGINNING: (
-        "without a beginning",
-        "no consumer gets them: a record is lost or in a commit, or a message expired or came twice",
-    ),
-}
 # As --stalled-after of mqgroups groups.
 _STALLED_AFTER = timedelta(minutes=5)
 
@@ -152,7 +134,7 @@ def doctor(
             shown.add(findings)
             if queue is not None and not skip_groups:
                 named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
-                shown.add(_groups(q_mgr, queue, named))
+                shown.add(_groups(q_mgr, queue, named, name if name and role == "put" else "NAME"))
             if apply:
                 shown.apply(q_mgr)
         except ConnectionBroken as error:
@@ -176,52 +158,21 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", who)
 
 
-class _Look(NamedTuple):
-    """What was seen of a queue and its owners.
-
-    Attributes:
-        counts: how many groups are in each state.
-        backed_out: how many of those that nobody works on have a message whose backout count has reached BOTHRESH.
-        disagreeing: the owners that disagree with the queue.
-        all_seen: whether all owners were seen.
-    """
-
-    counts: Mapping[GroupState, int]
-    backed_out: Mapping[GroupState, int]
-    disagreeing: list[tuple[SeenOwner, Finding]]
-    all_seen: bool
-
-
-def _looked(q_mgr: QueueManager, queue: str, named: Sequence[str], threshold: int) -> _Look:
-    """Browse the queue, then the owners: also those with the status queues ``named``. ``threshold``: BOTHRESH, or 0."""
-    groups: dict[bytes, GroupInspection] = {}
-    backed_out: Counter[GroupState] = Counter()
-    with browsed([q_mgr], queue) as found:
-        looked = find_owners(q_mgr, status_queues=named)
-        seen = looked.owners
-        owners = owners_of_groups(seen)
-
-        def wanted(row: ListedGroup) -> bool:
-            if row.group.group_id in owners:
-                groups[row.group.group_id] = row.group
-            if row.state in (GroupState.STALLED, GroupState.COMPLETE) and 0 < threshold <= row.group.backout_count:
-                backed_out[row.state] += 1
-            return False
-
-        found.judge(owners, put_time(datetime.now(UTC) - _STALLED_AFTER), wanted)
-        return _Look(found.counts, backed_out, list(disagreements(queue, seen, groups)), not looked.unseen)
-
-
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str]) -> Iterator[Finding]:
-    """Yield what is wrong with the groups on the queue."""
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
+    """Yield what is wrong with the groups on the queue. ``name``: the producer that the operator asks about, or ``NAME``."""
     try:
         threshold = backout_threshold(q_mgr, queue)
-        look = _looked(q_mgr, queue, named, threshold)
+
+        def looked() -> QueueLook:
+            quiet_since = put_time(datetime.now(UTC) - _STALLED_AFTER)
+            return look_at_groups(q_mgr, queue, browsed, named=named, threshold=threshold, quiet_since=quiet_since)
+
+        look = looked()
         disagreeing = look.disagreeing
         if disagreeing:
             # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
             before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            look = _looked(q_mgr, queue, named, threshold)
+            look = looked()
             disagreeing = [
                 (each, said) for each, said in look.disagreeing if (each.status_queue, each.record) in before
             ]
@@ -230,35 +181,10 @@ def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str]) -> Iterator[F
     except MQIError as error:
         yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
         return
-    counts = look.counts
-    for state, (what, why) in _WRONG.items():
-        if counts[state]:
-            only = state.value.replace(" ", "-")
-            shown = f"mqgroups groups --queue {queue} --only {only} --wide"
-            mended = "rebuild --role get --name NAME" if state is GroupState.NO_BEGINNING else "move --group GROUPID"
-            remedy = f"{shown}\nmqgroups salvage {mended} --queue {queue}"
-            severity = Severity.ERROR
-            if state is GroupState.NO_BEGINNING and not look.all_seen:
-                # A consumer at work takes the beginning of its group away, and its record says so.
-                why = "a consumer may have begun them: its record may be among those that were not seen"
-                remedy, severity = f"{shown} --status-queue MQGROUPS.GET.NAME", Severity.WARNING
-            yield Finding(f"groups on {queue}", severity, f"{number(counts[state], 'group')} {what}", why, remedy)
-    if backed_out := sum(look.backed_out.values()):
-        found = f"{number(backed_out, 'group')} with a message whose backout count has reached BOTHRESH({threshold})"
-        why = "if its consumer stops with PoisonMessage, it fails at this message, and each second start stops there again"
-        remedy = (
-            "start its program; if it stops with PoisonMessage again, correct it, or use poison='quarantine' or poison='skip'\n"
-            f"mqgroups groups --queue {queue} --wide"
-        )
-        yield Finding(f"groups on {queue}", Severity.WARNING, found, why, remedy)
-    if stalled := counts[GroupState.STALLED] - look.backed_out[GroupState.STALLED]:
-        why = "they are incomplete, and nobody works on them: start their programs, which resume them"
-        remedy = f"mqgroups groups --queue {queue} --only stalled --wide"
-        yield Finding(f"groups on {queue}", Severity.WARNING, f"{number(stalled, 'group')} stalled", why, remedy)
+    contradicted = {each.status_queue for each, _ in disagreeing}
+    yield from look.groups.findings(look.counts, contradicted, name, all_seen=not look.unseen)
     for _, disagreement in disagreeing:
         yield disagreement
-    left = sum(counts.values()) - backed_out - stalled - sum(counts[state] for state in _WRONG)
-    yield ok(f"groups on {queue}", f"{number(left, 'group')} in order or at work")
 
 
 def _lines(text: str, width: int) -> list[str]:

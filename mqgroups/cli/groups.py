@@ -20,6 +20,7 @@ from mqgroups.cli.table import Output
 from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.group_store import SortKey
@@ -138,6 +139,7 @@ def groups(
       stalled       incomplete, and nobody works on it; or --stalled-after is over
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it
+      no record     the last message is missing, and no record says who puts it
       gap           messages are missing in the middle
       inconsistent  messages after the last one, or of different persistence
       doubled       a message is there twice: somebody else has put it too
@@ -168,7 +170,7 @@ def groups(
             report.end()
         found = stack.enter_context(browsed(q_mgrs, queue))
         now = datetime.now(UTC)
-        owners = _owners(report, q_mgrs, status_queues)
+        owners, records_of = _owners(report, q_mgrs, status_queues)
         oldest_s = older_than.total_seconds() if older_than else 0.0
 
         def wanted(row: ListedGroup) -> bool:
@@ -178,7 +180,7 @@ def groups(
             return row.state in only and (older_than is None or (age is not None and age >= oldest_s))
 
         with ProgressLine() as line:
-            found.judge(owners, put_time(now - stalled_after), wanted, line.say)
+            found.judge(owners, put_time(now - stalled_after), wanted, line.say, records_of)
         if some_id is not None:
             _show_messages(report, q_mgrs, queue, _the_id(found, some_id), limit)
         else:
@@ -203,15 +205,18 @@ def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
 
 def _owners(
     report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]
-) -> dict[bytes, tuple[GroupOwner, ...]]:
+) -> tuple[dict[bytes, tuple[GroupOwner, ...]], list[str]]:
+    """Return the owners that records name, by GroupId; and the queue managers on which the records of all producers were seen."""
     found: dict[bytes, tuple[GroupOwner, ...]] = {}
+    records_of = []
     for q_mgr in q_mgrs:
         seen = find_owners(q_mgr, status_queues=status_queues)
+        records_of += [q_mgr.q_mgr_name] if seen.has_all_producers else []
         for sentence in seen.unseen:
             report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
         for group_id, owners in owners_of_groups(seen.owners).items():
             found[group_id] = (*found.get(group_id, ()), *owners)
-    return found
+    return found, records_of
 
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
@@ -261,6 +266,9 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: Sort
         for sentence in instance.unseen:
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
     report.print(*summary(found))
+    if many := found.counts[GroupState.NO_RECORD]:
+        said = no_record(found.instances[0].queue, many)
+        report.note(f"{said.found}. {said.why}. `mqgroups doctor` prints the commands")
     if found.counts[GroupState.DOUBLED]:
         report.at_least(ExitCode.DOUBLED)
     if several:

@@ -12,20 +12,23 @@
     user = "night"
     password_file = "/run/secrets/night"
 
-A profile has the names of the connection options. It has no passwords: it says in which file or variable they are. With
---profile, environment variables of the connection are ignored, so that none of them leads to another queue manager; only the
-password of a profile's user may be in MQGROUPS_PASSWORD, if the profile does not say where it is. With the default profile, they
-come first.
+A profile has the names of the connection options. It has no passwords: it says in which file or variable they are.
 
-Password and token are one setting, whether in a file or in a variable: the first source that has any of them (the command line,
-then the environment, then the profile) replaces those of the others.
+One connection, one source. It is the profile that --profile or MQGROUPS_PROFILE names; else the environment, if that names a
+queue manager or an address; else the default profile; else the environment. The other sources are ignored. ``--profile ''`` asks
+for none. The command line comes first for each option, but it never sends the user, password or token of the source to another
+address: if it names one, they are not used. Nor are those of a profile without an address, if a variable of the MQ client has one
+(``MQSERVER``).
+
+User, password and token are one setting: the command line's token replaces user and password of the source, and its user another
+one's password.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +36,18 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-_CHOSEN = "mqgroups.profile"
-_SECRETS = ("password", "token", "key_repository_password")
-# Secrets that are one setting: what the user proves itself with, and the password of the key repository.
-_PROOF = ("password", "token")
-_TOGETHER = (_PROOF, ("key_repository_password",))
-# Where a secret is; these may come from the environment, too.
-_WHERE = frozenset(f"{name}_{where}" for name in _SECRETS for where in ("file", "env"))
+from mqgroups.cli.console import complain
+from mqgroups.mqi.secret import SECRETS
+
+# In ``Context.meta``: the values of the profile that is the source; and whether something was said.
+_PROFILE, _SAID = "mqgroups.profile", "mqgroups.profile.said"
+# Who connects, and the setting that each option is a part of.
+_IDENTITY = frozenset({"user", "password", "token"})
+_SETTINGS = {"user": "user", **{f"{name}_{where}": name for name in SECRETS for where in ("file", "env")}}
+_WHERE = frozenset(_SETTINGS) - {"user"}
+# What names a queue manager or an address: options, and variables of the MQ client (IBM MQ, "IBM MQ environment variables").
+_PLACE = ("q_mgr_name", "conn_name", "ccdt_url")
+_OF_CLIENT = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
 KEYS = frozenset(
     "q_mgr conn_name channel ccdt_url user cipher_spec key_repository certificate_label peer_name".split()
 ) | _WHERE  # fmt: skip
@@ -78,7 +86,7 @@ def read_profiles(path: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
 
 def _check(where: str, values: Mapping[str, Any]) -> None:
     for key, value in values.items():
-        if key in _SECRETS:
+        if key in SECRETS:
             raise click.UsageError(
                 f"{where}: {key} may not be in this file, because it would be copied and read with it. Put it into a file that "
                 f'only you can read, and name that file: {key}_file = "..."; or name a variable: {key}_env'
@@ -90,20 +98,37 @@ def _check(where: str, values: Mapping[str, Any]) -> None:
 
 
 def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Make a profile the source of the connection, if one is named, or the environment names no place."""
     if context.resilient_parsing:
         return
     path = config_file()
     default, profiles = read_profiles(path)
-    name = value or default
-    if name is None:
+    in_environment = [
+        f"MQGROUPS_{key.upper()}" for key in (*_PLACE, *sorted({*KEYS, *SECRETS} - {"q_mgr"})) if _variable(key)
+    ]
+    name = value
+    if value is None and default is not None:
+        if any(map(_variable, _PLACE)):
+            complain(
+                f"{in_environment[0]} is set, so the environment says how to connect, and not default_profile {default!r}"
+            )
+        else:
+            name = default
+            if in_environment:
+                complain(f"default_profile {default!r} says how to connect, so {in_environment[0]} is not used")
+    if not name:
         return
     if name not in profiles:
         known = f"has {', '.join(profiles)}" if profiles else "has none, or does not exist"
         raise click.BadParameter(f"{name!r} is not a profile: {path} {known}", context, parameter)
     values = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
     context.default_map = {**(context.default_map or {}), **values}
-    if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
-        context.meta[_CHOSEN] = True
+    context.meta[_PROFILE] = values
+
+
+def _variable(name: str) -> str | None:
+    """Return the variable of an option, if it is set."""
+    return os.environ.get(f"MQGROUPS_{name.upper()}")
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -123,34 +148,26 @@ profile_option = click.option(
     expose_value=False,
     callback=_choose,
     shell_complete=_names,
-    help="A profile of ~/.config/mqgroups/config.toml, for the options below.",
+    help="A profile of ~/.config/mqgroups/config.toml, for the options below; '' uses no profile.",
 )
 
 
 class ConnectionOption(click.Option):
-    """An option of a connection: its environment variable is ignored with --profile on the command line."""
+    """An option of a connection: its environment variable is ignored if a profile is the source."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """As ``Option``."""
-        return None if _CHOSEN in ctx.meta else super().resolve_envvar_value(ctx)
+        return None if _PROFILE in ctx.meta else super().resolve_envvar_value(ctx)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """As ``Option``; but of secrets that are one setting, only what the first source has."""
+        """As ``Option``; but of user, password and token, only what belongs to the place that is connected to."""
         value, source = super().consume_value(ctx, opts)
-        if self.name == "user":
-            first, secrets = _first_source(ctx, opts, _PROOF)
-            # A token that replaces the profile's password replaces its user as well.
-            replaced = source is ParameterSource.DEFAULT_MAP and first is not source and secrets == {"token"}
-            return (None, ParameterSource.DEFAULT) if replaced else (value, source)
-        for together in _TOGETHER:
-            if any(self.name in _options(secret) for secret in together):
-                first, _ = _first_source(ctx, opts, together)
-                if source is not first:
-                    # The environment may have the secret in the variable that is the default of the option.
-                    replaced = first not in (None, ParameterSource.ENVIRONMENT)
-                    ignored = _CHOSEN in ctx.meta and self.name == "token_env"
-                    return None if replaced or ignored else self.default, ParameterSource.DEFAULT
-        return value, source
+        setting = _SETTINGS.get(self.name or "")
+        if setting is None or source is ParameterSource.COMMANDLINE:
+            return value, source
+        # The variables that are the defaults of options belong to the environment.
+        of_environment = source is ParameterSource.DEFAULT and _PROFILE in ctx.meta
+        return (None, source) if of_environment or setting not in _used(ctx, opts) else (value, source)
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """As ``Option``; what is missing may also be in a profile."""
@@ -160,35 +177,40 @@ class ConnectionOption(click.Option):
             raise click.MissingParameter(f"Or name a profile of {config_file()} with --profile.", ctx, self) from error
 
 
-def _options(secret: str) -> tuple[str, str]:
-    return f"{secret}_file", f"{secret}_env"
+def _used(ctx: click.Context, given: Mapping[str, Any]) -> frozenset[str]:
+    """Return which settings of the source are used; ``given`` are the options of the command line."""
+    profile: Mapping[str, Any] | None = ctx.meta.get(_PROFILE)
+    by_command_line = {setting for option, setting in _SETTINGS.items() if given.get(option)}
+    used = {*_SETTINGS.values()} - by_command_line
+    user = _variable("user") if profile is None else profile.get("user")
+    if "token" in by_command_line:
+        used -= {"user", "password"}
+    elif by_command_line & _IDENTITY:
+        used -= {"token"}
+    if "user" in by_command_line and user not in (None, given["user"]):
+        used -= {"password"}
+    if where := _leads_elsewhere(profile, given):
+        has = _IDENTITY & {setting for option, setting in _SETTINGS.items() if profile and option in profile}
+        has |= _IDENTITY & {setting for setting in _IDENTITY if profile is None and _variable(setting)}
+        if has & used and not ctx.meta.get(_SAID):
+            ctx.meta[_SAID] = True
+            of = "the environment" if profile is None else "the profile"
+            complain(f"{' and '.join(sorted(has & used))} of {of} not used, because {where} leads elsewhere")
+        used -= _IDENTITY
+    return frozenset(used)
 
 
-def _first_source(
-    ctx: click.Context, given: Mapping[str, Any], together: Sequence[str]
-) -> tuple[ParameterSource | None, set[str]]:
-    """Return the first source that has any of these secrets, and which; ``given`` are the options of the command line."""
-    profile, environment = ctx.default_map or {}, {} if _CHOSEN in ctx.meta else os.environ
-    user = given.get("user") or environment.get("MQGROUPS_USER")
-    in_command_line = {secret for secret in together if any(given.get(name) for name in _options(secret))}
-    # A password without a user is not used, unless it was asked for by name.
-    variables = {secret for secret in together if secret != "password" or user or profile.get("user")}
-    in_environment = {
-        secret
-        for secret in together
-        if environment.get(f"MQGROUPS_{secret.upper()}_FILE")
-        or (secret in variables and environment.get(f"MQGROUPS_{secret.upper()}"))
-    }
-    # The secret of a profile proves its user, and no other one.
-    is_other = bool(user and profile.get("user") not in (None, user))
-    in_profile = {
-        secret
-        for secret in together
-        if any(name in profile for name in _options(secret)) and not (is_other and secret in _PROOF)
-    }
-    places = (
-        (ParameterSource.COMMANDLINE, in_command_line),
-        (ParameterSource.ENVIRONMENT, in_environment),
-        (ParameterSource.DEFAULT_MAP, in_profile),
-    )
-    return next(((source, secrets) for source, secrets in places if secrets), (None, set()))
+def _leads_elsewhere(profile: Mapping[str, Any] | None, given: Mapping[str, Any]) -> str:
+    """Return the option or variable that leads to another place than the source does; empty if none does."""
+    places = {name: _variable(name) if profile is None else profile.get(name) for name in _PLACE}
+    of_client = [name for name in _OF_CLIENT if os.environ.get(name)]
+    if profile is None and not any(places.values()) and not of_client:
+        # User and password of the environment are for whatever the command line names.
+        return ""
+    if given.get("q_mgr_name") and places["q_mgr_name"] not in (None, given["q_mgr_name"]):
+        return "--q-mgr"
+    for name, option in (("conn_name", "--conn-name"), ("ccdt_url", "--ccdt-url")):
+        if given.get(name) and given[name] != places[name]:
+            return option
+    named = places["conn_name"] or places["ccdt_url"] or given.get("conn_name") or given.get("ccdt_url")
+    return of_client[0] if profile is not None and of_client and not named else ""

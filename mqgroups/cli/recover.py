@@ -7,6 +7,8 @@ with a code of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,14 +16,18 @@ import click
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import WAIT_S, name_option, output_option, status_model_option
 from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
-from mqgroups.cli.words import number
+from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
+from mqgroups.core.findings import Finding
+from mqgroups.core.group_state import GroupState
 from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
-from mqgroups.errors import StatusError, TakeoverRefused
+from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
+from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
 from mqgroups.queue_manager import QueueManager
@@ -41,7 +47,15 @@ if TYPE_CHECKING:
     help="Exit with 7 if there is no status queue: nothing ever started under this name, or it is misspelt.",
 )
 @click.option(
-    "--queue", metavar="QUEUE", help="The queue that it puts to or gets from, to compare with its status record."
+    "--queue",
+    metavar="QUEUE",
+    help="The queue that it puts to or gets from, to compare with its status record. For a producer the queue is browsed, too.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(["no-record"]),
+    help="no-record: groups on --queue without an end and without a record belong to other programs.",
 )
 @click.option(
     "--status-queue",
@@ -70,6 +84,7 @@ def recover(
     check: bool,
     must_exist: bool,
     queue: str | None,
+    accept: Sequence[str],
     status_queue: str | None,
     status_model: str,
     takeover: str | None,
@@ -83,6 +98,9 @@ def recover(
     completed group without a checkpoint) is removed, unless --check is given. Nothing else is changed. With --role, and if there
     is no status queue yet, the model queue is tested: a queue is made from it and deleted again.
 
+    With --queue, a producer must not start if its record contradicts the messages, or if the queue has a group without an end
+    that no record names: its record may be lost, and a start would put these messages a second time.
+
     With --takeover, the interrupted group of another name, whose program will not come back, is given to this name, in one unit
     of work.
 
@@ -93,7 +111,7 @@ def recover(
       2  the command line is wrong
       3  with --check: a group is interrupted, and the next start resumes it
       4  another instance of this name is active, or not gone yet after --wait
-      5  the status queue is in disarray, and a start would be refused: look at it
+      5  the status queue is in disarray, or messages could be put twice: look
       6  the queue manager cannot be connected to
       7  with --must-exist: there is no status queue; with --takeover: of OTHER
     """
@@ -103,7 +121,7 @@ def recover(
         raise click.UsageError("--takeover needs --role")
     if wait_s is None:
         wait_s = 0.0 if check else WAIT_S
-    report = _Report(name, connection["q_mgr_name"], check=check, output=output)
+    report = _Report(name, connection["q_mgr_name"], check=check, is_compared=queue is not None, output=output)
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
             _take_over(q_mgr, report, takeover, name, role, queue, status_queue, status_model, wait_s, check=check)
@@ -126,11 +144,36 @@ def recover(
             except StatusError as error:
                 report.disarray(each, error)
             else:
-                report.found(status)
+                report.found(status, _contradictions(q_mgr, report, status, queue, accept))
                 producer = status if each == "put" else None
         if must_exist:
             report.must_exist()
     report.end()
+
+
+def _contradictions(
+    q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: str | None, accept: Sequence[str]
+) -> Sequence[Finding]:
+    """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
+    if queue is None or status.role != "put" or status.state is OwnerState.ACTIVE:
+        return ()
+    named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
+    try:
+        look = look_at_groups(q_mgr, queue, browsed, named=named, quiet_since=put_time(datetime.now(UTC)))
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
+        return ()
+    reasons = [
+        said for owner, said in look.disagreeing if owner.status_queue == status.status_queue and owner.role == "put"
+    ]
+    if status.record is None and "no-record" not in accept:
+        if many := look.counts[GroupState.NO_RECORD]:
+            reasons.append(look.groups.no_record(many, status.name))
+        elif look.groups.unnamed:
+            report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+    return reasons
 
 
 def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
@@ -185,12 +228,15 @@ def _take_over(
 class _Report(Report):
     """The findings for each role; the exit code is that of the worst one."""
 
-    def __init__(self, name: str, q_mgr_name: str, *, check: bool, output: Output) -> None:
+    def __init__(self, name: str, q_mgr_name: str, *, check: bool, is_compared: bool, output: Output) -> None:
         super().__init__(output, "owners", name=name, q_mgr_name=q_mgr_name, owners=[])
         self._check = check
+        self._is_compared = is_compared
 
-    def found(self, status: OwnerStatus) -> None:
-        """Report the state of a status queue."""
+    def found(self, status: OwnerStatus, contradictions: Sequence[Finding]) -> None:
+        """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
+        if contradictions:
+            self.at_least(ExitCode.DISARRAY)
         if status.state is OwnerState.ACTIVE:
             self.at_least(ExitCode.OWNER_ACTIVE)
         elif status.state is OwnerState.INTERRUPTED and self._check:
@@ -203,10 +249,19 @@ class _Report(Report):
                 "taken_away": status.taken_away,
                 "hidden": status.hidden,
                 "record": record_values(status.record),
+                "contradictions": [
+                    {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
+                ],
             }
         )
         style, lines = _lines(status)
+        for each in contradictions:
+            style, lines[0] = "red", f"{status.role} {status.name}: do NOT start it yet: {each.found}"
+            lines.append(f"why           {each.why}")
+        if status.role == "put" and status.record is None and not status.hidden and not self._is_compared:
+            lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
         self.print(_text(style, lines))
+        self.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
 
     def must_exist(self) -> None:
         """Exit with MISSING if none of the roles has a status queue."""

@@ -190,6 +190,10 @@ def rebuild(
                 "if one of these messages was the record, its checkpoint is in it, if it had one. Look at it there, and give the "
                 "checkpoint with --checkpoint: the next start has none otherwise"
             )
+    if done.record is not None and done.record.checkpoint is None and not done.unreadable:
+        report.note(
+            "the record has no checkpoint. If the program sets checkpoints, give its last one with --checkpoint"
+        )
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
     if done.record is not None:

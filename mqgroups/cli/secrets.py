@@ -67,20 +67,19 @@ def no_password(user: str, variable: str, option: str) -> click.BadParameter:
     )
 
 
-def user_and_password(given: str) -> tuple[str, str]:
+def user_and_password(given: str) -> tuple[str, Secret]:
     """Return the user name of NAME:VARIABLE, and the password in that variable."""
     name, _, variable = given.partition(":")
     if not name or not variable:
         raise click.BadParameter(f"{given!r} is not NAME:VARIABLE", param_hint="'--user'")
-    password = os.environ.get(variable)
-    if not password:
+    if not os.environ.get(variable):
         raise no_password(name, variable, "--user")
-    return name, password
+    return name, Secret.from_variable(variable)
 
 
 def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
     """Return passwords by user name, from each NAME:VARIABLE and from each line NAME:PASSWORD of a file."""
-    users = dict(user_and_password(given) for given in variables)
+    users = {name: password.read("password") for name, password in map(user_and_password, variables)}
     if file is not None:
         for number, line in enumerate(file.read_text().splitlines(), 1):
             if not line.strip() or line.startswith("#"):

@@ -221,7 +221,9 @@ class _Watcher:
                 new_groups += row.group.first_put > newer_than
                 return True
 
-            found.judge(owners_of_groups(owners.owners), put_time(seen.at - self._stalled_after), wanted)
+            records_of = [q_mgr.q_mgr_name] if owners.has_all_producers else []
+            quiet_since = put_time(seen.at - self._stalled_after)
+            found.judge(owners_of_groups(owners.owners), quiet_since, wanted, records_of=records_of)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
                 some = islice(found.groups("state"), _MOST_GROUPS)

@@ -38,6 +38,7 @@ from mqgroups.errors import (
     QueueManagerChanged,
     mqi_error,
 )
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding, PropertyValue
@@ -430,6 +431,7 @@ class Connection:
         state = "closed" if self._closed else "broken" if self._broken else "open"
         return f"{self.q_mgr_name} over {self.binding.name} {state}"
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<Connection {self}>"
 

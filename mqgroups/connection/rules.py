@@ -64,6 +64,9 @@ def _check_way(arguments: ConnectArguments) -> None:
 
 
 def _check_identity(arguments: ConnectArguments) -> None:
+    for secret in (arguments.password, arguments.token, arguments.key_repository_password):
+        if secret is not None:
+            secret.check()
     if arguments.token is not None and (arguments.user is not None or arguments.password is not None):
         raise ConfigurationError(
             "token and user: a token identifies its user; give either a token, or user and password"

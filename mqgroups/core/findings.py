@@ -39,7 +39,7 @@ class Finding:
         why: why it matters; empty if it is in order.
         remedy: what to do: a sentence, or a line for each command, in which the reader may have to replace ``...`` or a word in
             capitals; empty if nothing is to be done.
-        mqsc: the MQSC commands that mend it as they are; empty if none does.
+        mqsc: the MQSC commands that mend it as they are, and can break nothing that works; empty if none does.
     """
 
     subject: str
@@ -102,7 +102,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
                 Severity.WARNING,
                 "NOSHARE",
                 "only one consumer at a time can open it",
-                mqsc=(f"{alter} SHARE DEFSOPT(SHARED)",),
+                mqsc=(f"{alter} SHARE",),
             ),
             "SHARE",
         )
@@ -162,7 +162,8 @@ def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role])
                     Severity.ERROR,
                     f"{attribute}(DISABLED)",
                     f"nobody can {role.value}; programs wait, and then fail",
-                    mqsc=(f"{alter} {attribute}(ENABLED)",),
+                    # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+                    f"unless somebody disabled it to protect the queue: {alter} {attribute}(ENABLED)",
                 ),
                 f"{attribute}(ENABLED)",
             )
@@ -191,10 +192,12 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     about = f"{subject}: BOTHRESH, BOQNAME"
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
-        yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(3)",))
+        # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
+        remedy = f"{alter} BOTHRESH(3) BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...')"
+        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
@@ -327,7 +330,7 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
         )
     if shared and facts.get("SHARE") == "NO":
         why = "many attempts have to open it at the same time"
-        yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE DEFSOPT(SHARED)",))
+        yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE",))
     if isinstance(longest := facts.get("MAXMSGL"), int):
         yield _either(
             longest >= MOST_BYTES,

@@ -9,9 +9,14 @@ applies is the state:
     abandoned       its producer has ended it without completing it, and its first message is there
     complete        all messages are there
     no beginning    its first message is gone, and no record says who gets it
+    no record       its last message is not there yet, and no record says who puts it
     stalled         it is incomplete, and an owner of it is not at work, or nothing has happened for a while
     being got       its first message is gone
     being put       its last message is not there yet
+
+A producer commits its record together with the messages, from the first unit of work on. So a group without one is never a normal
+sight, if all records were looked at that may name it: those of the queue manager that made its GroupId. It is then the group of a
+producer whose record is lost, or of a program that keeps no record.
 
 Browsing takes time, and units of work hide messages. So a group that seems to have no beginning, or a gap, may be one that is
 being got: ``operate/second_look.py`` finds that out.
@@ -23,7 +28,7 @@ compared as they are: 16 digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -40,6 +45,7 @@ class GroupState(Enum):
     STALLED = "stalled"
     ABANDONED = "abandoned"
     NO_BEGINNING = "no beginning"
+    NO_RECORD = "no record"
     GAP = "gap"
     INCONSISTENT = "inconsistent"
     DOUBLED = "doubled"
@@ -73,19 +79,24 @@ class GroupJudgement:
     since: str
 
 
-def judged(group: GroupInspection, owners: Iterable[GroupOwner], quiet_since: str) -> GroupJudgement:
+def judged(
+    group: GroupInspection, owners: Iterable[GroupOwner], quiet_since: str, records_of: Collection[str] = ()
+) -> GroupJudgement:
     """Return the state of a group.
 
     Args:
         group: its messages on the queue.
         owners: those whose records name it as unfinished, at most one of each role.
         quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
+        records_of: the queue managers on which the records of all producers were seen.
     """
     known = {owner.role: owner for owner in owners}
     since = max([group.last_put, *(owner.committed_at for owner in known.values())])
     state = _from_messages(group)
     if state is None and not group.has_head and Role.GET not in known:
         state = GroupState.NO_BEGINNING
+    if state is None and not group.has_end and Role.PUT not in known and any(map(group.is_made_by, records_of)):
+        state = GroupState.NO_RECORD
     if state is None:
         left = any(owner.is_active is False for owner in known.values())
         if left or since <= quiet_since:

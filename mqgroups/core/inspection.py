@@ -20,6 +20,10 @@ from mqgroups.core.model import MsgFlag
 _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
 _SEGMENT, _LAST_SEGMENT = int(MsgFlag.SEGMENT), int(MsgFlag.LAST_SEGMENT)
 _LAST_MSG_IN_GROUP = int(MsgFlag.LAST_MSG_IN_GROUP)
+# A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
+# MsgId; for GroupId: read, not tried).
+_PRODUCTS = (b"AMQ ", b"CSQ ")
+_Q_MGR_NAME = slice(4, 16)
 # Places as integers, which an array holds in 8 bytes.
 _PLACES = 1 << 31
 
@@ -102,6 +106,17 @@ class GroupInspection:
     abandoned: bool = False
     dead_letters: int = 0
     whole: bool = False
+
+    @property
+    def made_by(self) -> str:
+        """The queue manager that made the GroupId, and so has its producer's record: 12 characters at most; empty: not known."""
+        if not self.group_id.startswith(_PRODUCTS):
+            return ""
+        return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
+
+    def is_made_by(self, q_mgr_name: str) -> bool:
+        """Whether this queue manager may have made the GroupId."""
+        return self.made_by in ("", q_mgr_name.encode("ascii", "replace").decode()[:12].rstrip())
 
     @property
     def first(self) -> Place:

@@ -32,11 +32,6 @@ from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
 
-# A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
-# MsgId; for GroupId: read, not tried).
-_PRODUCTS = (b"AMQ ", b"CSQ ")
-_Q_MGR_NAME = slice(4, 16)
-
 
 class Obstacle(Enum):
     """Why a record was not rebuilt, or a group not moved."""
@@ -229,9 +224,8 @@ def _check_whole(group: GroupInspection) -> None:
 
 
 def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
-    made_by = group.group_id[_Q_MGR_NAME]
-    if group.group_id.startswith(_PRODUCTS) and made_by != q_mgr_name.encode("ascii", "replace")[:12].ljust(12):
-        found = f"a GroupId made by queue manager {made_by.decode('ascii', 'replace').rstrip()}"
+    if not group.is_made_by(q_mgr_name):
+        found = f"a GroupId made by queue manager {group.made_by}"
         raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {q_mgr_name}")
 
 

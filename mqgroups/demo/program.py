@@ -77,13 +77,13 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
     """Connect as the arguments say, waiting so long for the queue manager."""
-    password = os.environ.get(PASSWORD_VARIABLE)
+    with_password = bool(os.environ.get(PASSWORD_VARIABLE))
     return mqgroups.connect(
         options.qmgr,
         options.channel,
         options.conn_name,
-        user=options.user if password else None,
-        password=password,
+        user=options.user if with_password else None,
+        password=mqgroups.Secret.from_variable(PASSWORD_VARIABLE) if with_password else None,
         connect_wait_s=connect_wait_s,
     )
 

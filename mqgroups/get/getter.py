@@ -22,6 +22,7 @@ from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQI
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message
 from mqgroups.status.open_unit import Note
@@ -112,6 +113,7 @@ class Getter:
             raise refusal
         work.add(self.owner)
 
+    @even_half_made
     def __repr__(self) -> str:
         """Return the text that a consumer shows as its repr."""
         position = self.cursor.position

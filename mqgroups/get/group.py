@@ -15,6 +15,7 @@ from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
 from mqgroups.status.hooks import checked_hook
@@ -111,6 +112,7 @@ class IncomingGroup:
         self.started = True
         return _Messages(self, self._getter.turn)
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 

@@ -60,11 +60,6 @@ class CLayer:
         q_mgr = package.QueueManager(None, disconnect_on_exit=False)
         made.append(q_mgr)
         keywords: dict[str, Any] = {"opts": arguments.options}
-        if arguments.user is not None and arguments.password is not None:
-            # As bytes: ibmmq encodes a str as ASCII, and its error would show a password that is not ASCII.
-            keywords.update(user=arguments.user.encode(), password=arguments.password.read("password").encode())
-        if arguments.token is not None:
-            keywords["token"] = arguments.token.read("token").encode()
         if arguments.ccdt_url is not None:
             keywords["cno"] = package.CNO(
                 Version=_MQCNO_VERSION_6, Options=arguments.options, CCDTUrl=arguments.ccdt_url.encode()
@@ -82,15 +77,21 @@ class CLayer:
             # The memory that MQCD points to must exist until the call has returned.
             _peer_name = self._set_peer_name(cd, arguments.peer_name)
             keywords["cd"] = cd
-        sco = self._key_repository(arguments)
-        if sco is not None:
-            keywords["sco"] = sco
         try:
+            if arguments.user is not None and arguments.password is not None:
+                # As bytes: ibmmq encodes a str as ASCII, and its error would show a password that is not ASCII.
+                keywords.update(user=arguments.user.encode(), password=arguments.password.read("password").encode())
+            if arguments.token is not None:
+                keywords["token"] = arguments.token.read("token").encode()
+            keywords |= self._key_repository(arguments)
             q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
         except package.MQMIError as error:
             # The binding raises for a warning, too, but then the handle is usable.
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
+        finally:
+            # They have secrets, and may be shown as a local of this frame.
+            keywords.clear()
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
 
     def _require_fields(self, arguments: ConnectArguments) -> None:
@@ -102,10 +103,10 @@ class CLayer:
                     f"(MQGROUPS_MQI=ibmmq){instead}"
                 )
 
-    def _key_repository(self, arguments: ConnectArguments) -> Any:
-        """Return the binding's MQSCO, or None if no argument needs it."""
+    def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
+        """Return the keyword for the binding's MQSCO; none if no argument needs it."""
         if arguments.key_repository is None and arguments.certificate_label is None:
-            return None
+            return {}
         sco = self._package.SCO()
         if arguments.key_repository is not None:
             sco.KeyRepository = arguments.key_repository.encode()
@@ -114,7 +115,7 @@ class CLayer:
         if arguments.key_repository_password is not None:
             sco.Version = _MQSCO_VERSION_6
             sco.KeyRepoPassword = arguments.key_repository_password.read("key_repository_password").encode()
-        return sco
+        return {"sco": sco}
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
         """Make an MQCD point to a peer name; returns an object that must be kept alive as long as the MQCD is used."""

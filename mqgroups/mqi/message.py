@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mqgroups.errors import GroupUsage, NotDecoded
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
@@ -275,6 +276,7 @@ class Message:
         except ValueError:
             return None
 
+    @even_half_made
     def __repr__(self) -> str:
         group = f"group={self.group_id.hex()} seq={self.msg_seq_number}" if self.in_group else "not in a group"
         return f"<Message {group} {len(self.data)} bytes{' last' if self.is_last else ''}>"

@@ -3,7 +3,8 @@
     mqgroups.connect(..., user="app", password=Secret.from_file("/run/secrets/mqAppPassword"))
     mqgroups.connect(..., token=Secret.from_variable("MQ_TOKEN"))
 
-Neither its repr nor its errors show the secret.
+Neither its repr nor its errors show the secret, nor do the locals of the frames of an error: whoever gets a secret from an
+application makes a ``Secret`` of it before anything can fail, and errors are raised where no local holds a value.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from mqgroups.errors import ConfigurationError
+from mqgroups.half_made import even_half_made
+
+# The arguments of ``connect`` that are secrets.
+SECRETS = ("password", "token", "key_repository_password")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,13 +30,9 @@ class Secret:
     variable: str | None = None
 
     @classmethod
-    def of(cls, value: str | Secret | None) -> Secret | None:
-        """Return a secret for an argument of the application; raises ConfigurationError if it cannot be one."""
-        if value is not None and not isinstance(value, str | Secret):
-            raise ConfigurationError(
-                f"a password or token must be a str or a Secret, got a value of type {type(value).__name__}"
-            )
-        return cls(value) if isinstance(value, str) else value
+    def of(cls, value: object) -> Secret | None:
+        """Return a secret for an argument of the application. If the value cannot be one, ``check`` says so."""
+        return value if value is None or isinstance(value, Secret) else cls(cast("str", value))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Secret:
@@ -42,31 +44,43 @@ class Secret:
         """Return a secret that is in an environment variable."""
         return cls(variable=name)
 
+    def check(self) -> None:
+        """Raise ConfigurationError if an application gave a value of another type."""
+        if self.given is not None and not isinstance(self.given, str):
+            raise ConfigurationError(
+                f"a password or token must be a str or a Secret, got a value of type {type(self.given).__name__}"
+            )
+
     def read(self, what: str) -> str:
         """Return the secret; errors call it ``what``.
 
         Raises:
-            ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty.
+            ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty or not valid text.
         """
-        value = self.given
-        if self.file is not None:
-            try:
-                value = self.file.read_text(encoding="utf-8").removesuffix("\n")
-            except OSError as error:
-                raise ConfigurationError(f"{what}: file {self.file} cannot be read: {error.strerror}") from error
-            except UnicodeDecodeError:
-                # The cause is suppressed, because it contains the file's content.
-                raise ConfigurationError(f"{what}: file {self.file} is not in UTF-8") from None
-        elif self.variable is not None:
-            value = os.environ.get(self.variable)
-            if value is None:
-                raise ConfigurationError(
-                    f"{what}: environment variable {self.variable} is not set; set it for this process"
-                )
-        if not value:
-            raise ConfigurationError(f"{what}: {self!r} is empty; it must hold the secret")
+        value, problem = self._found()
+        if problem:
+            raise ConfigurationError(f"{what}: {problem}")
         return value
 
+    def _found(self) -> tuple[str, str]:
+        """Return the secret, or what is wrong with it. Errors of Python have the secret, so they end here."""
+        try:
+            if self.file is not None:
+                value = self.file.read_text(encoding="utf-8").removesuffix("\n")
+            elif self.variable is not None:
+                value = os.environ[self.variable]
+            else:
+                value = self.given or ""
+            value.encode()
+        except OSError as error:
+            return "", f"file {self.file} cannot be read: {error.strerror}"
+        except KeyError:
+            return "", f"environment variable {self.variable} is not set; set it for this process"
+        except UnicodeError:
+            return "", f"file {self.file} is not in UTF-8" if self.file else f"{self!r} is not valid text"
+        return value, "" if value else f"{self!r} is empty; it must hold the secret"
+
+    @even_half_made
     def __repr__(self) -> str:
         if self.file is not None:
             return f"<Secret in file {self.file}>"

@@ -26,9 +26,9 @@ The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` r
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
 right (``errors.StatusError``).
 
-Internal modules: ``other_owners.py`` and ``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group that is
-being got from one that lacks messages; ``command_server.py`` asks the command server for facts that the MQI does not return, and
-``mqsc.py`` sends MQSC to it.
+Internal modules: ``group_findings.py`` and ``disagreements.py`` say what to do about groups; ``other_owners.py`` and
+``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group at work from one that lacks messages;
+``command_server.py`` asks the command server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Interrupted owners whose status records do not fit the messages of their groups on the queue.
+"""Interrupted owners whose status records do not fit the messages of their groups, or the other record of their pipe.
 
-A record and its group's messages are committed together, so they disagree only if somebody has cleared, deleted or restored one
-of their queues, or if messages have expired.
+A record and its group's messages are committed together, and so are the two records of a pipe. They disagree only if somebody has
+cleared, deleted or restored one of their queues, or if messages have expired or are on their way back through a channel.
 
 This decides on what was seen. Browse the queue first and the owners second, and believe only what a second look finds again: a
 program that works or ends in between disagrees with the first one.
@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from mqgroups.core.findings import Finding, Severity
-from mqgroups.core.inspection import GroupInspection
+from mqgroups.core.inspection import GroupInspection, Place
 from mqgroups.core.model import Role
 from mqgroups.core.owner_state import OwnerCondition
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.operate.owners import SeenOwner, owners_of_groups
+
+_AT_WORK = (OwnerCondition.ACTIVE, OwnerCondition.HIDDEN)
 
 
 def disagreements(
@@ -30,8 +32,11 @@ def disagreements(
         groups: the groups on the queue that have an owner, by GroupId.
     """
     owners = owners_of_groups(seen)
+    producers = {each.name: each for each in seen if each.role == "put" and not each.is_shared}
     for each in seen:
         record = each.record
+        if record is not None and (finding := _of_pipe(queue, each, record, producers.get(each.name))) is not None:
+            yield each, finding
         if each.condition is not OwnerCondition.INTERRUPTED or record is None or record.queue != queue:
             continue
         found = groups.get(record.group_id)
@@ -56,9 +61,20 @@ def _of_consumer(
             Severity.WARNING,
             f"it has begun group {group}, and no message of it is on the queue",
             "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
-            f"{owner.command(' --check')}\nif nobody puts the rest: CLEAR QLOCAL('{owner.status_queue}'), with its checkpoint",
+            f"{owner.command(' --check')}\n"
+            "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it\n"
+            f"if nobody puts the rest: CLEAR QLOCAL('{owner.status_queue}'), with its checkpoint",
         )
     again = found.first.msg_seq_number
+    if found.first > Place(record.msg_seq_number + 1, record.offset):
+        return Finding(
+            f"consumer {owner.name}",
+            Severity.WARNING,
+            f"it has got group {group} up to message {record.msg_seq_number}, and the next one on the queue is message {again}",
+            "messages in between are missing, so its start stops with GroupStalled; or a unit of work hides them: look again",
+            "wait for a channel, or bring dead letters back. If the missing messages are nowhere:\n"
+            f"mqgroups salvage move --group {group} --queue {record.queue} --to QUEUE",
+        )
     if again > record.msg_seq_number:
         return None
     return Finding(
@@ -66,20 +82,47 @@ def _of_consumer(
         Severity.ERROR,
         f"it has got group {group} up to message {record.msg_seq_number}, and the queue has message {again} again",
         "the messages are older than the record, as from a backup, or were put twice: they would be got again",
-        f"{owner.command(' --check')}\nmqgroups salvage move --group {group} --queue {record.queue}",
+        f"{owner.command(' --check')}\nmqgroups salvage move --group {group} --queue {record.queue} --to QUEUE",
     )
 
 
 def _of_producer(owner: SeenOwner, record: StatusRecord, found: GroupInspection | None) -> Finding | None:
-    # Segments of the next message may be committed too. A shared queue has records of its own kind (``batches``).
-    if owner.is_shared or found is None or found.last_msg_seq_number <= record.msg_seq_number + (record.offset > 0):
+    # A shared queue has records of its own kind (``batches``).
+    if owner.is_shared or found is None:
         return None
+    # Segments of the next message may be committed too.
+    expected, last = record.msg_seq_number + (record.offset > 0), found.last_msg_seq_number
+    group = record.group_id.hex()
+    if last == expected:
+        return None
+    older = "the record is older than the messages, as from a backup: its start would put messages twice"
+    newer = "the last messages are gone, as after a restore: its start would leave a gap. Are they dead letters?"
     return Finding(
         f"producer {owner.name}",
         Severity.ERROR,
-        f"its record has group {record.group_id.hex()} up to message {record.msg_seq_number}, and the queue has message "
-        f"{found.last_msg_seq_number}",
-        "the record is older than the messages, as from a backup: its start would put messages twice",
-        f"{owner.command(' --check')}\nCLEAR QLOCAL('{owner.status_queue}'), then\n"
-        f"mqgroups salvage rebuild --name {owner.name} --role put --queue {record.queue}",
+        f"its record has group {group} up to message {record.msg_seq_number}, and the queue up to {last}",
+        older if last > expected else newer,
+        f"{owner.command(' --check')}\nbefore it is started, CLEAR QLOCAL('{owner.status_queue}'), then with its checkpoint\n"
+        f"mqgroups salvage rebuild --name {owner.name} --role put --queue {record.queue} --group {group} --apply",
+    )
+
+
+def _of_pipe(queue: str, owner: SeenOwner, record: StatusRecord, producer: SeenOwner | None) -> Finding | None:
+    """Return the finding on the records of a pipe; ``owner`` may be its consumer, and ``producer`` its producer."""
+    if record.outgoing is None or owner.condition in _AT_WORK or (producer and producer.condition in _AT_WORK):
+        return None
+    outgoing = producer.record if producer else None
+    if queue not in (record.queue, outgoing.queue if outgoing else ""):
+        return None
+    found = Outgoing()
+    if outgoing is not None and outgoing.state is RecordState.IN_GROUP:
+        found = Outgoing(outgoing.group_id, outgoing.msg_seq_number)
+    if found == record.outgoing:
+        return None
+    return Finding(
+        f"pipe {owner.name}",
+        Severity.ERROR,
+        "its two status records are from different commits, or one is lost",
+        "its start is refused",
+        f"mqgroups recover --name {owner.name} --check",
     )

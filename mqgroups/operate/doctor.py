@@ -360,7 +360,9 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             Severity.WARNING,
             "a unit of work hides the record, or it is lost",
             "the owner waits for it at its start",
-            f"mqgroups salvage rebuild --name {owner.name} --role {owner.role} --queue {asked.queue or 'QUEUE'}",
+            owner.command()
+            if owner.is_shared
+            else f"mqgroups salvage rebuild --name {owner.name} --role {owner.role} --queue {asked.queue or 'QUEUE'}",
         ),
         OwnerCondition.LEFT_OVER: lambda owner: Finding(
             f"status queue {owner.status_queue}",

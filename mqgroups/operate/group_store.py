@@ -35,6 +35,7 @@ _RANKS = {
             GroupState.INCONSISTENT,
             GroupState.GAP,
             GroupState.NO_BEGINNING,
+            GroupState.NO_RECORD,
             GroupState.ABANDONED,
             GroupState.BEING_PUT,
             GroupState.BEING_GOT,

@@ -11,7 +11,7 @@ messages is looked at again, if a consumer may be getting it (``second_look.py``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -119,6 +119,7 @@ class GroupList:
         quiet_since: str,
         wanted: Callable[[ListedGroup], bool] = lambda _: True,
         say: Callable[[str], None] = lambda _: None,
+        records_of: Collection[str] = (),
     ) -> None:
         """Judge all groups, and choose those to list.
 
@@ -129,6 +130,8 @@ class GroupList:
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
+            records_of: the queue managers on which the records of all producers were seen (``SeenOwners.has_all_producers``).
+                Without them, no group is said to have no record.
 
         Raises:
             MQIError: a call failed.
@@ -143,17 +146,20 @@ class GroupList:
             done += 1
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
-            verdict = judged(group, owners.get(group.group_id, ()), quiet_since)
+            verdict = judged(group, owners.get(group.group_id, ()), quiet_since, records_of)
             look = looks[at]
-            if verdict.state in _MAY_BE_BEING_GOT and look is not None and look.may_be_being_got(group):
+            may_be_read = self.instances[at].may_be_read
+            if verdict.state in _MAY_BE_BEING_GOT and may_be_read and look.may_be_being_got(group):
                 verdict = replace(verdict, state=GroupState.BEING_GOT)
+            elif verdict.state is GroupState.NO_RECORD and look.has_moved_on(group):
+                verdict = replace(verdict, state=GroupState.BEING_PUT)
             self.counts[verdict.state] += 1
             self.data_bytes += group.data_bytes
             return verdict if wanted(self._listed(at, group, verdict)) else None
 
         with ExitStack() as stack:
             looks = [
-                stack.enter_context(SecondLook(connection, each.queue, each.hidden)) if each.may_be_read else None
+                stack.enter_context(SecondLook(connection, each.queue, each.hidden))
                 for connection, each in zip(self._connections, self.instances, strict=True)
             ]
             self._store.judge(judge)

@@ -30,6 +30,8 @@ _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
 _UNSEEN = OwnerCondition.UNSEEN
+# A program at work hides its record for a moment at each commit.
+_MORE_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,15 @@ class SeenOwners:
 
     owners: tuple[SeenOwner, ...]
     unseen: tuple[str, ...] = ()
+
+    @property
+    def has_all_producers(self) -> bool:
+        """Whether the records of all producers were seen, and none is being replaced by a program at work."""
+        being_replaced = any(
+            each.condition is OwnerCondition.ACTIVE and each.record is None and each.role != "get"
+            for each in self.owners
+        )
+        return not self.unseen and not being_replaced
 
 
 def find_owners(
@@ -181,6 +192,11 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         return
     is_active = bool(held) if open_input is None else open_input > 0
     found = owner_finding(look.messages, look.unreadable, is_active=is_active)
+    for _ in range(_MORE_LOOKS):
+        if found.record is not None or found.condition is not OwnerCondition.ACTIVE:
+            break
+        look = look_at(connection, name)
+        found = owner_finding(look.messages, look.unreadable, is_active=is_active)
     record = found.record
     of = record or next((each.record for each in look.messages), None)
     yield SeenOwner(

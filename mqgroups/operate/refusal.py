@@ -15,19 +15,21 @@ from mqgroups.errors import ConfigurationError, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 
 _REMEDIES = {
-    Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups recover` shows it",
+    Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups doctor --queue` says whether it fits "
+    "the messages; if it does not, clear the status queue before you rebuild it",
     Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet; or they are at another "
     "instance of a cluster queue (`mqgroups groups --at`). If you know that the group is complete, override this check: then "
     "only unreadable messages are moved away, and the next start begins a new group",
     Obstacle.GROUP_MISSING: "`mqgroups groups` shows the groups on the queue",
     Obstacle.SEVERAL_GROUPS: "`mqgroups groups` shows who put each group and when. Give the GroupId of the right one",
-    Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume",
+    Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume. Its next start begins a new "
+    "group: give it the input that follows this one",
     Obstacle.NOT_BEGUN: "No message of the group was consumed, so a consumer begins it without a record",
     Obstacle.DISARRAY: "Another program has put messages with the same GroupId. Move the group to another queue",
     Obstacle.GAP: "The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
     "them, or move the group to another queue",
     Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Move the group to that queue manager "
-    "(`mqgroups salvage move`), and salvage it there",
+    "(`mqgroups salvage move`), wait until all of it is there, and salvage it there",
     Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
     Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
     "put twice. If you know that a consumer got them in order, override this check",

@@ -1,8 +1,11 @@
-"""Looks again at a group that lacks messages: a consumer may be getting it while the queue is browsed.
+"""Looks again at a group that lacks messages: it may be got, or put, while the queue is browsed.
 
 A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems to
 have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the status
 records are read. So the first message that was seen is looked for again. It stays where messages are really missing.
+
+A producer may put the last message of its group meanwhile, and its record names the next group before the records are read. So
+the next message of the group is looked for.
 
 A unit of work hides the messages that it has got. A group may have no beginning only because of that.
 """
@@ -13,7 +16,7 @@ from types import TracebackType
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.inspection import GroupInspection
+from mqgroups.core.inspection import GroupInspection, Place
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -57,13 +60,25 @@ class SecondLook:
         number, offset = group.first
         if not group.gaps and number - 1 + (offset > 0) <= self._hidden:
             return True
+        return not self._is_there(group, group.first)
+
+    def has_moved_on(self, group: GroupInspection) -> bool:
+        """Whether the message behind the last one that was seen is there now, or the first one is gone.
+
+        Raises:
+            MQIError: a call failed.
+        """
+        return self._is_there(group, group.end) or not self._is_there(group, group.first)
+
+    def _is_there(self, group: GroupInspection, place: Place) -> bool:
+        """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
         if not self._left:
-            return False
+            return place != group.end
         self._left -= 1
         if self._opened is None:
             self._opened = self._connection.open_queue(self._queue, mq.MQOO_BROWSE)
-        md = st.md(group_id=group.group_id, msg_seq_number=number, offset=offset)
-        return self._opened.get_descriptor(md, self._get) is None
+        md = st.md(group_id=group.group_id, msg_seq_number=place.msg_seq_number, offset=place.offset)
+        return self._opened.get_descriptor(md, self._get) is not None
 
     def __enter__(self) -> SecondLook:
         return self

@@ -17,6 +17,7 @@ from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.payload import (
     BYTES,
@@ -409,6 +410,7 @@ class OutgoingGroup:
             "missing. The group can still be resumed: put the messages after group.resume_from"
         )
 
+    @even_half_made
     def __repr__(self) -> str:
         state = "failed" if self._failure else "ended" if self._ended else "open"
         return f"<OutgoingGroup resume_from={self.resume_from} {state} of {self._putter!r}>"

@@ -22,6 +22,7 @@ from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
@@ -190,6 +191,7 @@ class GroupProducer:
                 source=self,
             )
 
+    @even_half_made
     def __repr__(self) -> str:
         shown = repr(self._putter)
         return shown.rpartition(" ")[0] + " closed>" if self._closed else shown

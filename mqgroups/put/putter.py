@@ -23,6 +23,7 @@ from mqgroups.core.group import GroupPosition, MessagePart, after_messages, afte
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.structures import group_place
@@ -126,6 +127,7 @@ class Putter:
         if resumed:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
+    @even_half_made
     def __repr__(self) -> str:
         """Return the text that a producer shows as its repr."""
         position = self.position

@@ -93,11 +93,11 @@ def _connected(options: ConnectionOptions) -> Connection:
     return connection_of(q_mgr)
 
 
-def _secret(file: str | None, variable: str | None, given: str | None = None) -> Secret | None:
+def _secret(file: str | None, variable: str | None, given: Secret | None = None) -> Secret | None:
     """Return a secret that is read in this process, when it connects."""
     if file is not None:
         return Secret.from_file(file)
-    return Secret.from_variable(variable) if variable is not None else Secret.of(given)
+    return Secret.from_variable(variable) if variable is not None else given
 
 
 @atexit.register

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,6 +18,7 @@ from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
+from mqgroups.mqi.secret import Secret
 from mqgroups.spark.errors import SparkOptionError
 
 
@@ -60,7 +61,7 @@ class ConnectionOptions:
     conn_name: str | None = None
     channel: str | None = None
     user: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: Secret | None = None
     password_file: str | None = None
     password_env: str | None = None
     token_file: str | None = None
@@ -232,7 +233,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "mq.password",
         "password",
-        _TEXT,
+        Kind(_TEXT.words, lambda text: Secret(_some(text))),
         None,
         Use.ALL,
         "the password itself. It becomes part of Spark's serialized plan; prefer the two options above",

@@ -23,6 +23,7 @@ from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
+from mqgroups.half_made import even_half_made
 from mqgroups.status.hooks import Hooks, InDoubt
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.known import Ending, Known, position_of
@@ -438,6 +439,7 @@ class Owner:
             span=self.telemetry.span,
         )
 
+    @even_half_made
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self._expected.queue} uow={self.number}>"
 

@@ -36,6 +36,7 @@ from mqgroups.errors import (
     OwnerActive,
     OwnershipLost,
 )
+from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.status.owner import Owner
 from mqgroups.telemetry import semantic_conventions as sc
@@ -429,6 +430,7 @@ class UnitsOfWork:
         for owner in self.owners:
             ask(owner.news.tell)
 
+    @even_half_made
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)
         return f"<UnitsOfWork of {names} uow={self._first.number} messages={self.messages}>"

@@ -29,6 +29,7 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient
 from testcontainers.core.waiting_utils import WaitStrategy, WaitStrategyTarget
 
+from mqgroups.half_made import even_half_made
 from mqgroups.testing import IMAGE
 
 LISTENER_PORT = 1414
@@ -133,6 +134,7 @@ class MQContainer(DockerContainer):
         self.with_envs(LICENSE=license, MQ_QMGR_NAME=q_mgr_name, MQ_ENABLE_EMBEDDED_WEB_SERVER="false")
         self.waiting_for(_Ready(ready_s))
 
+    @even_half_made
     def __repr__(self) -> str:
         state = self.get_container_id()[:12] if self._container is not None else "not started"
         return f"<MQContainer {self.q_mgr_name} {self.image} {state}>"

@@ -76,8 +76,12 @@ class QueueManagerUnderTest:
         cd.ConnectionName = self.conn_name.encode()
         cd.ChannelType = binding.CMQXC.MQCHT_CLNTCONN
         cd.TransportType = mqi.MQXPT_TCP
-        credentials = {} if self.user is None else {"user": self.user, "password": self.password or ""}
-        q_mgr.connect_with_options(self.q_mgr_name, cd=cd, opts=mqi.MQCNO_NONE, **credentials)
+        q_mgr.connect_with_options(
+            self.q_mgr_name,
+            cd=cd,
+            opts=mqi.MQCNO_NONE,
+            **({} if self.user is None else {"user": self.user, "password": self.password or ""}),
+        )
         return q_mgr
 
     def described(self, binding: Any) -> str:

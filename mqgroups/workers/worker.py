@@ -20,7 +20,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mqgroups.errors import (
@@ -69,7 +69,8 @@ class Job:
     """What workers do; it is pickled if they are processes. See ``Workers`` for the attributes."""
 
     handler: Callable[..., object]
-    connect: Callable[[], QueueManager]
+    # A ``functools.partial`` of ``connect`` would show a password that is its argument.
+    connect: Callable[[], QueueManager] = field(repr=False)
     open: OpenConsumer | OpenPipe
     name: str
     workers: int

@@ -47,7 +47,7 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
             {},
             "--password-file and --password-env cannot be combined",
         ),
-        (("--token-env", "NO_SUCH_VARIABLE"), {}, "token and user"),
+        (("--token-env", "NO_SUCH_VARIABLE", "--user", "u"), {}, "token and user"),
         ((), {"MQGROUPS_TOKEN": "t"}, "token and user: a token identifies its user"),
         (("--ccdt-url", "file:///c"), {}, "ccdt_url and channel"),
         ((), {"MQGROUPS_KEY_REPOSITORY": "/k"}, "key_repository without cipher_spec"),

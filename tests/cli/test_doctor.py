@@ -9,9 +9,11 @@ import pytest
 
 import mqgroups.operate.doctor
 from mqgroups import errors
-from mqgroups.cli import doctor as cli_doctor
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
+from mqgroups.operate import group_findings
 from mqgroups.operate.machine import client_file, machine_findings
+from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.owners import find_owners
 from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
@@ -120,7 +122,7 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
         looks.append(q_mgr)
         return find_owners(q_mgr, **named)
 
-    monkeypatch.setattr(cli_doctor, "find_owners", look)
+    monkeypatch.setattr(group_findings, "find_owners", look)
     _, found = doctor()
     assert len(looks) == 2
     assert f"consumer {owner.name}" not in problems(found)
@@ -137,28 +139,38 @@ def test_a_producers_record_that_is_older_than_its_messages_is_an_error(owner, d
     assert (result.exit_code, f"producer {owner.name}" in problems(found)) == (ERROR, True)
 
 
-def test_an_inhibited_queue_is_an_error_and_fix_prints_what_mends_it(owner, doctor):
+def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_apply(owner, doctor):
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
-    _, found = doctor()
-    assert problems(found) == {f"queue {owner.queue}: PUT"}
+    _, found = doctor("--fix", "--apply")
+    assert problems(found) == problems(doctor()[1]) == {f"queue {owner.queue}: PUT"}
     result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
     lines = result.stdout.splitlines()
-    assert f"ALTER QLOCAL('{owner.queue}') PUT(ENABLED)" in lines
-    assert all(line.startswith(("*", "ALTER ")) for line in lines)
-    assert result.exit_code == ERROR
+    enable = f"unless somebody disabled it to protect the queue: ALTER QLOCAL('{owner.queue}') PUT(ENABLED)"
+    assert (f"* do: {enable}" in lines, result.exit_code) == (True, ERROR)
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 0)
 
 
 def test_only_apply_changes_something(owner, doctor):
-    owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
-    doctor("--fix")
-    assert problems(doctor()[1]) == {f"queue {owner.queue}: PUT"}
+    alter = f"ALTER QLOCAL('{owner.queue}') "
+    assert MQSCClient(connection_of(owner.qmgr)).run(f"{alter} NOSHARE")[0]
+    owner.qmgr.close()
+    said = f"queue {owner.queue}: SHARE"
+    result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
+    lines = result.stdout.splitlines()
+    assert f"{alter}SHARE" in lines
+    assert all(line.startswith(("*", "ALTER ")) for line in lines)
+    assert said in problems(doctor()[1], "warning")
     result, _ = doctor("--fix", "--apply")
-    applied = json.loads(result.stdout)["applied"]
-    assert {"mqsc": f"ALTER QLOCAL('{owner.queue}') PUT(ENABLED)", "done": True} in [
-        {name: each[name] for name in ("mqsc", "done")} for each in applied
-    ]
-    assert problems(doctor()[1]) == set()
+    applied = [(each["mqsc"], each["done"]) for each in json.loads(result.stdout)["applied"]]
+    assert (f"{alter}SHARE", True) in applied
+    assert said not in problems(doctor()[1], "warning")
+
+
+def test_what_is_applied_does_not_keep_a_consumer_from_starting(owner, doctor):
+    owner.consumer(poison="skip").close()
+    _, found = doctor("--fix", "--apply")
+    assert f"queue {owner.queue}: BOTHRESH, BOQNAME" in problems(found, "warning")
+    owner.consumer(poison="skip").close()
 
 
 def test_a_status_queue_in_disarray_is_an_error(owner, doctor):

@@ -67,11 +67,11 @@ def test_groups_have_their_names_in_every_form_for_so_many_groups(owner, groups)
     for name in ("orders\x1b[2J", "invoices"):
         with owner.producer() as producer, producer.group(name=name) as group:
             group.put(b"1")
-    put(owner, A, 1)
+    put(owner, A, 1, flags=LAST)
     result = groups("--sort", "queue")
     header, *lines = (line.split() for line in result.stdout.splitlines()[:4])
     assert (result.stderr, header[:3]) == ("", ["GroupId", "name", "state"])
-    assert [line[1] for line in lines] == ["orders?[2J", "invoices", "being"]
+    assert [line[1] for line in lines] == ["orders?[2J", "invoices", "complete"]
     told = json.loads(groups("--json", "--sort", "queue").stdout)
     assert [each["name"] for each in told["groups"]] == ["orders\x1b[2J", "invoices", ""]
     some = json.loads(groups("--json", "--sort", "queue", "--limit", "1").stdout)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -52,8 +54,15 @@ def test_a_profile_is_as_good_as_options(owner, config, tmp_path):
     config(profile(owner, "here", tmp_path) + profile(owner, "nowhere", tmp_path, conn_name="127.0.0.1(1)"))
     assert invoke("owners", "--profile", "here", "--wait", "0").exit_code == ExitCode.DONE
     assert invoke("owners", "--profile", "nowhere", "--wait", "0").exit_code == ExitCode.NO_CONNECTION
-    options = ("--profile", "nowhere", "--conn-name", owner.target.conn_name)
-    assert invoke("owners", *options, "--wait", "0").exit_code == ExitCode.DONE
+    options = (
+        "--profile",
+        "nowhere",
+        "--conn-name",
+        owner.target.conn_name,
+        "--password-file",
+        str(tmp_path / "password"),
+    )
+    assert invoke("owners", *options, "--user", owner.target.user, "--wait", "0").exit_code == ExitCode.DONE
 
 
 def test_a_profile_that_is_named_comes_before_the_environment_and_the_default_profile_after_it(owner, config, tmp_path):
@@ -64,61 +73,101 @@ def test_a_profile_that_is_named_comes_before_the_environment_and_the_default_pr
         "MQGROUPS_Q_MGR_NAME": "OTHER",
         "MQGROUPS_PASSWORD_FILE": "/no/such",
     }
-    assert invoke("owners", "--wait", "0", **elsewhere).exit_code != ExitCode.DONE
-    assert invoke("owners", "--profile", "here", "--wait", "0", **elsewhere).exit_code == ExitCode.DONE
-    by_variable = invoke("owners", "--wait", "0", MQGROUPS_PROFILE="here", MQGROUPS_CONN_NAME="127.0.0.1(1)")
-    assert by_variable.exit_code == ExitCode.NO_CONNECTION
+    said = "MQGROUPS_Q_MGR_NAME is set, so the environment says how to connect, and not default_profile 'here'"
+    for none in ((), ("--profile", "")):
+        by_environment = invoke("owners", "--wait", "0", *none, **elsewhere)
+        assert by_environment.exit_code != ExitCode.DONE
+        assert (said in by_environment.stderr) is (none == ())
+    for named in (("--profile", "here"), ()):
+        elsewhere |= {} if named else {"MQGROUPS_PROFILE": "here"}
+        assert invoke("owners", "--wait", "0", *named, **elsewhere).exit_code == ExitCode.DONE
+
+
+@pytest.fixture
+def connected(config, tmp_path, monkeypatch):
+    """A function that runs a command and returns with which conn_name, user, password and token it connects, and its result."""
+    given: list[str | None] = []
+
+    def connect(conn_name, user, password, token, **_):
+        given[:] = [conn_name, user, password and password.read("password"), token and token.read("token")]
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mqgroups.cli.connection.connect", connect)
+    for name in [name for name in os.environ if name.startswith(("MQGROUPS_", "MQSERVER", "MQCH", "MQCCDT"))]:
+        monkeypatch.delenv(name)
+
+    def run(of_profile, words, variables):
+        file = tmp_path / "secret"
+        file.write_text("by file")
+        config('default_profile = "p"\n[profiles.p]\nq_mgr = "QM1"\n' + of_profile.format(file=file))
+        result = invoke(
+            "owners", *words, XX="by option", **{each: of.format(file=file) for each, of in variables.items()}
+        )
+        assert isinstance(result.exception, ZeroDivisionError), result.output
+        return tuple(given), result
+
+    return run
 
 
 OF_PROFILE = "user = 'night'\npassword_file = '{file}'\n"
+HERE = {"MQGROUPS_Q_MGR_NAME": "QM1"}
 
 
 @pytest.mark.parametrize(
     ("of_profile", "words", "variables", "expected"),
     [
         (OF_PROFILE, (), {}, ("night", "by file", None)),
-        (OF_PROFILE, (), {"MQGROUPS_PASSWORD": "by variable"}, ("night", "by variable", None)),
-        (OF_PROFILE, ("--password-env", "XX"), {"MQGROUPS_PASSWORD": "by variable"}, ("night", "by option", None)),
+        (OF_PROFILE, (), {"MQGROUPS_USER": "u", "MQGROUPS_PASSWORD": "v"}, ("night", "by file", None)),
+        (OF_PROFILE, (), {**HERE, "MQGROUPS_USER": "u", "MQGROUPS_PASSWORD": "v"}, ("u", "v", None)),
+        (OF_PROFILE, (), {**HERE, "MQGROUPS_TOKEN": "t"}, (None, None, "t")),
+        (OF_PROFILE, ("--password-env", "XX"), {}, ("night", "by option", None)),
+        (OF_PROFILE, ("--token-env", "XX"), {}, (None, None, "by option")),
         ("user = 'night'\npassword_env = 'XX'\n", (), {}, ("night", "by option", None)),
-        ("user = 'night'\npassword_env = 'XX'\n", (), {"MQGROUPS_PASSWORD_FILE": "{file}"}, ("night", "by file", None)),
-        ("user = 'night'\npassword_env = 'XX'\n", (), {"MQGROUPS_PASSWORD": "v"}, ("night", "v", None)),
-        ("user = 'night'\n", ("--profile", "p"), {"MQGROUPS_PASSWORD": "v"}, ("night", "v", None)),
-        (OF_PROFILE, ("--profile", "p"), {"MQGROUPS_PASSWORD": "v", "MQGROUPS_TOKEN": "t"}, ("night", "by file", None)),
-        ("", ("--profile", "p"), {"MQGROUPS_TOKEN": "t"}, (None, None, None)),
-        ("", ("--profile", "p"), {"MQGROUPS_TOKEN_FILE": "/no/such/file"}, (None, None, None)),
-        ("", ("--profile", "p"), {"MQGROUPS_PASSWORD_FILE": "/no/such/file"}, (None, None, None)),
-        (OF_PROFILE, (), {"MQGROUPS_TOKEN": "t"}, (None, None, "t")),
-        (OF_PROFILE, ("--token-env", "XX"), {"MQGROUPS_PASSWORD": "v"}, (None, None, "by option")),
-        ("token_file = '{file}'\n", (), {"MQGROUPS_PASSWORD": "v"}, (None, None, "by file")),
-        ("token_file = '{file}'\n", (), {"MQGROUPS_USER": "u", "MQGROUPS_PASSWORD": "v"}, ("u", "v", None)),
-        (OF_PROFILE, (), {"MQGROUPS_USER": "other"}, None),
-        (OF_PROFILE, ("--user", "other"), {}, None),
+        ("user = 'night'\npassword_env = 'XX'\n", ("--password-file", "{file}"), {}, ("night", "by file", None)),
+        ("", (), {"MQGROUPS_TOKEN": "t", "MQGROUPS_PASSWORD_FILE": "/no/such/file"}, (None, None, None)),
+        ("token_file = '{file}'\n", ("--user", "u", "--password-env", "XX"), {}, ("u", "by option", None)),
+        (
+            "token_file = '{file}'\n",
+            ("--profile", ""),
+            {"MQGROUPS_USER": "u", "MQGROUPS_PASSWORD": "v"},
+            ("u", "v", None),
+        ),
+        # And connect refuses a user without a password.
+        ("user = 'night'\n", (), {"MQGROUPS_PASSWORD": "v"}, ("night", None, None)),
+        (OF_PROFILE, ("--user", "other"), {}, ("other", None, None)),
     ],
 )
-def test_password_and_token_are_one_setting_of_the_first_source_that_has_any(
-    config, tmp_path, monkeypatch, of_profile, words, variables, expected
+def test_user_password_and_token_are_one_setting_of_one_source(
+    connected, tmp_path, of_profile, words, variables, expected
 ):
-    for name in ("USER", "PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE"):
-        monkeypatch.delenv(f"MQGROUPS_{name}", raising=False)
-    file = tmp_path / "secret"
-    file.write_text("by file")
-    config('default_profile = "p"\n[profiles.p]\nq_mgr = "QM1"\n' + of_profile.format(file=file))
-    given = []
+    words = ["--q-mgr", "QM1", *(word.format(file=tmp_path / "secret") for word in words)]
+    assert connected(of_profile, words, variables)[0][1:] == expected
 
-    def connect(user, password, token, **_):
-        given.extend([user, password and password.read("password"), token and token.read("token")])
-        raise ZeroDivisionError
 
-    monkeypatch.setattr("mqgroups.cli.connection.connect", connect)
-    result = invoke(
-        "owners", *words, XX="by option", **{name: value.format(file=file) for name, value in variables.items()}
-    )
-    if expected is None:
-        assert (result.exit_code, given) == (ExitCode.USAGE, [])
-        assert "It must hold the password of user other" in " ".join(result.stderr.split())
-        return
-    assert isinstance(result.exception, ZeroDivisionError), result.output
-    assert tuple(given) == expected
+@pytest.mark.parametrize("chosen", [(), ("--profile", "p"), ("--profile", "")], ids=["default", "named", "none"])
+def test_a_password_goes_to_the_address_of_its_source_and_to_no_other(connected, chosen):
+    seen = set()
+    for profile_at, environment_at, option_at, of_client, option in itertools.product((True, False), repeat=5):
+        of_profile = "user = 'p'\npassword_env = 'PP'\n" + ("conn_name = 'p(1)'\n" if profile_at else "")
+        variables = {"MQGROUPS_USER": "e", "MQGROUPS_PASSWORD": "e", "PP": "p", "OO": "o"}
+        variables |= {"MQGROUPS_CONN_NAME": "e(1)"} if environment_at else {}
+        variables |= {"MQSERVER": "C/TCP/m(1)"} if of_client else {}
+        words = ["--q-mgr", "QM1", *chosen, *(("--conn-name", "o(1)") if option_at else ())]
+        words += ["--user", "o", "--password-env", "OO"] if option else []
+        (conn_name, user, password, _), result = connected(of_profile, words, variables)
+        at = conn_name[0] if conn_name else "m" if of_client else None
+        assert user == password
+        if password == "p":
+            assert (at, profile_at) in (("p", True), (None, False))
+        if password == "e":
+            assert at in ("e", "m") or not (environment_at or of_client)
+        if option:
+            assert password == "o"
+        if password is None:
+            assert "not used" in result.stderr
+        seen.add((password, at))
+    mine = {(): {("p", "p"), ("e", "e")}, ("--profile", "p"): {("p", "p")}, ("--profile", ""): {("e", "e"), ("e", "m")}}
+    assert {*mine[chosen], ("o", "o")} <= seen
 
 
 def test_without_a_queue_manager_the_message_names_each_way_to_give_one(config, monkeypatch):
@@ -224,7 +273,7 @@ def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
 
 
 def test_at_a_terminal_ctrl_c_removes_the_line_of_progress(owner):
-    terminal = Terminal(owner.target, "owners", "--conn-name", "127.0.0.1(1)", width=80, height=24)
+    terminal = Terminal(replace(owner.target, conn_name="127.0.0.1(1)"), "owners", width=80, height=24)
     terminal.until("waiting for")
     terminal.press(b"\x03")
     terminal.until("interrupted with Ctrl-C")

@@ -44,17 +44,17 @@ def wrong(findings):
     ("change", "roles", "expected"),
     [
         ({}, BOTH, []),
-        ({"PUT": "DISABLED"}, BOTH, [(ERROR, "PUT", ("ALTER QLOCAL('Q') PUT(ENABLED)",))]),
+        ({"PUT": "DISABLED"}, BOTH, [(ERROR, "PUT", ())]),
         ({"PUT": "DISABLED"}, (Role.GET,), []),
         ({"GET": "DISABLED"}, (Role.PUT,), []),
-        ({"GET": "DISABLED"}, BOTH, [(ERROR, "GET", ("ALTER QLOCAL('Q') GET(ENABLED)",))]),
+        ({"GET": "DISABLED"}, BOTH, [(ERROR, "GET", ())]),
         ({"CURDEPTH": 5000}, BOTH, [(ERROR, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
         ({"CURDEPTH": 4001}, BOTH, [(WARNING, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
         ({"CURDEPTH": 4000}, BOTH, []),
-        ({"BOTHRESH": 0}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ("ALTER QLOCAL('Q') BOTHRESH(3)",))]),
+        ({"BOTHRESH": 0}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"BOTHRESH": 0}, (Role.PUT,), []),
         ({"BOQNAME": ""}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
-        ({"SHARE": "NO"}, BOTH, [(WARNING, "SHARE", ("ALTER QLOCAL('Q') SHARE DEFSOPT(SHARED)",))]),
+        ({"SHARE": "NO"}, BOTH, [(WARNING, "SHARE", ("ALTER QLOCAL('Q') SHARE",))]),
         ({"INDXTYPE": "NONE"}, BOTH, []),
         (
             {"INDXTYPE": "NONE", "PLATFORM": "MQPL_ZOS"},
@@ -98,7 +98,7 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
         ("QMODEL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ("ALTER QMODEL('S') DEFTYPE(PERMDYN)",))]),
         ("QLOCAL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ())]),
         ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
-        ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ("ALTER QLOCAL('S') PUT(ENABLED)",))]),
+        ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
         ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
         ("QLOCAL", {"MSGDLVSQ": "PRIORITY"}, [(WARNING, "MSGDLVSQ", ("ALTER QLOCAL('S') MSGDLVSQ(FIFO)",))]),
     ],
@@ -109,7 +109,7 @@ def test_attributes_of_a_status_queue(kind, change, expected):
 
 def test_a_shared_status_queue_has_to_be_shared():
     assert wrong(status_queue_findings("S", "QLOCAL", STATUS, shared=True)) == [
-        (ERROR, "SHARE", ("ALTER QLOCAL('S') SHARE DEFSOPT(SHARED)",))
+        (ERROR, "SHARE", ("ALTER QLOCAL('S') SHARE",))
     ]
 
 

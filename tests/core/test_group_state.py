@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mqgroups.core.group_state import GroupOwner, GroupState, judged
 from mqgroups.core.model import Role
-from tests.core.test_inspection import LAST, MIG, inspected, message
+from tests.core.test_inspection import LAST, MIG, G, inspected, message
 
 LONG_AGO, BEFORE, QUIET, AFTER = "2026010111000000", "2026010112000000", "2026010112050000", "2026010112060000"
 PUTTER = GroupOwner(Role.PUT, "P", "MQGROUPS.PUT.P", True, AFTER)
@@ -49,6 +49,25 @@ def state(messages, *owners, quiet_since=QUIET):
 )
 def test_a_group_has_the_state_that_its_messages_and_records_say(messages, owners, expected):
     assert state(messages, *owners) is expected
+
+
+@pytest.mark.parametrize(
+    ("group_id", "messages", "owners", "expected"),
+    [
+        (G, WHOLE[:3], (), S.NO_RECORD),
+        (G, WHOLE[:3], (GETTER,), S.NO_RECORD),
+        (G, WHOLE[1:3], (GETTER,), S.NO_RECORD),
+        (G, WHOLE[1:3], (), S.NO_BEGINNING),
+        (G, WHOLE[:3], (PUTTER,), S.BEING_PUT),
+        (G, WHOLE[1:], (GETTER,), S.BEING_GOT),
+        (b"AMQ QM1.OF.A.LONG" + G[17:], WHOLE[:3], (), S.NO_RECORD),
+        # Its producer's record is at the queue manager that made the GroupId.
+        (b"AMQ QM2         " + G[16:], WHOLE[:3], (), S.STALLED),
+    ],
+)
+def test_a_group_that_is_being_put_has_a_record_where_its_group_id_was_made(group_id, messages, owners, expected):
+    group = inspected(messages, group_id)
+    assert judged(group, owners, QUIET, records_of=["QM1.OF.A.LONG.NAME"]).state is expected
 
 
 def test_an_incomplete_group_whose_last_message_is_new_is_being_put_by_somebody():

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from mqgroups import errors
 from mqgroups.core.group_state import GroupState, judged
 from mqgroups.core.inspection import Browsed
+from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
+from mqgroups.operate.owners import SeenOwner, SeenOwners
 from tests.core.test_inspection import LAST, MIG, inspected
 from tests.fix_mqi import OK
 from tests.operate.lost_records import A, B, put
@@ -123,8 +125,26 @@ def states(owner, meanwhile):
     """Browse, let something happen, and return the states of the groups by GroupId."""
     with browse_groups([owner.qmgr], owner.queue) as found:
         meanwhile()
-        found.judge({}, "0")
+        found.judge({}, "0", records_of=[owner.target.q_mgr_name])
         return {each.group.group_id: each.state for each in found.groups()}
+
+
+def test_a_group_whose_end_is_put_while_the_queue_is_browsed_needs_no_record(owner):
+    put(owner, A, 1, 2)
+    assert states(owner, lambda: None) == {A: GroupState.NO_RECORD}
+    assert states(owner, lambda: put(owner, A, 3, flags=LAST)) == {A: GroupState.BEING_PUT}
+
+
+def test_a_producer_at_work_whose_record_is_not_seen_may_have_any_group():
+    def all_seen(role, condition, *unseen):
+        return SeenOwners((SeenOwner(role, "N", "Q", condition),), unseen).has_all_producers
+
+    assert not all_seen("put", OwnerCondition.ACTIVE)
+    assert not all_seen(None, OwnerCondition.ACTIVE)
+    assert not all_seen("put", OwnerCondition.CLEAN, "the command server did not tell")
+    assert all_seen("get", OwnerCondition.ACTIVE)
+    # Its program is gone, and waits at its start.
+    assert all_seen("put", OwnerCondition.HIDDEN)
 
 
 def test_a_group_that_is_got_while_the_queue_is_browsed_lacks_nothing(owner):

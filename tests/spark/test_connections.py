@@ -10,6 +10,7 @@ import pickle
 import pytest
 
 from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
+from mqgroups.mqi.secret import Secret
 from mqgroups.spark.connections import close_idle, lent
 from mqgroups.spark.errors import (
     AmbiguousMessage,
@@ -103,7 +104,7 @@ def test_a_wrong_name_of_the_queue_manager_names_the_options_of_spark(options):
 
 
 def test_a_wrong_password_is_refused_without_being_shown(options):
-    wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, "geheim")
+    wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, Secret("geheim"))
     with pytest.raises(NotAuthorised) as refused, lent(wrong):
         pass
     assert "geheim" not in str(refused.value)

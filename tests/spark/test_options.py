@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.core.model import Persistence
+from mqgroups.mqi.secret import Secret
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.options import (
     OPTIONS,
@@ -114,7 +115,7 @@ def test_what_spark_adds_to_the_options_of_a_stream_is_no_mistake():
 
 def test_a_password_is_in_no_repr_and_no_message():
     options = read(**{"mq.user": "u", "mq.password": "geheim"})
-    assert options.connection.password == "geheim"
+    assert options.connection.password == Secret("geheim")
     assert "geheim" not in repr(options)
     with pytest.raises(SparkOptionError) as refused:
         read(**{"mq.password": "geheim"})

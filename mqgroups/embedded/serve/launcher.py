@@ -22,6 +22,7 @@ from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
 from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.faults import Fault
+from mqgroups.half_made import even_half_made
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -103,6 +104,7 @@ class EmbeddedQueueManager:
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
+    @even_half_made
     def __repr__(self) -> str:
         state = f"pid={self.pid}" if self.is_running else "stopped"
         return f"<EmbeddedQueueManager {self.q_mgr_name} {self.conn_name} {state}>"
