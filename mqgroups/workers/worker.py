@@ -140,6 +140,9 @@ class Worker:
                         if time.monotonic() - self._looked_s >= LOOK_S:
                             break
             except Stopped as stopped:
+                if not self._stopping:
+                    # Of something else that the handler uses.
+                    raise
                 _log.info("%s", stopped)
 
     def _opened(self, *owners: GroupConsumer | GroupPipe) -> None:

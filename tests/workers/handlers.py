@@ -77,12 +77,18 @@ def _once(directory: Path, what: str) -> bool:
     return True
 
 
-def fail_once(directory: Path, group: mqgroups.IncomingGroup) -> None:
+def fail_once(
+    directory: Path, group: mqgroups.IncomingGroup, error: BaseException | type[BaseException] = ZeroDivisionError
+) -> None:
     with file_of(directory, group) as line:
         for message in group:
             if message.msg_seq_number == 4 and _once(directory, "fail"):
-                raise ZeroDivisionError
+                raise error
             line(message.data)
+
+
+def be_stopped_once(directory: Path, group: mqgroups.IncomingGroup) -> None:
+    fail_once(directory, group, mqgroups.errors.Stopped("get ELSEWHERE", "ELSEWHERE", bytes(24), 0))
 
 
 def die_once(directory: Path, group: mqgroups.IncomingGroup) -> None:

@@ -66,9 +66,11 @@ def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
     assert not failing.can_leave
 
 
-def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses):
+@pytest.mark.parametrize("handler", [handlers.fail_once, handlers.be_stopped_once])
+def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses, caplog, handler):
     groups = site.put_groups(3)
-    workers = site.run_until(site.is_done, handlers.fail_once, threads=threads)
+    workers = site.run_until(site.is_done, handler, threads=threads)
+    assert "ended (exit code 0)" not in caplog.text
     assert site.handled() == groups
     assert sum(one.restarts for one in workers.status()) == 1
 
