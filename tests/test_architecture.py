@@ -21,6 +21,7 @@ OWNERS = {"status", "config"} | EDGE
 ROOMS: dict[str, set[str]] = {
     "core": set(),
     "mqi.constants": set(),
+    "cache": set(),
     "public_names": set(),
     "errors": {"mqi.constants"},
     "mqi": {"errors", "mqi.constants"},
@@ -54,8 +55,8 @@ ROOMS: dict[str, set[str]] = {
         "workers",
     }
     | OWNERS,
-    "spark": {"batch", "queue_manager"} | OWNERS,
-    "embedded": {"mqi.constants"},
+    "spark": {"batch", "cache", "queue_manager"} | OWNERS,
+    "embedded": {"cache", "mqi.constants"},
     "testing": {"embedded", "mqi.constants"},
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
     "cli": {
