@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 
-from mqgroups import aio
+from mqgroups import Secret, aio
 from mqgroups.errors import Stopped
 
 SINKS = 4
@@ -19,12 +19,13 @@ WAIT_S = float(os.environ.get("WAIT_S", "1"))
 
 def connect() -> aio.Opening[aio.QueueManager]:
     conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
+    file = os.environ.get("MQGROUPS_PASSWORD_FILE")
     return aio.connect(
         os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"),
         os.environ.get("MQGROUPS_CHANNEL", "DEV.APP.SVRCONN") if conn_name else None,
         conn_name,
         user=os.environ.get("MQGROUPS_USER"),
-        password=os.environ.get("MQGROUPS_PASSWORD"),
+        password=Secret.from_file(file) if file else os.environ.get("MQGROUPS_PASSWORD"),
     )
 
 

@@ -16,12 +16,13 @@ import mqgroups
 
 def connect() -> mqgroups.QueueManager:
     conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
+    file = os.environ.get("MQGROUPS_PASSWORD_FILE")
     return mqgroups.connect(
         os.environ.get("MQGROUPS_Q_MGR_NAME", "QM1"),
         os.environ.get("MQGROUPS_CHANNEL", "DEV.APP.SVRCONN") if conn_name else None,
         conn_name,
         user=os.environ.get("MQGROUPS_USER"),
-        password=os.environ.get("MQGROUPS_PASSWORD"),
+        password=mqgroups.Secret.from_file(file) if file else os.environ.get("MQGROUPS_PASSWORD"),
     )
 
 

@@ -77,6 +77,7 @@ def application() -> Any:
     from fastapi import FastAPI, HTTPException, Request
 
     conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
+    file = os.environ.get("MQGROUPS_PASSWORD_FILE")
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -85,7 +86,7 @@ def application() -> Any:
             os.environ.get("MQGROUPS_CHANNEL", "DEV.APP.SVRCONN") if conn_name else None,
             conn_name,
             user=os.environ.get("MQGROUPS_USER"),
-            password=os.environ.get("MQGROUPS_PASSWORD"),
+            password=mqgroups.Secret.from_file(file) if file else os.environ.get("MQGROUPS_PASSWORD"),
         ) as q_mgr:
             app.state.uploads = Uploads(q_mgr)
             yield

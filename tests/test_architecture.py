@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {
     "core": set(),
     "mqi.constants": set(),
     "half_made": set(),
+    "cache": set(),
     "public_names": set(),
     "errors": {"mqi.constants"},
     "mqi": {"errors", "half_made", "mqi.constants"},
@@ -55,8 +56,8 @@ ROOMS: dict[str, set[str]] = {
         "workers",
     }
     | OWNERS,
-    "spark": {"batch", "queue_manager"} | OWNERS,
-    "embedded": {"half_made", "mqi.constants"},
+    "spark": {"batch", "cache", "queue_manager"} | OWNERS,
+    "embedded": {"cache", "half_made", "mqi.constants"},
     "testing": {"embedded", "half_made", "mqi.constants"},
     "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
     "cli": {

@@ -1,9 +1,11 @@
 """examples/: they run, and the demo's balance finds what it is there to find."""
 
 import os
+import runpy
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +13,8 @@ from typing import Any, cast
 import pytest
 import yaml
 
+import mqgroups
+import mqgroups.aio
 from mqgroups.cli.recover import recover
 from mqgroups.cli.work import work
 from mqgroups.demo.compare import differences
@@ -111,6 +115,17 @@ def test_quickstart_puts_and_gets_every_row():
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [f"{number} order {number}" for number in range(1, 1001)]
+
+
+def test_programs_take_the_password_from_a_file_that_the_environment_names(monkeypatch):
+    monkeypatch.setenv("MQGROUPS_PASSWORD_FILE", "/run/secrets/mine")
+    monkeypatch.setenv("MQGROUPS_PASSWORD", "older")
+    for module in mqgroups, mqgroups.aio:
+        monkeypatch.setattr(module, "connect", lambda *_, password, **__: repr(password))
+    programs = [path for path in (ROOT / "examples").glob("*.py") if "\ndef connect(" in path.read_text()]
+    assert len(programs) >= 6
+    taken = {path.name: runpy.run_path(str(path))["connect"]() for path in programs if path.name != "workers.py"}
+    assert set(taken.values()) == {"<Secret in file /run/secrets/mine>"}, taken
 
 
 # --- programs for a supervisor, and their supervisors
@@ -269,12 +284,18 @@ def unit() -> dict[str, str]:
     return dict(parser["Service"])
 
 
-def test_the_unit_asks_for_what_its_program_is(unit):
+def test_the_unit_asks_for_what_its_program_is(unit, tmp_path):
     lines = (ROOT / "examples" / "systemd" / "lines-loader.env").read_text().splitlines()
     environment = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
     assert unit["EnvironmentFile"].endswith("/lines-loader.env")
     before = shlex.split(unit["ExecStartPre"])
-    given = accepted([Path(before[0]).name, *before[1:]], {**environment, "MQGROUPS_PASSWORD": "given"})
+    # As systemd does: the credential is a file in the directory %d.
+    credential, source = unit["LoadCredential"].split(":")
+    (tmp_path / credential).write_text("given")
+    assert Path(source).parent == Path(unit["EnvironmentFile"]).parent
+    environment |= dict(each.replace("%d", str(tmp_path)).split("=") for each in unit["Environment"].split())
+    given = accepted([Path(before[0]).name, *before[1:]], environment)
+    assert Path(given["password_file"]).read_text() == "given"
     assert (given["name"], given["role"], given["queue"]) == ("lines.loader", "put", "ORDERS")
     assert (given["q_mgr_name"], given["conn_name"], given["user"]) == ("QM1", "mq.example.com(1414)", "app")
     assert int(unit["TimeoutStartSec"]) > 2 * given["wait_s"]
@@ -297,7 +318,7 @@ def test_what_the_unit_runs_runs(unit, tmp_path):
 
 
 def test_the_init_container_asks_for_what_its_program_is():
-    stateful_set, config_map = yaml.safe_load_all((ROOT / "examples" / "container" / "lines-sink.yaml").read_text())
+    stateful_set, config_map = manifests("lines-sink.yaml")
     pod = stateful_set["spec"]["template"]["spec"]
     (init,), (container,) = pod["initContainers"], pod["containers"]
     given = accepted(init["command"], config_map["data"])
@@ -308,11 +329,25 @@ def test_the_init_container_asks_for_what_its_program_is():
     assert init["envFrom"] == container["envFrom"]
     assert {"configMapRef": {"name": config_map["metadata"]["name"]}} in init["envFrom"]
     assert stateful_set["spec"]["replicas"] == 1
+    # lines-workers.yaml has the same ConfigMap.
+    for each_pod in pod, next(manifests("lines-workers.yaml"))["spec"]["template"]["spec"]:
+        may_write = {each["name"] for each in each_pod["volumes"] if "emptyDir" in each} | {"data"}
+        (secret,) = (each["name"] for each in each_pod["volumes"] if "secret" in each)
+        for each in (*each_pod.get("initContainers", ()), *each_pod["containers"]):
+            mounts = {mount["mountPath"]: mount["name"] for mount in each["volumeMounts"]}
+            assert mounts[str(Path(config_map["data"]["MQGROUPS_PASSWORD_FILE"]).parent)] == secret
+            assert mounts[config_map["data"]["MQ_OVERRIDE_DATA_PATH"]] in may_write
+            assert each["securityContext"]["readOnlyRootFilesystem"]
+
+
+def manifests(name: str) -> Iterator[Any]:
+    return yaml.safe_load_all((ROOT / "examples" / "container" / name).read_text())
 
 
 @pytest.fixture
 def workers_manifest() -> dict[str, Any]:
-    manifest = yaml.safe_load((ROOT / "examples" / "container" / "lines-workers.yaml").read_text())
+    manifest, policy = manifests("lines-workers.yaml")
+    assert policy["spec"]["podSelector"] == manifest["spec"]["selector"]
     assert manifest["spec"]["replicas"] == 1
     return cast(dict[str, Any], manifest["spec"]["template"])
 

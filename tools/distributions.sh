@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
 ARCHS=${ARCHS:-x86_64 aarch64}
 GLIBC=2.17
-TOOLS="auditwheel==6.8.2 build==1.6.1 ziglang==0.17.1"
+TOOLS=tools/distributions.txt
 HOME_OF_TOOLS=build/distributions
 PLATFORM=manylinux_${GLIBC/./_}
 
@@ -21,20 +21,20 @@ fail() {
     exit 1
 }
 
-if [[ ! -f $HOME_OF_TOOLS/tools || $(<"$HOME_OF_TOOLS/tools") != "$TOOLS" ]]; then
+if ! cmp --quiet "$TOOLS" "$HOME_OF_TOOLS/tools"; then
     rm -rf "$HOME_OF_TOOLS"
     "$PYTHON" -m venv "$HOME_OF_TOOLS"
-    # shellcheck disable=SC2086 # a list
-    "$HOME_OF_TOOLS/bin/python" -m pip --disable-pip-version-check --quiet install $TOOLS
-    printf '%s\n' "$TOOLS" >"$HOME_OF_TOOLS/tools"
+    "$HOME_OF_TOOLS/bin/python" -m pip --disable-pip-version-check --quiet install --only-binary :all: --require-hashes --requirement "$TOOLS"
+    cp "$TOOLS" "$HOME_OF_TOOLS/tools"
 fi
 tools=$PWD/$HOME_OF_TOOLS/bin/python
 
 rm -rf dist
-"$tools" -m build --sdist --outdir dist
+# Without isolation: an environment of its own for each build would get whatever is newest.
+"$tools" -m build --no-isolation --sdist --outdir dist
 for arch in $ARCHS; do
     CC="$tools -m ziglang cc -target $arch-linux-gnu.$GLIBC" MQGROUPS_WHEEL_PLATFORM=${PLATFORM}_$arch \
-        "$tools" -m build --wheel --outdir dist
+        "$tools" -m build --no-isolation --wheel --outdir dist
     wheel=$(echo dist/*-py3-none-"${PLATFORM}_$arch".whl)
     [[ -f $wheel ]] || fail "no wheel for $arch was made"
     shown=$("$HOME_OF_TOOLS/bin/auditwheel" show "$wheel" | tr -s ' \n' ' ')

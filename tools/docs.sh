@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 MERMAID=mermaid@11.12.0
+# What npm says of it: npm view mermaid@11.12.0 dist.integrity
+MERMAID_SHA512=ZudVx73BwrMJfCFmSSJT84y6u5brEoV8DOItdHomNLz32uBjNrelm7mg95X7g+C6UoQH/W6mBLGDEDv73JdxBg==
 HOME_OF_TOOLS=build/docs/tools
 SOURCE=build/docs/source
 SITE=build/docs/site
@@ -35,7 +37,15 @@ if [[ ! -f build/docs/mermaid/$MERMAID ]]; then
     }
     rm -rf build/docs/mermaid
     mkdir -p build/docs/mermaid
-    (cd build/docs/mermaid && npm pack --silent "$MERMAID" >/dev/null && tar -xzf mermaid-*.tgz && touch "$MERMAID")
+    (
+        cd build/docs/mermaid
+        npm pack --silent "$MERMAID" >/dev/null
+        found=$("$PYTHON" -c 'import base64, hashlib, sys; print(base64.b64encode(hashlib.sha512(sys.stdin.buffer.read()).digest()).decode())' \
+            <mermaid-*.tgz)
+        [[ $found == "$MERMAID_SHA512" ]] || { echo "docs: $MERMAID has SHA-512 $found, expected $MERMAID_SHA512" >&2; exit 1; }
+        tar -xzf mermaid-*.tgz
+        touch "$MERMAID"
+    )
 fi
 "$HOME_OF_TOOLS/bin/python" tools/docs_source.py "$SOURCE"
 cp build/docs/mermaid/package/dist/mermaid.min.js "$SOURCE/_static/"

@@ -57,7 +57,8 @@ def pipeline() -> None:
 def check(config: Path, overrides: Sequence[str]) -> None:
     """Check the file CONFIG, and show what would be read now.
 
-    The command connects to the queue manager and opens all queues. It gets and puts no messages and does not start Spark.
+    The command connects to the queue manager and opens all queues. It gets and puts no messages and does not
+    start Spark, but imports the module of the transform's function.
     """
     with one_message():
         from mqgroups.spark.pipeline.config import read_config

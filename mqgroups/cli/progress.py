@@ -123,11 +123,13 @@ def table_of_rejected(report: Report) -> Table | None:
     shown = report.rejected[:_MOST_REJECTED]
     more = len(report.rejected) - len(shown)
     from rich.table import Table
+    from rich.text import Text
 
     found = Table(title="rejected", title_justify="left", caption=f"and {more:,} more" if more else None)
     found.add_column("group", overflow="fold", max_width=26)
     found.add_column("reason")
     found.add_column("in detail")
     for each in shown:
-        found.add_row(each.group, each.reason, each.detail)
+        # A detail may have brackets, which rich would take for markup.
+        found.add_row(each.group, each.reason, Text(each.detail))
     return found

@@ -40,11 +40,18 @@ _NOT_CONVERTED = frozenset(
     {
         mq.MQRC_FORMAT_ERROR,
         mq.MQRC_SOURCE_CCSID_ERROR,
+        mq.MQRC_SOURCE_INTEGER_ENC_ERROR,
+        mq.MQRC_SOURCE_DECIMAL_ENC_ERROR,
+        mq.MQRC_SOURCE_FLOAT_ENC_ERROR,
         mq.MQRC_TARGET_CCSID_ERROR,
         mq.MQRC_NOT_CONVERTED,
         mq.MQRC_CONVERTED_MSG_TOO_BIG,
+        mq.MQRC_DBCS_ERROR,
+        mq.MQRC_CONVERTED_STRING_TOO_BIG,
     }
 )
+# MQGMO_COMPLETE_MSG has returned only the first segments, because others have another CCSID or Encoding.
+_NOT_JOINED = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
 DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
 _STAMP = slice(st.MD_PUT_DATE.start, st.MD_PUT_TIME.stop)
 _UTF_8 = 1208
@@ -282,7 +289,12 @@ class BrowsedQueue:
         md = st.md(group_id=key.identifier, ccsid=_UTF_8)
         gmo, following = self._in_group_gmos
         for seq in count(1):
-            message = self._message(md, gmo)
+            try:
+                message = self._message(md, gmo)
+            except MQIError as error:
+                if error.reason not in _NOT_JOINED:
+                    raise
+                message = None
             if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
                 self._seq_numbers(key)
                 return seq
@@ -320,7 +332,24 @@ class BrowsedQueue:
 
     def _by_seq_number(self, key: Key, seq: int) -> Got | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
-        return self._message(md, self._by_seq_number_gmo)
+        try:
+            return self._message(md, self._by_seq_number_gmo)
+        except MQIError as error:
+            if error.reason not in _NOT_JOINED:
+                raise
+            return self._joined(md)
+
+    def _joined(self, md: bytearray) -> Got | None:
+        """Return the segments of a message as one: not converted, and described as the first one is."""
+        options = self._read_options & ~(mq.MQGMO_COMPLETE_MSG | mq.MQGMO_CONVERT)
+        # By offset, because they are browsed from the first one again after a lost connection.
+        parts: dict[int, Got] = {}
+        step = mq.MQGMO_BROWSE_FIRST
+        while part := self._message(md, st.gmo(step | options, match_options=_BY_SEQ_NUMBER)):
+            parts[st.long_at(part.md, st.MD_OFFSET)] = part
+            step = mq.MQGMO_BROWSE_NEXT
+        ordered = [parts[offset] for offset in sorted(parts)]
+        return Got(b"".join(part.data for part in ordered), ordered[0].md, ordered[-1].gmo) if ordered else None
 
     def _by_msg_id(self, key: Key) -> Got | None:
         md = st.md(msg_id=key.identifier, ccsid=_UTF_8)

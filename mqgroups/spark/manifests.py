@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
-from mqgroups.spark.offsets import Key, Offset, Planned
+from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, hexadecimal, whole_number
 
 _VERSION = 1
 # A part has at most 0.7 MB, well below the MAXMSGL of a queue (4 MB by default).
@@ -260,7 +260,7 @@ class Manifests:
         for msg_id, data in self._messages.browse(bytes.fromhex(source)):
             try:
                 self._read(on_queue, msg_id, json.loads(data))
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise ManifestUnreadable(self._messages.name, msg_id, repr(error)) from error
         return on_queue
 
@@ -268,16 +268,17 @@ class Manifests:
     def _read(on_queue: dict[str, _OnQueue], msg_id: bytes, value: Any) -> None:
         if value["v"] != _VERSION:
             raise ValueError(f"version {value['v']!r}")
-        found = on_queue.setdefault(str(value["manifest"]), _OnQueue())
+        found = on_queue.setdefault(hexadecimal(value["manifest"], MANIFEST_DIGITS), _OnQueue())
         if value.get("removed"):
             found.marks.append(msg_id)
             return
         found.parts.append(msg_id)
         if value.get("read"):
             return
-        found.expected = int(value["parts"])
+        found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.
-        found.read[int(value["part"])] = [Planned(Key.from_text(key), int(count)) for key, count in value["groups"]]
+        part = whole_number(value["part"])
+        found.read[part] = [Planned(Key.from_text(key), whole_number(count)) for key, count in value["groups"]]
 
 
 def _parts(offset: Offset, groups: Sequence[Planned]) -> Iterator[bytes]:

@@ -36,7 +36,7 @@ _VERSION = 2
 _ID_LENGTH = 24
 _STAMP_LENGTH = 16
 _SOURCE_DIGITS = 48
-_MANIFEST_DIGITS = 32
+MANIFEST_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Key:
         kind, coded, stamp = text[:1], text[1:33], text[33:]
         identifier = base64.b64decode(coded, validate=True)
         if len(identifier) != _ID_LENGTH or (kind, len(stamp)) not in (("G", 0), ("M", _STAMP_LENGTH)):
-            raise ValueError(f"{text!r} is not a key")
+            raise ValueError(f"{text!r:.100} is not a key")
         return cls(identifier, stamp)
 
 
@@ -156,12 +156,14 @@ class Offset:
         try:
             if value["v"] != _VERSION:
                 raise ValueError(f"version {value['v']!r}")
-            seq, groups, messages = (int(value[name]) for name in ("seq", "groups", "messages"))
+            seq, groups, messages = (whole_number(value[name]) for name in ("seq", "groups", "messages"))
             source, manifest = (
-                _hexadecimal(value[name], digits if seq else 0)
-                for name, digits in (("source", _SOURCE_DIGITS), ("manifest", _MANIFEST_DIGITS))
+                hexadecimal(value[name], digits if seq else 0)
+                for name, digits in (("source", _SOURCE_DIGITS), ("manifest", MANIFEST_DIGITS))
             )
-            pending = tuple((_hexadecimal(each, _MANIFEST_DIGITS), int(since)) for each, since in value["pending"])
+            pending = tuple(
+                (hexadecimal(each, MANIFEST_DIGITS), whole_number(since)) for each, since in value["pending"]
+            )
             return cls(source, seq, manifest, groups, messages, pending)
         except (KeyError, TypeError, ValueError) as error:
             raise OffsetUnreadable(
@@ -173,11 +175,18 @@ class Offset:
             ) from error
 
 
-def _hexadecimal(text: str, digits: int) -> str:
-    if len(text) != digits:
-        raise ValueError(f"{text!r} does not have {digits} hexadecimal digits")
-    bytes.fromhex(text)
+def hexadecimal(text: str, digits: int) -> str:
+    """Return text of so many hexadecimal digits; raises ValueError, or TypeError if it is no text."""
+    if len(text) != digits or bytes.fromhex(text).hex() != text:
+        raise ValueError(f"{text!r:.100} does not have {digits} hexadecimal digits")
     return text
+
+
+def whole_number(value: Any) -> int:
+    """Return a value that must be a whole number, 0 or more; raises ValueError."""
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r:.100} is not a whole number")
+    return value
 
 
 def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.spark.headers import RF_HEADER_2, taken_off
+from mqgroups.spark.headers import RF_HEADER_2, format_text, taken_off
 from mqgroups.spark.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
     for message in messages:
         row = _row(message, options)
         rows.append(row)
-        data_bytes += len(row[0])
+        # With the properties in front of the data: a message may have many megabytes of them.
+        data_bytes += len(message.data)
         if data_bytes >= options.arrow_batch_bytes or len(rows) == _MOST_ROWS:
             yield _batch(pyarrow, rows, arrow_schema)
             rows, data_bytes = [], 0
@@ -81,6 +82,9 @@ def put_time_us(stamp: bytes) -> int | None:
         hours, minutes, hundredths = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:16])
     except ValueError:
         return None
+    if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= hundredths < 6000):
+        # A program that sets all context may put anything here. Python has no time behind the year 9999.
+        return None
     return day_us + (hours * 60 + minutes) * 60_000_000 + hundredths * 10_000
 
 
@@ -88,11 +92,6 @@ def put_time_us(stamp: bytes) -> int | None:
 def _day_us(day: bytes) -> int:
     year, month, day_of_month = int(day[:4]), int(day[4:6]), int(day[6:8])
     return (date(year, month, day_of_month).toordinal() - _EPOCH) * 86_400_000_000
-
-
-@lru_cache
-def _name(format_name: bytes) -> str:
-    return format_name.rstrip(b" \0").decode("utf-8", "replace")
 
 
 def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
@@ -113,7 +112,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         msg_seq_number,
     ) = _MD.unpack(message.md)
     data = message.data
-    name = _name(format_name)
+    name = format_text(format_name)
     headers: dict[str, bytes | None] = {}
     if options.include_headers and name == RF_HEADER_2:
         headed = taken_off(data, encoding, ccsid)

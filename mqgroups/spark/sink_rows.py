@@ -130,7 +130,7 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
     Raises:
-        RowRefused: a row has null as key, sort value or data.
+        RowRefused: a row has null as key, sort value or data, or a value that Python cannot hold.
     """
     with Spill() as spill:
         if columns.key is None:
@@ -143,7 +143,7 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
             return
         by_key: dict[str, list[_Row]] = {}
         for batch in batches:
-            keys = _key_texts(batch.column(columns.key).to_pylist(), columns.key)
+            keys = _key_texts(_values(batch, columns.key), columns.key)
             for key, row in zip(keys, _rows([batch], columns, spill, keys), strict=True):
                 by_key.setdefault(key, []).append(row)
         # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
@@ -177,18 +177,31 @@ def _rows(
     for batch in batches:
 
         def column(name: str, batch: RecordBatch = batch) -> list[Any]:
-            return batch.column(name).to_pylist() if name in columns.given else [None] * batch.num_rows
+            return _values(batch, name) if name in columns.given else [None] * batch.num_rows
 
-        data = batch.column("value")
-        values: Sequence[Any] = data.to_pylist()
-        orders = [None] * batch.num_rows if columns.order is None else batch.column(columns.order).to_pylist()
+        values: Sequence[Any] = _values(batch, "value")
+        orders = [None] * batch.num_rows if columns.order is None else _values(batch, columns.order)
         _refuse_null(values, "value", keys, columns.order, orders)
         if columns.order is not None:
             _refuse_null(orders, columns.order, keys)
         if spill is not None:
-            values = spill.keep(values, data.nbytes)
+            values = spill.keep(values, batch.column("value").nbytes)
         parts = (column(name) for name in ("correl_id", "format", "priority", "headers"))
         yield from map(_Row._make, zip(orders, values, *parts, strict=True))
+
+
+def _values(batch: RecordBatch, name: str) -> list[Any]:
+    """Return a column's values. Spark's strings may have bytes that are not UTF-8, and its times more years than Python's."""
+    try:
+        values: list[Any] = batch.column(name).to_pylist()
+        return values
+    except (ValueError, ArithmeticError) as error:
+        # Not chained: a UnicodeDecodeError holds the data.
+        why = type(error).__name__
+    raise RowRefused(
+        f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
+        "9999. Filter such rows, or write `value` as binary"
+    )
 
 
 def _key_texts(keys: list[Any], name: str) -> Sequence[str]:

@@ -32,6 +32,11 @@ def test_many_rejects_are_counted_and_the_first_shown():
     assert "and 15 more" in text
 
 
+def test_a_detail_is_shown_as_it_is_and_not_as_markup():
+    bad = replace(BAD, detail="column [red] is no int[/bold]")
+    assert bad.detail in shown(table_of_rejected(report_of("P", [replace(FIRST, rejected=(bad,))])))
+
+
 def test_without_groups_that_passed_there_is_no_latency_and_without_rejects_no_table_of_them():
     report = report_of("P", [replace(FIRST, latencies_s=(), rejected=())])
     assert table_of_rejected(report) is None

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from mqgroups.cache import CacheRefused
 from mqgroups.embedded.libmqm import build as building
 from mqgroups.mqi.constants import MQRC_NOT_AUTHORIZED
 from tests.fix_mqi import failed
@@ -48,14 +49,14 @@ def test_what_is_built_is_writable_by_nobody_else_whatever_the_umask(cache):
 def test_a_cached_library_that_others_can_write_is_not_used(cache, what):
     built = building.build()
     (built / what).chmod(0o777)
-    with pytest.raises(building.BuildError, match=f"{built / what} is not used"):
+    with pytest.raises(CacheRefused, match=f"{built / what} is not used"):
         building.build()
 
 
 def test_a_cached_library_of_another_user_is_not_used(cache, monkeypatch):
     building.build()
     os.chown(cache, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    with pytest.raises(building.BuildError, match="has to belong to this user"):
+    with pytest.raises(CacheRefused, match="has to belong to this user"):
         building.build()
 
 
@@ -63,7 +64,7 @@ def test_a_cached_library_that_is_a_symbolic_link_is_not_used(cache, tmp_path):
     library = building.build() / "lib64" / building.CLIENT_LIBRARY
     library.rename(tmp_path / "elsewhere")
     library.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(building.BuildError, match="is not used"):
+    with pytest.raises(CacheRefused, match="is not used"):
         building.build()
 
 

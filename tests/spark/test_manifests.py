@@ -279,7 +279,21 @@ def test_a_part_that_is_there_twice_counts_once():
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{}", b"[]", b"\xff", b'{"v": 2, "manifest": "1"}', b'{"v": 1, "manifest": "1", "part": 1, "parts": 1}'],
+    [
+        *(
+            b"",
+            b"{}",
+            b"[]",
+            b"\xff",
+            b'{"v": 2, "manifest": "1"}',
+            b'{"v": 1, "manifest": "1", "part": 1, "parts": 1}',
+        ),
+        b"[" * 100_000,
+        b'{"v": 1, "manifest": "%s", "part": 1, "parts": 1e999, "groups": []}' % (b"1" * 32),
+        b'{"v": 1, "manifest": "%s", "part": 1, "parts": 1, "groups": [["G%s", -1]]}' % (b"1" * 32, b"A" * 32),
+        # The MsgId of its sign could not be made.
+        b'{"v": 1, "manifest": "x", "part": 1, "parts": 1, "groups": []}',
+    ],
 )
 def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
     messages = Messages()

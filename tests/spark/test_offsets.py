@@ -66,6 +66,8 @@ GOOD = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),)).to_json()
         GOOD | {"seq": 0},
         GOOD | {"seq": None},
         GOOD | {"groups": [1]},
+        GOOD | {"groups": float("inf")},
+        GOOD | {"manifest": ONE[:16] + " " * 16},
         GOOD | {"pending": [TWO]},
         GOOD | {"pending": [["x", 0]]},
         {name: value for name, value in GOOD.items() if name != "pending"},

@@ -14,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
-from mqgroups.mqi import constants as mq
+from mqgroups.mqi import constants as mqi
 from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
@@ -176,6 +176,19 @@ def test_each_bad_group_is_in_quarantine_as_it_was_with_its_reason_and_nothing_o
     assert case.parquet() == [("good", "good", 2)]
     assert case.published() == [[b'{"group":"good","item":"good","double":2}']]
     assert case.owner.on_queue() == []
+
+
+def test_messages_that_no_column_or_property_can_hold_are_in_quarantine_and_do_not_stop_what_follows(case):
+    bodies = {
+        b'{"item": "\\ud800"}': mqi.MQFMT_NONE,
+        b"a format that is no text": b"\xff" * 8,
+    }
+    for data, format_name in bodies.items():
+        case.owner.put_raw(data, Format=format_name, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP)
+    case.put("good")
+    case.run()
+    assert case.rejected() == sorted(([data], {"body"}) for data in bodies)
+    assert case.parquet() == [("good", "good", 2)]
 
 
 def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
@@ -428,6 +441,6 @@ def test_inspection_says_what_waits_and_changes_nothing(case):
     assert found.waiting == Waiting(groups=2, messages=3, ungrouped=1, depth=5, readers=0)
     assert set(found.status_queues.values()) == {False}
     assert len(case.owner.on_queue()) == 5
-    handle = case.owner.eye.open(case.owner.queue, mq.MQOO_INPUT_SHARED)
+    handle = case.owner.eye.open(case.owner.queue, mqi.MQOO_INPUT_SHARED)
     assert inspect(read_config(case.path)).waiting.readers == 1
     handle.close()

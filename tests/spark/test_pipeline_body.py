@@ -55,6 +55,7 @@ def test_another_declaration_is_refused(text):
         ("timestamp", "2013-01-01 10:00:00", datetime(2013, 1, 1, 10, tzinfo=UTC)),
         ("decimal(5,2)", "999.99", Decimal("999.99")),
         ("decimal(5,2)", "1.5", Decimal("1.50")),
+        ("decimal(38,1)", "9" * 37 + ".9", Decimal("9" * 37 + ".9")),
     ],
 )
 def test_a_field_of_csv_is_a_value_of_its_column(kind, text, expected):
@@ -143,6 +144,7 @@ def test_a_value_of_json_is_a_value_of_its_column(kind, text, expected):
     ("kind", "text"),
     [
         ("string", "7"),
+        ("string", r'"\ud800"'),
         ("int", '"7"'),
         ("int", "7.0"),
         ("int", "true"),
@@ -179,13 +181,22 @@ def test_a_trailer_says_how_many_rows_there_are():
     assert count_of(Body("json", (), trailer="rows"))(b'{"rows": 842}') == 842
 
 
-@pytest.mark.parametrize("data", [b"TRAILER", b"TRAILER,x", b"TRAILER,1,2", b"trailer,1", b"1,2", b"TRAILER,\xff"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"TRAILER", b"TRAILER,x", b"TRAILER,1,2", b"trailer,1", b"1,2", b"TRAILER,\xff"),
+        *(b"TRAILER,%d" % 2**63, b"TRAILER," + b"9" * 5000),
+    ],
+)
 def test_another_last_message_is_no_trailer(data):
     with pytest.raises(BodyProblem):
         count_of(csv_body("int", trailer="TRAILER"))(data)
 
 
-@pytest.mark.parametrize("data", [b'{"rows": true}', b'{"rows": 1, "more": 2}', b'{"Rows": 1}', b"1", b'{"rows": 1.5}'])
+@pytest.mark.parametrize(
+    "data",
+    [b'{"rows": true}', b'{"rows": 1, "more": 2}', b'{"Rows": 1}', b"1", b'{"rows": 1.5}', b'{"rows": %d}' % 2**63],
+)
 def test_another_last_object_is_no_trailer(data):
     with pytest.raises(BodyProblem):
         count_of(Body("json", (), trailer="rows"))(data)

@@ -1,5 +1,6 @@
 """CONFIG.toml: what is not understood is refused with its key, what was found, and what was expected."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
 from mqgroups.spark.pipeline.errors import PipelineConfigError
+from mqgroups.spark.pipeline.transform import transformation
 
 WHOLE = """
 name = "P"
@@ -63,6 +65,17 @@ def config(tmp_path):
         return read_config(path, overrides)
 
     return read
+
+
+def test_a_file_beside_the_configuration_does_not_stand_in_for_an_installed_module(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    found = {}
+    for name in ("colorsys", "beside"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        (tmp_path / f"{name}.py").write_text("def yiq_to_rgb(rows):\n    return rows\n")
+        transformation(config(WHOLE.replace('sql = "q.sql"', f'function = "{name}:yiq_to_rgb"')))
+        found[name] = Path(str(sys.modules[name].__file__)).parent == tmp_path
+    assert found == {"colorsys": False, "beside": True}
 
 
 def test_a_pipeline_is_read(config, tmp_path):

@@ -12,6 +12,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import Got
 from mqgroups.spark.options import Use, source_options
 from mqgroups.spark.rows import columns, put_time_us, record_batches
+from tests.spark.test_headers import header
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -80,6 +81,7 @@ def test_more_columns_of_the_descriptor_when_asked_for():
         (b" " * 16, None),
         (bytes(16), None),
         (b"2026133313482001", None),
+        (b"9999123124000000", None),
     ],
 )
 def test_when_a_message_was_put(stamp, expected):
@@ -93,6 +95,17 @@ def test_record_batches_are_bounded_by_bytes_and_a_long_message_is_one_of_its_ow
         for batch in record_batches(messages, options(arrowBatchBytes=100))
     ]
     assert sizes == [[40, 40, 40], [500], [40]]
+
+
+def test_properties_count_for_the_size_of_a_record_batch():
+    message = got(header("<usr><a>%s</a></usr>" % ("x" * 60)), format_name=mq.MQFMT_RF_HEADER_2, ccsid=1208)
+    batches = record_batches([message, message], options(arrowBatchBytes=100, includeHeaders="true"))
+    assert [batch.num_rows for batch in batches] == [1, 1]
+
+
+def test_a_format_that_is_no_text_is_null():
+    (row,) = rows(got(format_name=b"\xff" * 8))
+    assert row["format"] is None
 
 
 def test_a_record_batch_is_handed_over_before_the_next_message_is_asked_for():

@@ -48,6 +48,22 @@ def groups(batches, found, partition=0):
     return [(group.key, group.priority, list(group.messages)) for group in groups_of(batches, found, partition)]
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("value", pa.array([b"secret \xff"]).view(pa.string())),
+        ("group_key", pa.array([b"\xff"]).view(pa.string())),
+        ("msg_seq_number", pa.array([2**62]).view(pa.timestamp("us"))),
+    ],
+)
+def test_a_value_that_python_cannot_hold_is_refused_by_its_column_without_its_text(column, values):
+    found = columns("group_key string, msg_seq_number timestamp, value string")
+    row = {"group_key": ["A"], "msg_seq_number": [datetime.datetime(2013, 1, 1)], "value": ["data"], column: values}
+    with pytest.raises(RowRefused, match=f"column '{column}' has a value that") as refused:
+        groups([batch(**row)], found)
+    assert "secret" not in str(refused.value)
+
+
 def test_rows_of_a_key_come_together_from_all_batches_and_into_order():
     found = columns("group_key string, msg_seq_number long, value binary")
     batches = [

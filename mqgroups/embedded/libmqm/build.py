@@ -14,19 +14,18 @@ pip install pymqi``), and IBM's ibmmq runs with it::
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import os
 import re
 import shlex
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from mqgroups.cache import cache, check_own
 from mqgroups.embedded.wire.verbs import (
     BY_NAME,
     CALLERS_OWN,
@@ -64,12 +63,12 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 
     Args:
         target: where to; by default the package's own, if the wheel brought one, else a directory of the cache
-            (``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``) named after the content of all
-            sources, the compiler and its flags.
+            (``mqgroups/cache.py``) named after the content of all sources, the compiler and its flags.
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, or it failed; or another user could have written to the cache.
+        BuildError: there is no C compiler, or it failed.
+        CacheRefused: another user could have written to the cache.
     """
     header = verbs_header()
     if target is None and not extra_flags and _is_packaged(header):
@@ -77,15 +76,10 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
     compiler = _compiler()
     cached = target is None
     if target is None:
-        target = _cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(PermissionError):
-            # A loose umask may have let others write here. _check_owner finds what they left.
-            target.parent.chmod(stat.S_IMODE(target.parent.stat().st_mode) & ~0o022)
-        _check_owner(target.parent)
+        target = cache() / f"libmqm-{_digest(compiler, header, extra_flags)}"
         if (target / "lib64" / SERVER_LIBRARY).exists():
             for path in (target, target / "lib64", *sorted((target / "lib64").iterdir())):
-                _check_owner(path)
+                check_own(path)
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
@@ -105,17 +99,6 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
     return target
 
 
-def _check_owner(path: Path) -> None:
-    """Refuse a path that another user (except root) owns or can change, because programs load what is in the cache."""
-    status = path.lstat()
-    is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
-    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise BuildError(
-            f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
-            "and mode, or name another directory in MQGROUPS_CACHE"
-        )
-
-
 def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
@@ -123,13 +106,6 @@ def load(directory: Path) -> None:
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name), mode=ctypes.RTLD_GLOBAL)
-
-
-def _cache() -> Path:
-    given = os.environ.get("MQGROUPS_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups")
 
 
 def _compiler() -> list[str]:

@@ -11,10 +11,10 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any
 
 TYPES = ("string", "int", "bigint", "double", "boolean", "date", "timestamp")
@@ -23,6 +23,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 # In CSV: a field with one of these may not end at the next delimiter, or the record not at the end of the text.
 _SPECIAL = re.compile(r'["\r\n]')
 _BITS = {"int": 31, "bigint": 63}
+# All that a converter raises about a value; UnicodeEncodeError is a ValueError, OverflowError and InvalidOperation are the third.
+_UNFIT = (ValueError, TypeError, ArithmeticError)
 
 
 class BodyProblem(ValueError):
@@ -81,20 +83,24 @@ def row_of(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
 def count_of(body: Body) -> Callable[[bytes], int]:
     """Return a function that reads the number in the data of a trailer; it raises BodyProblem."""
 
-    def csv_count(data: bytes) -> int:
-        fields = _fields(_text(data), body.delimiter)
-        if len(fields) != 2 or fields[0] != body.trailer or not _INTEGER.fullmatch(fields[1]):
-            raise BodyProblem(f"it is not a trailer, expected {body.trailer}{body.delimiter}<number of rows>")
-        return int(fields[1])
+    is_csv = body.format == "csv"
+    number = "<number of rows>"
+    expected = f"{body.trailer}{body.delimiter}{number}" if is_csv else f'{{"{body.trailer}": {number}}}'
+    convert = (_from_text if is_csv else _from_json)("bigint")
 
-    def json_count(data: bytes) -> int:
-        values = _object(_text(data))
-        count = values.get(str(body.trailer))
-        if len(values) != 1 or not isinstance(count, int) or isinstance(count, bool):
-            raise BodyProblem(f'it is not a trailer, expected {{"{body.trailer}": <number of rows>}}')
-        return count
+    def count(data: bytes) -> int:
+        text = _text(data)
+        pairs: list[Sequence[Any]] = [_fields(text, body.delimiter)] if is_csv else [*_object(text).items()]
+        try:
+            ((word, value),) = pairs
+            if word != body.trailer:
+                raise ValueError
+            found: int = convert(value)
+        except _UNFIT as error:
+            raise BodyProblem(f"it is not a trailer, expected {expected}") from error
+        return found
 
-    return csv_count if body.format == "csv" else json_count
+    return count
 
 
 def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
@@ -114,7 +120,7 @@ def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
                 continue
             try:
                 values.append(convert(field))
-            except (ValueError, InvalidOperation, OverflowError) as error:
+            except _UNFIT as error:
                 raise BodyProblem(f"column {each.name} is not a valid {each.type}") from error
         return tuple(values)
 
@@ -143,7 +149,7 @@ def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
                 continue
             try:
                 found.append(convert(value))
-            except (ValueError, TypeError, InvalidOperation, OverflowError) as error:
+            except _UNFIT as error:
                 raise BodyProblem(f"column {each.name} is not a valid {each.type}") from error
         return tuple(found)
 
@@ -174,7 +180,7 @@ def _fields(text: str, delimiter: str) -> list[str]:
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_float=Decimal, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+    except (*_UNFIT, RecursionError) as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         raise BodyProblem(f"it is not JSON{where}") from error
     if not isinstance(value, dict):
@@ -221,6 +227,8 @@ def _from_json(kind: str) -> Callable[[Any], Any]:
         return double
     if kind == "boolean":
         return lambda value: _of(value, bool)
+    if kind == "string":
+        return _valid_text
     convert = _from_text(kind)
     return lambda value: convert(_of(value, str))
 
@@ -229,6 +237,14 @@ def _of(value: Any, *types: type) -> Any:
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise TypeError
     return value
+
+
+def _valid_text(value: Any) -> str:
+    text: str = _of(value, str)
+    # JSON's escapes can be half of a surrogate pair, which Arrow cannot hold.
+    if not text.isascii():
+        text.encode()
+    return text
 
 
 def _integer(bits: int) -> Callable[[str], int]:
@@ -273,13 +289,14 @@ def _timestamp(text: str) -> datetime:
 def _decimal(kind: str) -> Callable[[str], Decimal]:
     precision, scale = map(int, kind.removeprefix("decimal(").removesuffix(")").split(","))
     step = Decimal(1).scaleb(-scale)
+    # Python's own context has 28 digits. With this one, a number of more digits than the type has is an InvalidOperation.
+    context = Context(prec=precision)
 
     def convert(text: str) -> Decimal:
         number = Decimal(text)
-        if "_" in text or not number.is_finite() or number != number.quantize(step):
+        found = number.quantize(step, context=context)
+        if "_" in text or found != number:
             raise ValueError
-        if abs(number) >= Decimal(10) ** (precision - scale):
-            raise OverflowError
-        return number.quantize(step)
+        return found
 
     return convert

@@ -36,7 +36,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
     with warnings.catch_warnings():
         # Type hints instead of the function type would need pandas, which is not needed otherwise.
         warnings.filterwarnings("ignore", "It is preferred to specify type hints", UserWarning)
-        parse = arrow_udf(_parser(body), f"row {ddl(body)}, trailer bigint, problem string", ArrowUDFType.SCALAR_ITER)
+        parse = arrow_udf(parser(body), f"row {ddl(body)}, trailer bigint, problem string", ArrowUDFType.SCALAR_ITER)
     return messages.withColumn("_parsed", parse("value", "last_msg_in_group")).select(
         # A message outside groups is identified by its MsgId.
         F.coalesce("group_id", "msg_id").alias("key"),
@@ -54,7 +54,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
     )
 
 
-def _parser(body: Body) -> Any:
+def parser(body: Body) -> Any:
     """Return the function that parses batches of bodies. It runs in a task."""
 
     def parse(batches: Iterator[tuple[pyarrow.Array, pyarrow.Array]]) -> Iterator[pyarrow.Array]:

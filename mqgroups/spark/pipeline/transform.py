@@ -46,10 +46,10 @@ def transformation(config: PipelineConfig) -> Transformation:
 
 
 def _imported(config: PipelineConfig, module: str, name: str) -> Transformation:
-    # Modules beside the configuration file can be imported, as beside a Python program.
+    # Modules beside the configuration file can be imported. At the end, so that no file there stands in for another module.
     folder = str(config.folder)
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
     try:
         function: Transformation = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
