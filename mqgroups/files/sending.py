@@ -95,10 +95,14 @@ class FileSender:
         self._mft = mft
         self._archive = archive
         self._on_bytes = on_bytes
-        checkpoint: Any = producer.checkpoint
-        if checkpoint is not None and (not isinstance(checkpoint, dict) or checkpoint.keys() != {"sent"}):
-            raise GroupUsage("the producer has a checkpoint that is not of files. Send files under a name of their own")
-        self._sent: list[str] = checkpoint["sent"] if checkpoint is not None else []
+        self._sent: list[str] = []
+        match producer.checkpoint:
+            case None:
+                pass
+            case {"sent": list(keys), **others} if not others and all(isinstance(key, str) for key in keys):
+                self._sent = [str(key) for key in keys]
+            case _:
+                raise GroupUsage("the producer has a checkpoint that is not of files. Send files under a name of their own")
 
     def in_order(self, paths: Sequence[Path]) -> list[Path]:
         """Return the files in the order in which they have to be sent: the one of the interrupted group first.

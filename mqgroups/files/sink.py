@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -207,11 +208,28 @@ class FileSink:
 
     def _free_name(self, group: IncomingGroup) -> str:
         name, group_id = self._name_of(group), group.group_id.hex()
-        # The name comes from a message. It must not lead out of the folder, or hide the file.
-        is_safe = name.isprintable() and not name.startswith(".") and "/" not in name and name != QUARANTINE
-        if not name or not is_safe or len(name.encode()) > _LONGEST_NAME_BYTES:
+        if not _is_name(name):
             return group_id
         return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file may have this name, which comes from a message.
+
+    It must not lead out of the folder, hide the file, or be an option of the commands that get it.
+    """
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:
+        # The locale has no such characters.
+        return False
+    return (
+        0 < length <= _LONGEST_NAME_BYTES
+        and name.isprintable()
+        and not name.startswith((".", "-"))
+        and "/" not in name
+        and name != QUARANTINE
+    )
 
 
 def make_durable(folder: Path) -> None:
@@ -280,13 +298,34 @@ class _Place:
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
-        if checkpoint is None:
-            return None
-        if not isinstance(checkpoint, dict) or checkpoint.keys() != set(_KEYS):
-            raise GroupUsage(
-                "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own"
-            )
-        return cls(*(checkpoint[key] for key in _KEYS))
+        """Return what a checkpoint says; raises GroupUsage if a sink cannot have made it.
+
+        Whoever may put to the status queue can change it, and its names become paths.
+        """
+        match checkpoint:
+            case None:
+                return None
+            case {
+                "file": str(name),
+                "group": str(group),
+                "part": str(part),
+                "bytes": int(length),
+                "ended": bool(ended),
+                "wrong": str(wrong),
+                **others,
+            } if (
+                not others
+                and length >= 0
+                and re.fullmatch("[0-9a-f]{48}", group)
+                and re.fullmatch(rf"\.[0-9]{{1,20}}\.{group}\.part", part)
+                and (name == group or _is_name(name.removesuffix(f".{group}")))
+            ):
+                return cls(name, group, part, length, ended, wrong)
+        raise GroupUsage(
+            "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, somebody "
+            "has changed its status record: get the rest of the interrupted group without the sink, and call "
+            "consumer.forget_checkpoint()"
+        )
 
 
 _KEYS = ("file", "group", "part", "bytes", "ended", "wrong")
