@@ -102,7 +102,9 @@ class FileSender:
             case {"sent": list(keys), **others} if not others and all(isinstance(key, str) for key in keys):
                 self._sent = [str(key) for key in keys]
             case _:
-                raise GroupUsage("the producer has a checkpoint that is not of files. Send files under a name of their own")
+                raise GroupUsage(
+                    "the producer has a checkpoint that is not of files. Send files under a name of their own"
+                )
 
     def in_order(self, paths: Sequence[Path]) -> list[Path]:
         """Return the files in the order in which they have to be sent: the one of the interrupted group first.

@@ -37,11 +37,10 @@ from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
+from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
 _LONGEST_NAME_BYTES = 150
-# Of a reason: it is in the status record until its file is in quarantine.
-_LONGEST_REASON = 1000
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
@@ -146,7 +145,7 @@ class FileSink:
 
     def fail(self, reason: str) -> None:
         """Have the file of this group put in quarantine when the group ends, even if the group is abandoned."""
-        self._failure = reason[:_LONGEST_REASON]
+        self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
         """Rename the file of the last group that ended, if that was not done; remove files that no checkpoint names."""
@@ -155,8 +154,9 @@ class FileSink:
             target = self._folder / place.name
             if place.wrong:
                 target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
-                target.parent.mkdir(exist_ok=True)
-                target.with_name(f"{target.name}.reason").write_text(f"{place.wrong}\n")
+                # Whoever may read what is received need not read what was rejected.
+                target.parent.mkdir(mode=0o700, exist_ok=True)
+                target.with_name(f"{target.name}.reason").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
             make_durable(target.parent)
@@ -178,7 +178,7 @@ class FileSink:
         os.fsync(file.fileno())
         wrong, ended = self._failure, group.ends
         if ended and not group.failed and not wrong and self._check is not None:
-            wrong = self._check(group, self._folder / place.part)[:_LONGEST_REASON]
+            wrong = self._check(group, self._folder / place.part)[:LONGEST]
         if group.failed and not wrong:
             # Its file is removed.
             ended = False
@@ -322,8 +322,8 @@ class _Place:
             ):
                 return cls(name, group, part, length, ended, wrong)
         raise GroupUsage(
-            "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, somebody "
-            "has changed its status record: get the rest of the interrupted group without the sink, and call "
+            "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, its "
+            "status record was changed: get the rest of the interrupted group without the sink, and call "
             "consumer.forget_checkpoint()"
         )
 

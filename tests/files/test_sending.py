@@ -8,10 +8,12 @@ import os
 import pty
 import re
 import signal
+import stat
 import subprocess
 import sys
 from errno import ENOSPC
 from functools import partial
+from math import inf
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -20,13 +22,13 @@ import pytest
 from mqgroups import errors
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
-from mqgroups.files.description import Description
+from mqgroups.files.description import Description, failure
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.files.sending import FileSender, Records
 from mqgroups.mqi import constants as mq
 from tests.each_call import each_call
 from tests.files.test_sink import Died, FileCalls, hidden, in_place
-from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.fix_cli import MQGROUPS, environment, invoke, run
 from tests.fix_mqi import PATIENCE_S
 from tests.workers.conftest import wait_until
 
@@ -260,6 +262,9 @@ def put(owner, properties, messages=(b"1", b"2"), last=None):
     ("properties", "last", "reason"),
     [
         ({"mqgroups.FileBytes": 3}, None, "the file has 2 bytes, and 3 were sent"),
+        ({"mqgroups.FileBytes": 1}, None, "the file has more than the 1 bytes that were sent"),
+        ({"mqgroups.FileBytes": -1}, None, "the file has more than the -1 bytes that were sent"),
+        ({"mqgroups.FileBytes": "9" * 4000}, None, "the file has 2 bytes, and 9999"),
         ({"mqgroups.FileSha256": "0" * 64}, None, "the file has another SHA-256 than"),
         # IBM MQ, topic "Failure of a file-to-message transfer"
         (
@@ -268,6 +273,7 @@ def put(owner, properties, messages=(b"1", b"2"), last=None):
             "WMQFTEResultCode 40: BFGTR0036I: The transfer failed",
         ),
         ({}, {"UserReturnCode": "7"}, "UserReturnCode 7: no reason given"),
+        ({}, {"UserReturnCode": "1e999"}, "UserReturnCode that is not a number: no reason given"),
     ],
 )
 def test_what_is_not_as_it_was_sent_goes_to_quarantine_with_the_reason(owner, target, properties, last, reason):
@@ -275,9 +281,58 @@ def test_what_is_not_as_it_was_sent_goes_to_quarantine_with_the_reason(owner, ta
     ((name, said),) = receive(owner, target).items()
     assert name.startswith("quarantine/")
     assert said.startswith(reason)
-    assert (target / name).read_bytes() in (b"12", b"1")
+    assert (target / name).read_bytes() in (b"12", b"1", b"")
     assert (target / f"{name}.reason").read_text() == f"{said}\n"
+    assert stat.S_IMODE((target / "quarantine").stat().st_mode) == 0o700
     assert in_place(target / "quarantine").keys() == {Path(name).name, f"{Path(name).name}.reason"}
+
+
+def test_numbers_that_are_infinite_are_not_known(target):
+    # A property can be infinite in an MQRFH2: <FileBytes dt='r8'>1e999</FileBytes>.
+    about = Description.of_group({"mqgroups.FileBytes": inf, "mqgroups.FileModifiedMs": -inf})
+    assert (about.data_bytes, about.modified_ms) == (None, None)
+    assert failure({"WMQFTEResultCode": inf}) == "WMQFTEResultCode that is not a number: no reason given"
+
+
+def test_a_time_that_the_file_system_does_not_have_is_left_out(owner, target):
+    put(owner, {"mqgroups.FileModifiedMs": "9" * 30})
+    assert list(receive(owner, target).values()) == [""]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_of_a_group_that_is_longer_than_was_sent_only_one_byte_more_is_written(owner, target, interrupted):
+    put(owner, {"mqgroups.FileBytes": 3}, [b"0", b"12", b"3", b"45", b"6" * 100, b"7", b""])
+    if interrupted:
+        qmgr = owner.connect()
+        with pytest.raises(ZeroDivisionError):
+            receive(owner, target, qmgr, on_progress=lambda progress: 1 // (progress.total_messages < 6))
+        qmgr.close()
+    ((name, reason),) = receive(owner, target).items()
+    assert reason == "the file has more than the 3 bytes that were sent"
+    assert (target / name).read_bytes() == b"0123"
+
+
+def test_a_file_that_is_longer_than_allowed_goes_to_quarantine(owner, commands, target):
+    for name, messages in (("long", [b"123", b"45"]), ("short", [b"1234"])):
+        put(owner, {"mqgroups.Name": name}, messages)
+    done = commands("receive", "--into", target, "--wait", "0", "--max-bytes", "4")
+    assert done.exit_code == ExitCode.WARNING
+    assert ": the file has more than the 4 bytes that are allowed\n" in done.output
+    assert (target / "short").read_bytes() == b"1234"
+
+
+def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_groups_are_asked_for(
+    owner, make_owner, commands, target
+):
+    qmgr = owner.connect()
+    with pytest.raises(Died), owner.producer(qmgr) as producer, producer.group() as group:  # noqa: PT012 - raised in the block
+        for data in (b"1", b"2", b"3"):
+            group.put(data)
+        raise Died
+    qmgr.close()
+    put(make_owner(queue=owner.queue), {"mqgroups.Name": "a"})
+    done = commands("receive", "--into", target, "--wait", "0", "--complete-groups-only")
+    assert (done.exit_code, in_place(target)) == (ExitCode.DONE, {"a": b"12"})
 
 
 @pytest.mark.parametrize("code", [0, "0", "", None])
@@ -547,6 +602,19 @@ def test_a_sender_that_is_asked_to_stop_does_not_read_a_large_file_to_its_end(ow
 def test_a_reason_cannot_control_the_terminal(owner, commands, target):
     put(owner, {}, (b"1", b""), {"UserReturnCode": 7, "UserSupplement": "no\x1b room"})
     assert "UserReturnCode 7: no? room\n" in commands("receive", "--into", target, "--wait", "0").output
+
+
+def test_names_and_reasons_that_the_locale_does_not_have_are_no_error(owner, target):
+    for last in ({}, {"UserReturnCode": 7, "UserSupplement": "\N{EURO SIGN}\n"}):
+        put(owner, {"mqgroups.Name": "\N{EURO SIGN}.csv"}, (b"1", b""), last)
+    words = ["receive", "--queue", owner.queue, "--name", owner.name, "--into", str(target), "--wait", "0"]
+    ascii_only = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(*words, **{**owner.target.environment(), **environment(owner.target), **ascii_only})
+    assert done.returncode == ExitCode.WARNING, done.stderr
+    assert sorted(len(path.name) for path in target.iterdir()) == [len("quarantine"), 48]
+    (reason,) = (target / "quarantine").glob("*.reason")
+    assert reason.read_bytes() == "UserReturnCode 7: \N{EURO SIGN}?\n".encode()
+    assert "UserReturnCode 7: \\u20ac?\n" in done.stdout
 
 
 def test_at_a_terminal_what_was_sent_is_above_the_bar(owner, source):

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,7 +228,7 @@ def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
 
 
 # What somebody who may put to the status queue can write into the record.
-CHANGES = [
+CHANGES: list[dict[str, Any]] = [
     {"file": "../moved"},
     {"file": "/etc/moved"},
     {"file": "quarantine"},
