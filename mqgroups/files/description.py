@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from mqgroups.core.group_properties import NAME
 
@@ -56,11 +56,10 @@ class Description:
     sha256: str
 
     @classmethod
-    def of_file(cls, path: Path, on_bytes: OnBytes = unseen) -> Description:
-        """Read a file to its end; raises OSError."""
-        with path.open("rb") as file:
-            about = os.fstat(file.fileno())
-            return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(path, on_bytes))
+    def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> Description:
+        """Read an open file to its end; raises OSError. ``path``: its name."""
+        about = os.fstat(file.fileno())
+        return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(file, path, on_bytes))
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
@@ -107,8 +106,10 @@ class Description:
             return f"the file has more than the {self.data_bytes} bytes that were sent"
         if self.data_bytes is not None and found != self.data_bytes:
             return f"the file has {found} bytes, and {self.data_bytes} were sent"
-        if self.sha256 and digest(path, on_bytes) != self.sha256:
-            return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
+        if self.sha256:
+            with path.open("rb") as file:
+                if digest(file, path, on_bytes) != self.sha256:
+                    return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
         return ""
 
     def set_time(self, path: Path) -> None:
@@ -123,15 +124,14 @@ def sent_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def digest(path: Path, on_bytes: OnBytes = unseen) -> str:
-    """Return the SHA-256 of a file, in constant memory."""
-    found, done = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        total = os.fstat(file.fileno()).st_size
-        while data := file.read(_BLOCK_BYTES):
-            found.update(data)
-            done += len(data)
-            on_bytes("checking", path, done, total)
+def digest(file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> str:
+    """Return the SHA-256 of an open file, in constant memory."""
+    found, done, total = hashlib.sha256(), 0, os.fstat(file.fileno()).st_size
+    file.seek(0)
+    while data := file.read(_BLOCK_BYTES):
+        found.update(data)
+        done += len(data)
+        on_bytes("checking", path, done, total)
     return found.hexdigest()
 
 

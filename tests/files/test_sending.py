@@ -24,7 +24,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.files.description import Description, failure
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.files.sending import FileSender, Records
+from mqgroups.files.sending import FileSender, Look, Records
 from mqgroups.mqi import constants as mq
 from tests.each_call import each_call
 from tests.files.test_sink import Died, FileCalls, hidden, in_place
@@ -68,7 +68,9 @@ def send(owner, paths, qmgr=None, *, records="file", abandon=False, mft=False, a
         sender = FileSender(producer, records=Records.of(records), mft=mft, archive=archive)
         if abandon:
             sender.abandon()
-        sent = [path.name for path in sender.in_order(list(paths)) if sender.send(path)]
+        sent = [
+            path.name for path in sender.in_order(dict.fromkeys(paths)) if (done := sender.send(path)) and done.is_new
+        ]
         sender.finish()
         return sent
 
@@ -235,9 +237,32 @@ def test_a_file_that_changes_while_it_is_sent_is_not_completed(owner, source, re
     assert not any(found.is_last for found in owner.on_queue())
 
 
+def test_a_file_that_was_replaced_after_the_look_is_passed_over(owner, source, archive, tmp_path):
+    path, secret = source / "a.csv", tmp_path / "secret"
+    secret.write_bytes(path.read_bytes())
+    os.utime(secret, ns=(MODIFIED_NS, MODIFIED_NS))
+    replacements = [
+        lambda: path.symlink_to(secret),
+        lambda: path.symlink_to(path),
+        lambda: os.mkfifo(path),
+        lambda: secret.rename(path),
+        lambda: None,
+    ]
+    with owner.producer() as producer:
+        sender = FileSender(producer, records=Records.of("file"), archive=archive)
+        for replace in replacements:
+            assert sender.in_order({path: Look.of(path.lstat())}) == [path]
+            path.rename(tmp_path / "before")
+            replace()
+            assert sender.send(path) is None
+            (tmp_path / "before").rename(path)
+    assert owner.on_queue() == []
+    assert path.exists()
+
+
 def test_a_checkpoint_of_another_kind_is_refused(owner, source):
     with owner.producer() as producer, producer.group() as group:
-        group.set_checkpoint("mine")
+        group.set_checkpoint({"sent": "mine"})
         group.put(b"1")
     with pytest.raises(errors.GroupUsage, match="not of files"):
         send(owner, sorted_files(source))
@@ -764,4 +789,6 @@ def test_a_description_needs_constant_memory(tmp_path):
     with path.open("wb") as file:
         file.truncate(300 << 20)
     # head -c 314572800 /dev/zero | sha256sum
-    assert Description.of_file(path).sha256 == "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0"
+    with path.open("rb") as file:
+        about = Description.of_file(file, path)
+    assert about.sha256 == "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0"
