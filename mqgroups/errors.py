@@ -718,6 +718,10 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
     }
 )
 
+_SEGMENTS_DIFFER = (
+    "A message has segments of different character sets or encodings, so the queue manager does not reassemble it. Make the "
+    "consumer with stream=True; or find its group with `mqgroups groups`, and move it with `mqgroups salvage move`"
+)
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
@@ -751,6 +755,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
     mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer",
+    mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
+    mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",

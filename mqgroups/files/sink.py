@@ -27,6 +27,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -98,23 +99,23 @@ class FileSink:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
-        ``.`` and the GroupId are appended.
+        ``.`` and the GroupId are appended. A message in no group gets a random identifier instead of the GroupId.
 
         Raises:
-            GroupUsage: the message is in no group, so the file could not be told from another one's. On entering the block: the
-                beginning of the group, or of its file, is missing.
+            GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
             OSError: on entering the block: the file cannot be opened.
         """
-        if group.group_id == GROUP_ID_NONE:
-            raise GroupUsage("a FileSink takes groups, and this message is in no group")
         return GroupFile(self, group)
 
     def begin(self, group: IncomingGroup) -> BinaryIO:
         """Open the file of a group, with what is committed of it; for ``GroupFile``."""
         self.finish()
         place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
+        if group.group_id == GROUP_ID_NONE:
+            # Such a message is whole, so nobody will ask for this file again.
+            group_id = secrets.token_hex(len(GROUP_ID_NONE))
         if not group.resume_from and (place is None or place.group_id != group_id):
-            place = _Place(self._free_name(group), group_id, self._part(group_id).name, 0)
+            place = _Place(self._free_name(group, group_id), group_id, self._part(group_id).name, 0)
         if place is None or place.group_id != group_id:
             raise GroupUsage(
                 f"{group.resume_from} messages of group {group_id} were consumed without this sink, so its file would have no "
@@ -206,8 +207,8 @@ class FileSink:
             elif _start_of(part) < self._start:
                 part.unlink(missing_ok=True)
 
-    def _free_name(self, group: IncomingGroup) -> str:
-        name, group_id = self._name_of(group), group.group_id.hex()
+    def _free_name(self, group: IncomingGroup, group_id: str) -> str:
+        name = self._name_of(group)
         if not _is_name(name):
             return group_id
         return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name

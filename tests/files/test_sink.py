@@ -207,13 +207,16 @@ def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_
     assert in_place(tmp_path) == {"a.csv": WHOLE}
 
 
-def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
+def test_messages_in_no_group_are_files_too(owner, tmp_path):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
-    assert handle.put(b"1").code == OK
+    for data in (b"1", b"2"):
+        assert handle.put(data).code == OK
     handle.close()
-    with pytest.raises(errors.GroupUsage, match="is in no group"):
-        get(owner, tmp_path)
-    assert owner.get_groups() == [[b"1"]]
+    get(owner, tmp_path)
+    assert sorted(in_place(tmp_path).values()) == [b"1\n", b"2\n"]
+
+
+def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
     put(owner)
     with owner.consumer() as consumer:
         mqgroups.FileSink(tmp_path, consumer)
