@@ -277,6 +277,9 @@ class Fuzzer:
                 break
             except MQGroupsError as error:
                 self._stopped(error)
+                if isinstance(error, (errors.GroupAbandoned, errors.GroupQuarantined)):
+                    # It has gone on.
+                    continue
                 group_id = getattr(error, "group_id", b"")
                 stop = type(error), group_id, getattr(error, "msg_seq_number", 0)
                 stops[stop] += 1
