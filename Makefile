@@ -77,8 +77,9 @@ test-node: setup ## Node.js programs with IBM's package ibmmq from npm, on the e
 stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
 	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
 
-fuzz: setup ## the C library against a server that answers anything, under sanitizers (FUZZ_ARGS="--seconds 3600 --seed 7")
+fuzz: setup ## the C library against a server that answers anything, under sanitizers; hostile messages (FUZZ_ARGS="--seconds 3600 --seed 7")
 	@$(RUN) -m tests.fuzz --seconds 600 $(FUZZ_ARGS)
+	@$(RUN) -m tests.fuzz.messages --seconds 600 $(FUZZ_ARGS)
 
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)

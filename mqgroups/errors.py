@@ -59,14 +59,23 @@ from __future__ import annotations
 from typing import Any
 
 from mqgroups.mqi import constants as mq
+from mqgroups.printable import brief
 
+# Longer than each of our sentences, also if somebody else's words are in it.
+_LONGEST_TEXT = 10_000
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
 class MQGroupsError(Exception):
-    """The root of this package's errors."""
+    """The root of this package's errors. Its text is printable: names and reasons in it may be somebody else's."""
+
+    def __str__(self) -> str:
+        return brief(self._text(), _LONGEST_TEXT)
+
+    def _text(self) -> str:
+        return super().__str__()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.args, self.__dict__.copy())
@@ -420,9 +429,9 @@ class OwnershipLost(EnvironmentFailure):
         self.status_queue = status_queue
         self.found = found
         self.expected = expected
-        super().__init__(self._text(name))
+        super().__init__(self._said(name))
 
-    def _text(self, name: str) -> str:
+    def _said(self, name: str) -> str:
         found, expected = self.found, self.expected
         if found == expected:
             return (
@@ -446,7 +455,7 @@ class Fenced(OwnershipLost):
     Nothing of this attempt's unit of work is committed. ``name`` is sink, batch and key of the group.
     """
 
-    def _text(self, name: str) -> str:
+    def _said(self, name: str) -> str:
         seen = (
             f"attempt {self.found[0]} (claim {self.found[1]})" if self.found[1] else "an attempt that is committing now"
         )
@@ -504,7 +513,7 @@ class GroupAbandoned(EnvironmentFailure):
     """
 
     def __init__(self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "") -> None:
-        because = f" ({reason})" if reason else ""
+        because = f" ({brief(reason)})" if reason else ""
         super().__init__(
             f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
             f"{result}{because}. Undo the effects of processing them, and continue with the next group"
@@ -535,7 +544,7 @@ class PoisonMessage(EnvironmentFailure):
         reason: str = "",
     ) -> None:
         how = (
-            f"cannot be decoded ({reason})"
+            f"cannot be decoded ({brief(reason)})"
             if reason
             else f"fails whenever it is processed: it was backed out {backout_count} times, the last time alone, and BOTHRESH is "
             f"{threshold}"
@@ -566,7 +575,7 @@ class GroupQuarantined(EnvironmentFailure):
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str, reason: str = "") -> None:
-        how = f"cannot be decoded ({reason})" if reason else "fails whenever it is processed"
+        how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
             f"that message {how}. The messages before it were consumed; iterate again for the next group"
@@ -606,7 +615,7 @@ class MQIError(EnvironmentFailure):
         """The reason code's name, such as ``"MQRC_Q_FULL"``."""
         return mq.reason_name(self.reason)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         outcome = "failed" if self.comp == mq.MQCC_FAILED else "ended with a warning"
         text = f"{self.verb} for {self.object_name} {outcome}: reason {self.reason} {self.reason_name}"
         # A caller that knows more about the failure has set a remedy of its own.
@@ -631,7 +640,7 @@ class CommitOutcomeUnknown(MQIError):
         "It is not known whether the unit of work was committed; connect to the same queue manager again and resume"
     )
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         text = f"{self.verb} for {self.object_name} failed: reason {self.reason} {self.reason_name}"
         return ". ".join(part for part in (text, self.remedy, self.context) if part)
 
@@ -712,6 +721,10 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
     }
 )
 
+_SEGMENTS_DIFFER = (
+    "A message has segments of different character sets or encodings, so the queue manager does not reassemble it. Make the "
+    "consumer with stream=True; or find its group with `mqgroups groups`, and move it with `mqgroups salvage move`"
+)
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
@@ -745,6 +758,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
     mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer",
+    mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
+    mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",

@@ -36,8 +36,8 @@ from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import Groups
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
+from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
     BYTES,
     MessageKind,

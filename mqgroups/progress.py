@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from mqgroups.errors import ConfigurationError
+from mqgroups.printable import printable
 from mqgroups.status.hooks import Progress
 
 if TYPE_CHECKING:
@@ -116,11 +117,6 @@ class ProgressBar(Bars):
 
         texts = [TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("messages", "data", "rate")]
         return [BarColumn(), *texts, TimeElapsedColumn()]
-
-
-def printable(text: str) -> str:
-    """Return text without control characters: on a queue it is somebody else's, and it is shown at a terminal."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 def short_size(data_bytes: int) -> str:

@@ -31,13 +31,13 @@ from mqgroups.core.model import Persistence, Role
 from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.mqi.secret import Secret
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.pipe import GroupPipe, with_room
+from mqgroups.printable import even_half_made
 from mqgroups.put.producer import GroupProducer
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume
 from mqgroups.telemetry import context

@@ -25,6 +25,26 @@ SAMPLES = [
 ]
 
 
+def test_somebody_elses_words_are_one_line_of_an_error_and_stay_as_they_are_in_its_attributes():
+    words = "no\x1b]0;room\n2026-01-01 ERROR forged \u202e" + "x" * 1_000_000
+    for error in (
+        errors.GroupAbandoned("ORDERS", bytes(24), 3, 7, words),
+        errors.PoisonMessage("ORDERS", bytes(24), 7, 0, 0, words),
+        errors.GroupQuarantined("ORDERS", bytes(24), 7, "BACKOUT", words),
+    ):
+        assert error.reason == words
+        assert "no?]0;room?2026-01-01 ERROR forged ?xxx" in str(error)
+        # The remedy is behind these words.
+        assert str(error).endswith(("continue with the next group", "with BOTHRESH and BOQNAME", "for the next group"))
+        assert str(error).isprintable()
+        assert len(str(error)) < 2_000
+    stopped = errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL)
+    stopped.context = words
+    for other in (errors.NotDecoded(words), errors.Fenced(words, "S", (words, 2), ("a", 1)), stopped):
+        assert str(other).isprintable()
+        assert len(str(other)) <= 10_000
+
+
 @pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
 def test_an_error_pickles_with_all_it_holds(error):
     again = pickle.loads(pickle.dumps(error))

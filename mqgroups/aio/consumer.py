@@ -11,9 +11,9 @@ from mqgroups.aio.owner import Owner
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.core.status import Checkpoint
 from mqgroups.get import consumer, group
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
+from mqgroups.printable import even_half_made
 
 _T = TypeVar("_T")
 BeforeCommit: TypeAlias = "Callable[[group.IncomingGroup], Coroutine[Any, Any, None] | None]"

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.core.status import Checkpoint
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 
 
 class _Sync(Protocol):

@@ -16,8 +16,8 @@ from mqgroups.aio.producer import GroupProducer
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.secret import SECRETS, Secret
+from mqgroups.printable import even_half_made
 
 
 class _Closes(Protocol):

@@ -20,6 +20,7 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import InputChanged, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.printable import brief
 from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups.batch")
@@ -293,7 +294,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
         _log.warning(
             "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
             "`mqgroups batches purge --unfinished-groups` removes them",
-            record.name,
+            brief(record.name),
             record.msg_seq_number,
             extra=logs.fields(
                 q_mgr_name=q_mgr_name,

@@ -287,6 +287,6 @@ def _is_of_a_source(data: bytes) -> bool:
     """Whether a message is a manifest, a mark or a sign of a stream that reads (``spark.manifests``)."""
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and "manifest" in value

@@ -16,7 +16,7 @@ import click
 
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.errors import ConfigurationError
-from mqgroups.progress import printable
+from mqgroups.printable import OneLine, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,8 +75,8 @@ def say(line: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error."""
-    click.echo(wrapped(f"mqgroups: {message}", err=True), err=True)
+    """Print an error to standard error; names and reasons in it may be somebody else's."""
+    click.echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 
 def wrapped(text: str, *, err: bool = False) -> str:
@@ -104,10 +104,9 @@ def log(verbose: bool) -> None:
     from rich.logging import RichHandler
 
     level, to = "INFO" if verbose else "WARNING", console(err=True)
-    if to.is_terminal:
-        logging.basicConfig(level=level, format="%(message)s", handlers=[RichHandler(console=to, show_path=False)])
-    else:
-        logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    handler = RichHandler(console=to, show_path=False) if to.is_terminal else logging.StreamHandler()
+    handler.setFormatter(OneLine("%(message)s" if to.is_terminal else "%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
 
 
 @contextmanager
@@ -138,7 +137,7 @@ def one_message(code: int | None = None, *, about: str = "", with_cause: bool = 
             raise
         complain(f"{about}{error}")
         if with_cause and error.__cause__ is not None:
-            click.echo(str(error.__cause__), err=True)
+            click.echo(printable(str(error.__cause__)), err=True)
         if isinstance(error, ConfigurationError):
             code = code or ExitCode.USAGE
     sys.exit(code or ExitCode.FAILED)

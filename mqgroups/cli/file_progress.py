@@ -13,7 +13,8 @@ from mqgroups.cli.console import say
 from mqgroups.cli.progress_line import ProgressLine
 from mqgroups.cli.table import Listing, Output
 from mqgroups.cli.words import size
-from mqgroups.progress import Bars, printable
+from mqgroups.printable import printable
+from mqgroups.progress import Bars
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
@@ -67,7 +68,7 @@ class FileProgress(Bars):
         self._shown, self._next_s = (doing, path), now_s + _DRAW_S
         if self._bars is None:
             of = "" if total is None else f" of {size(total)}"
-            self._line.say(f"{doing} {printable(path.name)}: {size(done)}{of}")
+            self._line.say(f"{doing} {path.name}: {size(done)}{of}")
             return
         if changed:
             if self._task is not None:

@@ -38,6 +38,7 @@ any others.
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 from typing import Any
@@ -124,3 +125,6 @@ def _wrapped(message: str) -> str:
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
     """IBM MQ message groups that span several units of work."""
+    # Names come from messages, and the locale may not have their characters.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")

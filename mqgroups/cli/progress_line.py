@@ -9,6 +9,8 @@ from types import TracebackType
 
 import click
 
+from mqgroups.printable import brief
+
 _TERMINAL_S = 0.1
 # A command that is quick prints nothing to a log.
 _LOG_S = 10.0
@@ -27,6 +29,7 @@ class ProgressLine:
         now_s = time.monotonic()
         if now_s < self._next_s:
             return
+        sentence = brief(sentence)
         if self._is_terminal:
             self._next_s = now_s + _TERMINAL_S
             self._shown = True

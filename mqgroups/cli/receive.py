@@ -40,11 +40,30 @@ _GROUP_WAIT_S = 300.0
     metavar="SECONDS",
     help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
 )
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Put a longer file in quarantine, without its rest. Default: no limit but the length that was sent.",
+)
+@click.option(
+    "--complete-groups-only",
+    is_flag=True,
+    help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
+)
 @file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def receive(
-    queue: str, name: str, into: Path, wait_s: float | None, output: Output, verbose: bool, **connection: Any
+    queue: str,
+    name: str,
+    into: Path,
+    wait_s: float | None,
+    max_bytes: int | None,
+    complete_groups_only: bool,
+    output: Output,
+    verbose: bool,
+    **connection: Any,
 ) -> None:
     """Receive files that `mqgroups send` or IBM MQ Managed File Transfer has put as message groups.
 
@@ -72,9 +91,12 @@ def receive(
                 commit_every=FILES_EVERY,
                 wait_s=wait_s,
                 group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
+                complete_groups_only=complete_groups_only,
                 stream=True,
             )
-            receiver = FileReceiver(open_consumer, into, keep_waiting=wait_s is None, on_bytes=progress)
+            receiver = FileReceiver(
+                open_consumer, into, keep_waiting=wait_s is None, max_bytes=max_bytes, on_bytes=progress
+            )
             with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
                 for received in receiver:
                     quarantined = quarantined or bool(received.reason)

@@ -30,6 +30,7 @@ from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRef
 from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
+from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 from mqgroups.status.records import records_disagree
 
@@ -299,7 +300,7 @@ def _text(style: str, lines: list[str]) -> Text:
     """Return the first line in bold and in colour, and the others below it."""
     from rich.text import Text
 
-    first, *others = lines
+    first, *others = map(printable, lines)
     return Text.assemble((first, f"bold {style}"), *(f"\n  {each}" for each in others))
 
 

@@ -19,6 +19,7 @@ from mqgroups.cli.table import Listing, Output, Row
 from mqgroups.cli.words import number
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import MQGroupsError
+from mqgroups.printable import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -62,7 +63,8 @@ class Report:
             return
         for each in found:
             if isinstance(each, str):
-                click.echo(wrapped(each) if wrap else each)
+                text = printable(each)
+                click.echo(wrapped(text) if wrap else text)
             else:
                 shown = console()
                 shown.print(each, soft_wrap=not shown.is_terminal)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
 from mqgroups.cli.table import Output
-from mqgroups.files.sending import FileSender, Records
+from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.queue_manager import connect
 from mqgroups.stopping import stop_on_signals
 
@@ -103,12 +103,11 @@ def send(
             sender = FileSender(producer, records=divided, mft=mft, archive=archive, on_bytes=progress)
             if abandon and (abandoned := sender.abandon()):
                 lines.say(abandoned, "abandoned", None)
-            looks = [list(files)] if files else ()
-            for paths in looks if watch is None else _looks(watch, lambda: producer.stopping):
-                for path in sender.in_order(paths):
-                    data_bytes = path.stat().st_size
-                    is_new = sender.send(path)
-                    lines.say(str(path), "sent" if is_new else "was sent before", data_bytes)
+            named: list[Looks] = [dict.fromkeys(files)] if files else []
+            for looks in named if watch is None else _looks(watch, lambda: producer.stopping):
+                for path in sender.in_order(looks):
+                    if sent := sender.send(path):
+                        lines.say(str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
             sender.finish()
             all_sent = True
     # Who sends files may remove them afterwards.
@@ -119,18 +118,19 @@ def send(
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
 
 
-def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[list[Path]]:
+def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:
     """Yield the files in a folder that have not changed since the last look, until it is over."""
-    before: dict[Path, tuple[int, int]] = {}
+    before: dict[Path, Look] = {}
     while not is_over():
-        found: dict[Path, tuple[int, int]] = {}
+        found: dict[Path, Look] = {}
         for path in sorted(folder.iterdir()):
-            about = path.lstat()
-            # No links, nothing hidden: programs write to hidden files and rename them.
-            if stat.S_ISREG(about.st_mode) and not path.name.startswith("."):
-                found[path] = about.st_size, about.st_mtime_ns
-        ready = [path for path, about in found.items() if before.get(path) == about]
+            with suppress(FileNotFoundError):
+                look = Look.of(path.lstat())
+                # No links, nothing hidden: programs write to hidden files and rename them.
+                if look is not None and not path.name.startswith("."):
+                    found[path] = look
+        ready = {path: look for path, look in found.items() if before.get(path) == look}
         if ready:
             yield ready
-        before = {path: about for path, about in found.items() if path not in ready}
+        before = {path: look for path, look in found.items() if path not in ready}
         time.sleep(_LOOK_EVERY_S)

@@ -16,12 +16,14 @@ from itertools import chain, islice
 from typing import Any, Generic, Literal, TypeVar
 
 from mqgroups.cli.console import TableConsole
-from mqgroups.progress import printable
+from mqgroups.printable import printable
 
 Row = TypeVar("Row")
 Output = Literal["table", "wide", "json", "csv"]
 
 _BETWEEN = "  "
+# What a formula begins with (OWASP, "CSV Injection").
+_FORMULA = ("=", "+", "-", "@")
 # A column whose texts may be cut has at least this width.
 _LEAST = 10
 # A column with this rank or a higher one is a detail.
@@ -132,7 +134,13 @@ def _csv_line(values: Sequence[Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (list, dict, bool)) else value
+    """Return a value as CSV shows it. A text is somebody else's, and spreadsheets take some texts for formulas."""
+    if isinstance(value, (list, dict, bool)):
+        return json.dumps(value)
+    if not isinstance(value, str):
+        return value
+    text = "\n".join(map(printable, value.split("\n")))
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _width(columns: list[tuple[Column[Row], int]]) -> int:

@@ -31,6 +31,7 @@ from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
 from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
+from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
 if TYPE_CHECKING:
@@ -284,8 +285,8 @@ def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
         for each in seen.unseen:
             if each not in told:
                 told.add(each)
-                click.echo(f"not seen: {each}", err=True)
-        click.echo(_line(queue, seen))
+                click.echo(printable(f"not seen: {each}"), err=True)
+        click.echo(printable(_line(queue, seen)))
 
     return show
 
@@ -342,7 +343,7 @@ def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) ->
 
     lines = [Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")]
     if seen.problem:
-        lines.append(Text(seen.problem, style="red"))
+        lines.append(Text(printable(seen.problem), style="red"))
     else:
         lines += [Text(each) for each in _sums(seen)]
         # Half of the screen for the groups, or what the owners leave of it.
@@ -351,7 +352,7 @@ def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) ->
         owner_rows = min(len(seen.owners), max(room // 2, room - len(seen.groups)))
         lines += [Text(), *_rows(group_listing(seen.at), seen.groups, max(1, room - owner_rows), width, groups)]
         lines += [Text(), *_rows(owner_listing(seen.at), seen.owners, max(1, owner_rows), width, len(seen.owners))]
-        lines += [Text(f"not seen: {each}", style="cyan") for each in seen.unseen[:1]]
+        lines += [Text(printable(f"not seen: {each}"), style="cyan") for each in seen.unseen[:1]]
     del lines[height - 1 :]
     for each in lines:
         each.truncate(width, overflow="ellipsis")

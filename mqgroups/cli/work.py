@@ -88,6 +88,11 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="Messages have values: what is in their JSON, or text. Default: no values, only data.",
 )
 @click.option(
+    "--complete-groups-only",
+    is_flag=True,
+    help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
+)
+@click.option(
     "--poison",
     type=click.Choice(get_args(Poison)),
     default="halt",
@@ -123,6 +128,7 @@ def work(
     threads: bool,
     commit_every: int,
     codec: str | None,
+    complete_groups_only: bool,
     poison: Poison,
     grace_s: float,
     http: tuple[str, int] | None,
@@ -158,6 +164,7 @@ def work(
         raise click.UsageError(f"the function must accept {needed}: {error}") from error
     settings: dict[str, Any] = {
         "commit_every": commit_every,
+        "complete_groups_only": complete_groups_only,
         "poison": poison,
         "codec": None if codec is None else getattr(codecs, codec),
     }

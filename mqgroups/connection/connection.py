@@ -38,10 +38,10 @@ from mqgroups.errors import (
     QueueManagerChanged,
     mqi_error,
 )
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding, PropertyValue
+from mqgroups.printable import even_half_made
 from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 

@@ -19,6 +19,8 @@ from mqgroups.core.model import MsgFlag
 
 _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
 _SEGMENT, _LAST_SEGMENT = int(MsgFlag.SEGMENT), int(MsgFlag.LAST_SEGMENT)
+# Each message may say another one.
+_MOST_NAMES = 10
 _LAST_MSG_IN_GROUP = int(MsgFlag.LAST_MSG_IN_GROUP)
 # A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
@@ -84,7 +86,7 @@ class GroupInspection:
         overlapping: how many messages occur twice, or are segments that overlap others.
         persistences: of the messages; one value if they were put as a group.
         backout_count: the highest backout count.
-        put_by: the applications that put the messages, in order of first appearance.
+        put_by: the applications that put the messages, in order of first appearance; the first ten.
         first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
         abandoned: whether its producer has abandoned it.
         dead_letters: how many messages have a dead-letter header (MQDLH) in front of their data.
@@ -282,7 +284,7 @@ class GroupTally:
             self._last = min(self._last or number, number)
         self._persistences |= 1 << message.persistence
         self._backout_count = max(self._backout_count, message.backout_count)
-        if message.put_appl_name not in self._put_by:
+        if len(self._put_by) < _MOST_NAMES and message.put_appl_name not in self._put_by:
             self._put_by += (message.put_appl_name,)
         when = message.put_time
         self._first_put = min(self._first_put or when, when or self._first_put)

@@ -13,12 +13,14 @@ not in these texts, so numbers are read as text, too.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from mqgroups.core.group_properties import NAME
 
@@ -54,11 +56,10 @@ class Description:
     sha256: str
 
     @classmethod
-    def of_file(cls, path: Path, on_bytes: OnBytes = unseen) -> Description:
-        """Read a file to its end; raises OSError."""
-        with path.open("rb") as file:
-            about = os.fstat(file.fileno())
-            return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(path, on_bytes))
+    def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> Description:
+        """Read an open file to its end; raises OSError. ``path``: its name."""
+        about = os.fstat(file.fileno())
+        return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(file, path, on_bytes))
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
@@ -92,19 +93,30 @@ class Description:
             }
         return own
 
+    @property
+    def total(self) -> int | None:
+        """The length, if a file can have it: what a message says of it may be any number."""
+        return self.data_bytes if self.data_bytes is not None and 0 <= self.data_bytes <= sys.maxsize else None
+
     def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:
         """Say in which way a file is not the one described; empty if it is."""
         found = path.stat().st_size
+        if self.data_bytes is not None and found > self.data_bytes:
+            # There may be many more; they are not written.
+            return f"the file has more than the {self.data_bytes} bytes that were sent"
         if self.data_bytes is not None and found != self.data_bytes:
             return f"the file has {found} bytes, and {self.data_bytes} were sent"
-        if self.sha256 and digest(path, on_bytes) != self.sha256:
-            return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
+        if self.sha256:
+            with path.open("rb") as file:
+                if digest(file, path, on_bytes) != self.sha256:
+                    return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
         return ""
 
     def set_time(self, path: Path) -> None:
-        """Give a file the modification time described."""
+        """Give a file the modification time described, if its file system has such a time."""
         if self.modified_ms is not None:
-            os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
+            with contextlib.suppress(OverflowError, OSError):
+                os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
 
 
 def sent_name(path: Path) -> str:
@@ -112,25 +124,25 @@ def sent_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def digest(path: Path, on_bytes: OnBytes = unseen) -> str:
-    """Return the SHA-256 of a file, in constant memory."""
-    found, done = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        total = os.fstat(file.fileno()).st_size
-        while data := file.read(_BLOCK_BYTES):
-            found.update(data)
-            done += len(data)
-            on_bytes("checking", path, done, total)
+def digest(file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> str:
+    """Return the SHA-256 of an open file, in constant memory."""
+    found, done, total = hashlib.sha256(), 0, os.fstat(file.fileno()).st_size
+    file.seek(0)
+    while data := file.read(_BLOCK_BYTES):
+        found.update(data)
+        done += len(data)
+        on_bytes("checking", path, done, total)
     return found.hexdigest()
 
 
 def failure(properties: Properties) -> str:
     """Say why the group of this last message failed, if Managed File Transfer or an application of it says so; else empty."""
     for code_name, text_name in (("WMQFTEResultCode", "WMQFTESupplement"), ("UserReturnCode", "UserSupplement")):
-        code = _number(properties.get(code_name))
-        if code:
+        code = _number(properties.get(code_name) or 0)
+        if code != 0:
             text = properties.get(text_name)
-            return f"{code_name} {code}: {text if isinstance(text, str) else 'no reason given'}"
+            said = "that is not a number" if code is None else code
+            return f"{code_name} {said}: {text if isinstance(text, str) else 'no reason given'}"
     return ""
 
 
@@ -143,5 +155,6 @@ def failure_properties(reason: str) -> dict[str, str | int]:
 def _number(value: object) -> int | None:
     try:
         return None if isinstance(value, bool) else int(value)  # type: ignore[call-overload]  # what is no number is caught
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
+        # Not a number, or infinite.
         return None

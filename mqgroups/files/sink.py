@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,11 +38,10 @@ from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
+from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
 _LONGEST_NAME_BYTES = 150
-# Of a reason: it is in the status record until its file is in quarantine.
-_LONGEST_REASON = 1000
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
@@ -98,23 +99,23 @@ class FileSink:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
-        ``.`` and the GroupId are appended.
+        ``.`` and the GroupId are appended. A message in no group gets a random identifier instead of the GroupId.
 
         Raises:
-            GroupUsage: the message is in no group, so the file could not be told from another one's. On entering the block: the
-                beginning of the group, or of its file, is missing.
+            GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
             OSError: on entering the block: the file cannot be opened.
         """
-        if group.group_id == GROUP_ID_NONE:
-            raise GroupUsage("a FileSink takes groups, and this message is in no group")
         return GroupFile(self, group)
 
     def begin(self, group: IncomingGroup) -> BinaryIO:
         """Open the file of a group, with what is committed of it; for ``GroupFile``."""
         self.finish()
         place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
+        if group.group_id == GROUP_ID_NONE:
+            # Such a message is whole, so nobody will ask for this file again.
+            group_id = secrets.token_hex(len(GROUP_ID_NONE))
         if not group.resume_from and (place is None or place.group_id != group_id):
-            place = _Place(self._free_name(group), group_id, self._part(group_id).name, 0)
+            place = _Place(self._free_name(group, group_id), group_id, self._part(group_id).name, 0)
         if place is None or place.group_id != group_id:
             raise GroupUsage(
                 f"{group.resume_from} messages of group {group_id} were consumed without this sink, so its file would have no "
@@ -145,7 +146,7 @@ class FileSink:
 
     def fail(self, reason: str) -> None:
         """Have the file of this group put in quarantine when the group ends, even if the group is abandoned."""
-        self._failure = reason[:_LONGEST_REASON]
+        self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
         """Rename the file of the last group that ended, if that was not done; remove files that no checkpoint names."""
@@ -154,8 +155,9 @@ class FileSink:
             target = self._folder / place.name
             if place.wrong:
                 target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
-                target.parent.mkdir(exist_ok=True)
-                target.with_name(f"{target.name}.reason").write_text(f"{place.wrong}\n")
+                # Whoever may read what is received need not read what was rejected.
+                target.parent.mkdir(mode=0o700, exist_ok=True)
+                target.with_name(f"{target.name}.reason").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
             make_durable(target.parent)
@@ -177,7 +179,7 @@ class FileSink:
         os.fsync(file.fileno())
         wrong, ended = self._failure, group.ends
         if ended and not group.failed and not wrong and self._check is not None:
-            wrong = self._check(group, self._folder / place.part)[:_LONGEST_REASON]
+            wrong = self._check(group, self._folder / place.part)[:LONGEST]
         if group.failed and not wrong:
             # Its file is removed.
             ended = False
@@ -205,13 +207,30 @@ class FileSink:
             elif _start_of(part) < self._start:
                 part.unlink(missing_ok=True)
 
-    def _free_name(self, group: IncomingGroup) -> str:
-        name, group_id = self._name_of(group), group.group_id.hex()
-        # The name comes from a message. It must not lead out of the folder, or hide the file.
-        is_safe = name.isprintable() and not name.startswith(".") and "/" not in name and name != QUARANTINE
-        if not name or not is_safe or len(name.encode()) > _LONGEST_NAME_BYTES:
+    def _free_name(self, group: IncomingGroup, group_id: str) -> str:
+        name = self._name_of(group)
+        if not _is_name(name):
             return group_id
         return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file may have this name, which comes from a message.
+
+    It must not lead out of the folder, hide the file, or be an option of the commands that get it.
+    """
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:
+        # The locale has no such characters.
+        return False
+    return (
+        0 < length <= _LONGEST_NAME_BYTES
+        and name.isprintable()
+        and not name.startswith((".", "-"))
+        and "/" not in name
+        and name != QUARANTINE
+    )
 
 
 def make_durable(folder: Path) -> None:
@@ -280,13 +299,34 @@ class _Place:
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
-        if checkpoint is None:
-            return None
-        if not isinstance(checkpoint, dict) or checkpoint.keys() != set(_KEYS):
-            raise GroupUsage(
-                "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own"
-            )
-        return cls(*(checkpoint[key] for key in _KEYS))
+        """Return what a checkpoint says; raises GroupUsage if a sink cannot have made it.
+
+        Whoever may put to the status queue can change it, and its names become paths.
+        """
+        match checkpoint:
+            case None:
+                return None
+            case {
+                "file": str(name),
+                "group": str(group),
+                "part": str(part),
+                "bytes": int(length),
+                "ended": bool(ended),
+                "wrong": str(wrong),
+                **others,
+            } if (
+                not others
+                and length >= 0
+                and re.fullmatch("[0-9a-f]{48}", group)
+                and re.fullmatch(rf"\.[0-9]{{1,20}}\.{group}\.part", part)
+                and (name == group or _is_name(name.removesuffix(f".{group}")))
+            ):
+                return cls(name, group, part, length, ended, wrong)
+        raise GroupUsage(
+            "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, its "
+            "status record was changed: get the rest of the interrupted group without the sink, and call "
+            "consumer.forget_checkpoint()"
+        )
 
 
 _KEYS = ("file", "group", "part", "bytes", "ended", "wrong")

@@ -27,7 +27,7 @@ from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 from mqgroups.status.checkpoint import forget_checkpoint
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork

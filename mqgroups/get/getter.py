@@ -22,9 +22,9 @@ from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQI
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message
+from mqgroups.printable import even_half_made
 from mqgroups.status.open_unit import Note
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner

@@ -15,9 +15,9 @@ from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
+from mqgroups.printable import even_half_made
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.keeper import check_can_be_kept, require_kept
 

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mqgroups.errors import GroupUsage, NotDecoded
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.rfh2 import Taken
+from mqgroups.printable import even_half_made
 
 # CCSIDs whose Python codec is not called cp<number>. 1200, 13488 and 17584 are UTF-16 in the byte order of Encoding.
 _CODECS = {

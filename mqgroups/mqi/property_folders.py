@@ -18,10 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 
 _OF_PROPERTIES = frozenset("mq mq_usr mqps mqext jms mcd usr sib sib_usr sib_context".split())
-_ATTRIBUTES = r"(?:\s+[^\s=<>]+\s*=\s*(?:'[^']*'|\"[^\"]*\"))*"
+# The repetition is possessive (``*+``): otherwise the expression would keep a state for each attribute, to go back to.
+_ATTRIBUTES = r"(?:\s+[^\s=<>]+\s*=\s*(?:'[^']*'|\"[^\"]*\"))*+"
 _TAG = re.compile(rf"<(/?)([^\s/<>=]+)({_ATTRIBUTES})\s*(/?)>")
 _ATTRIBUTE = re.compile(r"\s+([^\s=<>]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
 # A folder without groups, like nearly all folders. A folder that this matches is valid, and need not be parsed to know that.
@@ -31,17 +33,23 @@ _FLAT = re.compile(
 _REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([a-z]{2,4}));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
-_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
+_HEX = re.compile(r"[0-9A-Fa-f]*")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 _BITS = {"i1": 8, "i2": 16, "i4": 32, "int": 32, "i8": 64}
-# A limit, because names grow with each nested group.
-_DEEPEST = 256
+# A name has the names of all groups around it, so short elements can have names that are much longer than their folder. These
+# limits are for the memory that names take: in characters, for one name and for all of a message, where each name counts for as
+# many more as the memory of a property without its texts.
+_LONGEST_NAME = mq.MQ_MAX_PROPERTY_NAME_LENGTH
+MOST_WEIGHT = 2 << 20
+_WEIGHT = 64
+# The attributes that say something here.
+_KNOWN = frozenset(("content", "dt", "xsi:nil"))
 PADDING = " \0\r\n\t"
 _NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
 
 
 class Element(NamedTuple):
-    """An element with text. Its name includes the folder, except ``usr``, and the groups."""
+    """An element with text. Its name includes the folder, except ``usr``, and the groups; its attributes are those known here."""
 
     name: str
     attributes: dict[str, str]
@@ -49,20 +57,22 @@ class Element(NamedTuple):
 
 
 def holds_properties(folder: str) -> bool:
-    """Whether a folder holds message properties, by its name or its ``content`` attribute, and can be read."""
+    """Whether a folder that can be read holds message properties, by its name or its ``content`` attribute."""
     tag = _TAG.match(folder)
-    if tag is None:
-        return False
-    if tag[2] not in _OF_PROPERTIES and _attributes(tag[3]).get("content") != "properties":
-        return False
-    if _FLAT.fullmatch(folder):
-        return True
+    return tag is not None and (tag[2] in _OF_PROPERTIES or _attributes(tag[3]).get("content") == "properties")
+
+
+def weight(folder: str) -> int | None:
+    """Return how much memory the names in a folder take, to compare with ``MOST_WEIGHT``; ``None`` if it cannot be read."""
+    # No name is longer than its folder; and for a long one the expression would keep many states.
+    flat = _FLAT.fullmatch(folder) if len(folder) <= _LONGEST_NAME else None
+    if flat is not None:
+        opening_tags = folder.count("<") - folder.count("</")
+        return len(folder) + opening_tags * (_WEIGHT + len(flat[1]))
     try:
-        for _ in elements(folder):
-            pass
+        return sum(_WEIGHT + len(element.name) for element in elements(folder))
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
@@ -81,8 +91,9 @@ def elements(folder: str) -> Iterator[Element]:
     """Yield the elements of a folder that contain no other elements.
 
     Raises:
-        ValueError: its tags do not match, or are nested too deeply.
+        ValueError: its tags do not match, or its names are too long.
     """
+    left = MOST_WEIGHT
     # For each open element: its tag's name, and the prefix of the names in it.
     open_elements: list[tuple[str, str]] = []
     attributes: dict[str, str] = {}
@@ -106,6 +117,11 @@ def elements(folder: str) -> Iterator[Element]:
             continue
         above = open_elements[-1][1] if open_elements else ""
         path = f"{above}.{name}" if above else "" if name == "usr" and not open_elements else name
+        if len(path) > _LONGEST_NAME:
+            raise ValueError(f"a name of more than {_LONGEST_NAME} characters")
+        left -= _WEIGHT + len(path)
+        if left < 0:
+            raise ValueError("too many elements")
         attributes = _attributes(given)
         if is_empty:
             if open_elements:
@@ -113,8 +129,6 @@ def elements(folder: str) -> Iterator[Element]:
             is_leaf = False
             is_over = not open_elements
         else:
-            if len(open_elements) == _DEEPEST:
-                raise ValueError(f"elements nested more than {_DEEPEST} deep")
             open_elements.append((name, path))
             is_leaf, begun_at = True, at
     if not is_over or folder[at:].strip(PADDING):
@@ -124,7 +138,8 @@ def elements(folder: str) -> Iterator[Element]:
 def _attributes(given: str) -> dict[str, str]:
     if not given:
         return {}
-    return {name: _unescaped(single or double) for name, single, double in _ATTRIBUTE.findall(given)}
+    found = (one.groups() for one in _ATTRIBUTE.finditer(given))
+    return {name: _unescaped(single or double or "") for name, single, double in found if name in _KNOWN}
 
 
 def _unescaped(text: str) -> str:
@@ -170,7 +185,7 @@ def _truth(text: str) -> PropertyValue:
 
 
 def _hex(text: str) -> PropertyValue:
-    return bytes.fromhex(text) if _HEX.fullmatch(text) else None
+    return bytes.fromhex(text) if len(text) % 2 == 0 and _HEX.fullmatch(text) else None
 
 
 def _double(text: str) -> PropertyValue:

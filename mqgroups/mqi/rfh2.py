@@ -3,7 +3,8 @@
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
 (topic "PROPCTL queue options", q008230). A header without other folders is removed as a whole, and the descriptor or header
 before it then describes what follows. An application's own folders are kept. A header that cannot be read is kept too, with
-everything that follows it.
+everything that follows it. So is one that is beyond ``_MOST_BYTES``, or whose names would take more memory than
+``MOST_WEIGHT``: anybody who may put a message could otherwise fill the memory of who gets it.
 
 Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). The header's numbers are in the encoding given by the
 descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
@@ -13,17 +14,21 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.property_folders import PADDING, holds_properties
+from mqgroups.mqi.property_folders import MOST_WEIGHT, PADDING, holds_properties, weight
 
 _FIXED_LENGTH = 36
 _DESCRIBES = slice(12, 28)
 _INTEGERS = {mq.MQENC_NORMAL & 0xF: ">", mq.MQENC_REVERSED & 0xF: "<"}
 _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
+# Of all headers of a message. Objects for their folders and texts take up to 60 times as much memory.
+_MOST_BYTES = 1 << 20
+# A longer header is not remembered.
+_LONGEST_REMEMBERED = 4096
 _UTF_8, _UTF_16 = 1208, frozenset({1200, 13488, 17584})
 
 
@@ -51,21 +56,20 @@ class Header:
         length: its length in bytes.
         describes: encoding, CCSID and format of the data behind it.
         folders: the text of each, without padding.
+        properties: the folders that hold message properties.
+        weight: of all folders, to compare with ``MOST_WEIGHT``.
     """
 
     length: int
     describes: Describes
     folders: tuple[str, ...]
+    properties: tuple[str, ...]
+    weight: int
     _order: str
     _codec: str
     _raw: bytes
     # Where each folder is in ``_raw``, with its length field.
     _places: tuple[slice, ...]
-
-    @cached_property
-    def properties(self) -> tuple[str, ...]:
-        """The folders that hold message properties."""
-        return tuple(filter(holds_properties, self.folders))
 
     @property
     def is_only_properties(self) -> bool:
@@ -92,8 +96,11 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     kept: list[Header] = []
     # The final descriptions: first the descriptor's, then those of the kept headers.
     says = [describes]
-    at = 0
+    at = weighs = 0
     while (found := header(data, *says[-1][:2], at)) is not None:
+        weighs += found.weight
+        if weighs > MOST_WEIGHT:
+            break
         at += found.length
         folders += found.properties
         if found.is_only_properties:
@@ -121,9 +128,10 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
     if order is None or len(data) - at < _FIXED_LENGTH:
         return None
     (length,) = struct.unpack_from(order + "i", data, at + 8)
-    if not _FIXED_LENGTH <= length <= len(data) - at:
+    if not _FIXED_LENGTH <= length <= min(len(data), _MOST_BYTES) - at:
         return None
-    return _read(order, ccsid, data[at : at + length])
+    read = _read if length <= _LONGEST_REMEMBERED else _read.__wrapped__
+    return read(order, ccsid, data[at : at + length])
 
 
 def _described_by(md: bytes) -> Describes:
@@ -156,7 +164,13 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
     describes = Describes(encoding, ccsid, format_name.decode(codec, "replace").encode())
-    return Header(length, describes, tuple(folders), order, codec, raw, tuple(places))
+    weights = [weight(folder) for folder in folders]
+    weighs = sum(filter(None, weights))
+    if weighs > MOST_WEIGHT:
+        return None
+    can_be_read = zip(folders, weights, strict=True)
+    properties = tuple(folder for folder, each in can_be_read if each is not None and holds_properties(folder))
+    return Header(length, describes, tuple(folders), properties, weighs, order, codec, raw, tuple(places))
 
 
 def _characters(ccsid: int, order: str) -> str | None:

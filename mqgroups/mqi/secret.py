@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from mqgroups.errors import ConfigurationError
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 
 # The arguments of ``connect`` that are secrets.
 SECRETS = ("password", "token", "key_repository_password")

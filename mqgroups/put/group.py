@@ -17,8 +17,8 @@ from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
+from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
     BYTES,
     HIGHEST_RESULT,

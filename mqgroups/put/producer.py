@@ -22,8 +22,8 @@ from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi.abc import PropertyValue
+from mqgroups.printable import even_half_made
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
 from mqgroups.put.putter import Putter

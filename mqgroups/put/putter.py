@@ -23,10 +23,10 @@ from mqgroups.core.group import GroupPosition, MessagePart, after_messages, afte
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.structures import group_place
+from mqgroups.printable import even_half_made
 from mqgroups.put.answers import Answers
 from mqgroups.put.descriptors import Descriptors
 from mqgroups.put.destination import Destination

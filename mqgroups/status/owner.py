@@ -23,7 +23,7 @@ from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
 from mqgroups.core.status import Checkpoint, Mark, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 from mqgroups.status.hooks import Hooks, InDoubt
 from mqgroups.status.keeper import RecordKeeper
 from mqgroups.status.known import Ending, Known, position_of

@@ -36,8 +36,8 @@ from mqgroups.errors import (
     OwnerActive,
     OwnershipLost,
 )
-from mqgroups.half_made import even_half_made
 from mqgroups.mqi import constants as mq
+from mqgroups.printable import even_half_made
 from mqgroups.status.owner import Owner
 from mqgroups.telemetry import semantic_conventions as sc
 

@@ -39,6 +39,7 @@ class TraceContext(NamedTuple):
 
 
 NONE = TraceContext()
+_LONGEST_REMEMBERED = 4096
 
 
 def of_span(span: trace.Span) -> TraceContext:
@@ -57,7 +58,10 @@ def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | 
 
 def in_folders(folders: tuple[str, ...]) -> TraceContext:
     """Return the context in the property folders of a message; empty if they have none."""
-    return _read(folders) if any("<traceparent" in folder for folder in folders) else NONE
+    if not any("<traceparent" in folder for folder in folders):
+        return NONE
+    read = _read if sum(map(len, folders)) <= _LONGEST_REMEMBERED else _read.__wrapped__
+    return read(folders)
 
 
 # Messages of one unit of work have the same context.

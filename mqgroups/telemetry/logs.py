@@ -11,6 +11,7 @@ import logging
 
 from opentelemetry import trace
 
+from mqgroups.printable import brief
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 
@@ -40,7 +41,7 @@ def fields(
         sc.CLIENT_ID: name,
         sc.DESTINATION_NAME: queue,
         sc.GROUP_ID: group_id.hex(),
-        sc.GROUP_NAME: group_name,
+        sc.GROUP_NAME: brief(group_name),
         sc.MSG_SEQ_NUMBER: msg_seq_number,
         sc.UNIT_OF_WORK: unit_of_work,
         sc.REASON_CODE: reason,

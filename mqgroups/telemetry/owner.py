@@ -29,6 +29,7 @@ from mqgroups.core.group_properties import name_of
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError
 from mqgroups.mqi.message import Message
+from mqgroups.printable import brief
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
@@ -363,4 +364,4 @@ class OwnerTelemetry:
 
 
 def _named(group: str) -> _Attributes:
-    return {sc.GROUP_NAME: group} if group else {}
+    return {sc.GROUP_NAME: brief(group)} if group else {}

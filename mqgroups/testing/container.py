@@ -29,7 +29,7 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.docker_client import DockerClient
 from testcontainers.core.waiting_utils import WaitStrategy, WaitStrategyTarget
 
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 from mqgroups.testing import IMAGE
 
 LISTENER_PORT = 1414

@@ -129,6 +129,16 @@ def test_a_column_without_a_text_is_left_out_before_a_text_is_cut():
     assert headers[37] == headers[36] == headers[26] == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("=cmd|'/c calc'!A1", "'=cmd|'/c calc'!A1"), ("@SUM(1)", "'@SUM(1)"), (-7, "-7"), ("a\x1b[2J\r", "a?[2J?")],
+)
+def test_a_value_of_csv_neither_controls_a_terminal_nor_is_a_formula(value, shown):
+    row, titles = {"name": value}, {"name": shown}
+    lines = list(Listing((), lambda values: values).csv_lines([row]))
+    assert list(csv.DictReader(io.StringIO("\n".join(lines)))) == [titles]
+
+
 def test_a_value_of_two_lines_stays_one_value_of_csv():
     row = {"do": "this\nand that", "name": "a"}
     lines = list(Listing((), lambda values: values).csv_lines([row]))

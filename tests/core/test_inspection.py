@@ -99,6 +99,8 @@ def test_times_and_putters_are_gathered():
     )
     assert (group.put_by, group.first_put, group.last_put) == (("b", "a"), "2026010112000001", "2026010112000002")
     assert group.backout_count == 2
+    many = inspected([message(number, put_appl_name=str(number)) for number in range(1, 100)])
+    assert many.put_by == tuple("1 2 3 4 5 6 7 8 9 10".split())
 
 
 @pytest.mark.parametrize(

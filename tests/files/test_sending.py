@@ -8,10 +8,12 @@ import os
 import pty
 import re
 import signal
+import stat
 import subprocess
 import sys
 from errno import ENOSPC
 from functools import partial
+from math import inf
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -20,13 +22,13 @@ import pytest
 from mqgroups import errors
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
-from mqgroups.files.description import Description
+from mqgroups.files.description import Description, failure
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.files.sending import FileSender, Records
+from mqgroups.files.sending import FileSender, Look, Records
 from mqgroups.mqi import constants as mq
 from tests.each_call import each_call
 from tests.files.test_sink import Died, FileCalls, hidden, in_place
-from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.fix_cli import MQGROUPS, environment, invoke, run
 from tests.fix_mqi import PATIENCE_S
 from tests.workers.conftest import wait_until
 
@@ -66,7 +68,9 @@ def send(owner, paths, qmgr=None, *, records="file", abandon=False, mft=False, a
         sender = FileSender(producer, records=Records.of(records), mft=mft, archive=archive)
         if abandon:
             sender.abandon()
-        sent = [path.name for path in sender.in_order(list(paths)) if sender.send(path)]
+        sent = [
+            path.name for path in sender.in_order(dict.fromkeys(paths)) if (done := sender.send(path)) and done.is_new
+        ]
         sender.finish()
         return sent
 
@@ -233,9 +237,32 @@ def test_a_file_that_changes_while_it_is_sent_is_not_completed(owner, source, re
     assert not any(found.is_last for found in owner.on_queue())
 
 
+def test_a_file_that_was_replaced_after_the_look_is_passed_over(owner, source, archive, tmp_path):
+    path, secret = source / "a.csv", tmp_path / "secret"
+    secret.write_bytes(path.read_bytes())
+    os.utime(secret, ns=(MODIFIED_NS, MODIFIED_NS))
+    replacements = [
+        lambda: path.symlink_to(secret),
+        lambda: path.symlink_to(path),
+        lambda: os.mkfifo(path),
+        lambda: secret.rename(path),
+        lambda: None,
+    ]
+    with owner.producer() as producer:
+        sender = FileSender(producer, records=Records.of("file"), archive=archive)
+        for replace in replacements:
+            assert sender.in_order({path: Look.of(path.lstat())}) == [path]
+            path.rename(tmp_path / "before")
+            replace()
+            assert sender.send(path) is None
+            (tmp_path / "before").rename(path)
+    assert owner.on_queue() == []
+    assert path.exists()
+
+
 def test_a_checkpoint_of_another_kind_is_refused(owner, source):
     with owner.producer() as producer, producer.group() as group:
-        group.set_checkpoint("mine")
+        group.set_checkpoint({"sent": "mine"})
         group.put(b"1")
     with pytest.raises(errors.GroupUsage, match="not of files"):
         send(owner, sorted_files(source))
@@ -260,6 +287,9 @@ def put(owner, properties, messages=(b"1", b"2"), last=None):
     ("properties", "last", "reason"),
     [
         ({"mqgroups.FileBytes": 3}, None, "the file has 2 bytes, and 3 were sent"),
+        ({"mqgroups.FileBytes": 1}, None, "the file has more than the 1 bytes that were sent"),
+        ({"mqgroups.FileBytes": -1}, None, "the file has more than the -1 bytes that were sent"),
+        ({"mqgroups.FileBytes": "9" * 4000}, None, "the file has 2 bytes, and 9999"),
         ({"mqgroups.FileSha256": "0" * 64}, None, "the file has another SHA-256 than"),
         # IBM MQ, topic "Failure of a file-to-message transfer"
         (
@@ -268,6 +298,7 @@ def put(owner, properties, messages=(b"1", b"2"), last=None):
             "WMQFTEResultCode 40: BFGTR0036I: The transfer failed",
         ),
         ({}, {"UserReturnCode": "7"}, "UserReturnCode 7: no reason given"),
+        ({}, {"UserReturnCode": "1e999"}, "UserReturnCode that is not a number: no reason given"),
     ],
 )
 def test_what_is_not_as_it_was_sent_goes_to_quarantine_with_the_reason(owner, target, properties, last, reason):
@@ -275,9 +306,58 @@ def test_what_is_not_as_it_was_sent_goes_to_quarantine_with_the_reason(owner, ta
     ((name, said),) = receive(owner, target).items()
     assert name.startswith("quarantine/")
     assert said.startswith(reason)
-    assert (target / name).read_bytes() in (b"12", b"1")
+    assert (target / name).read_bytes() in (b"12", b"1", b"")
     assert (target / f"{name}.reason").read_text() == f"{said}\n"
+    assert stat.S_IMODE((target / "quarantine").stat().st_mode) == 0o700
     assert in_place(target / "quarantine").keys() == {Path(name).name, f"{Path(name).name}.reason"}
+
+
+def test_numbers_that_are_infinite_are_not_known(target):
+    # A property can be infinite in an MQRFH2: <FileBytes dt='r8'>1e999</FileBytes>.
+    about = Description.of_group({"mqgroups.FileBytes": inf, "mqgroups.FileModifiedMs": -inf})
+    assert (about.data_bytes, about.modified_ms) == (None, None)
+    assert failure({"WMQFTEResultCode": inf}) == "WMQFTEResultCode that is not a number: no reason given"
+
+
+def test_a_time_that_the_file_system_does_not_have_is_left_out(owner, target):
+    put(owner, {"mqgroups.FileModifiedMs": "9" * 30})
+    assert list(receive(owner, target).values()) == [""]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_of_a_group_that_is_longer_than_was_sent_only_one_byte_more_is_written(owner, target, interrupted):
+    put(owner, {"mqgroups.FileBytes": 3}, [b"0", b"12", b"3", b"45", b"6" * 100, b"7", b""])
+    if interrupted:
+        qmgr = owner.connect()
+        with pytest.raises(ZeroDivisionError):
+            receive(owner, target, qmgr, on_progress=lambda progress: 1 // (progress.total_messages < 6))
+        qmgr.close()
+    ((name, reason),) = receive(owner, target).items()
+    assert reason == "the file has more than the 3 bytes that were sent"
+    assert (target / name).read_bytes() == b"0123"
+
+
+def test_a_file_that_is_longer_than_allowed_goes_to_quarantine(owner, commands, target):
+    for name, messages in (("long", [b"123", b"45"]), ("short", [b"1234"])):
+        put(owner, {"mqgroups.Name": name}, messages)
+    done = commands("receive", "--into", target, "--wait", "0", "--max-bytes", "4")
+    assert done.exit_code == ExitCode.WARNING
+    assert ": the file has more than the 4 bytes that are allowed\n" in done.output
+    assert (target / "short").read_bytes() == b"1234"
+
+
+def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_groups_are_asked_for(
+    owner, make_owner, commands, target
+):
+    qmgr = owner.connect()
+    with pytest.raises(Died), owner.producer(qmgr) as producer, producer.group() as group:  # noqa: PT012 - raised in the block
+        for data in (b"1", b"2", b"3"):
+            group.put(data)
+        raise Died
+    qmgr.close()
+    put(make_owner(queue=owner.queue), {"mqgroups.Name": "a"})
+    done = commands("receive", "--into", target, "--wait", "0", "--complete-groups-only")
+    assert (done.exit_code, in_place(target)) == (ExitCode.DONE, {"a": b"12"})
 
 
 @pytest.mark.parametrize("code", [0, "0", "", None])
@@ -549,6 +629,19 @@ def test_a_reason_cannot_control_the_terminal(owner, commands, target):
     assert "UserReturnCode 7: no? room\n" in commands("receive", "--into", target, "--wait", "0").output
 
 
+def test_names_and_reasons_that_the_locale_does_not_have_are_no_error(owner, target):
+    for last in ({}, {"UserReturnCode": 7, "UserSupplement": "\N{EURO SIGN}\n"}):
+        put(owner, {"mqgroups.Name": "\N{EURO SIGN}.csv"}, (b"1", b""), last)
+    words = ["receive", "--queue", owner.queue, "--name", owner.name, "--into", str(target), "--wait", "0"]
+    ascii_only = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(*words, **{**owner.target.environment(), **environment(owner.target), **ascii_only})
+    assert done.returncode == ExitCode.WARNING, done.stderr
+    assert sorted(len(path.name) for path in target.iterdir()) == [len("quarantine"), 48]
+    (reason,) = (target / "quarantine").glob("*.reason")
+    assert reason.read_bytes() == "UserReturnCode 7: \N{EURO SIGN}?\n".encode()
+    assert "UserReturnCode 7: \\u20ac?\n" in done.stdout
+
+
 def test_at_a_terminal_what_was_sent_is_above_the_bar(owner, source):
     words = ["send", *sorted_files(source), "--queue", owner.queue, "--name", owner.name]
     variables = {**os.environ, **owner.target.environment(), **environment(owner.target), "TERM": "xterm"}
@@ -696,4 +789,6 @@ def test_a_description_needs_constant_memory(tmp_path):
     with path.open("wb") as file:
         file.truncate(300 << 20)
     # head -c 314572800 /dev/zero | sha256sum
-    assert Description.of_file(path).sha256 == "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0"
+    with path.open("rb") as file:
+        about = Description.of_file(file, path)
+    assert about.sha256 == "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0"

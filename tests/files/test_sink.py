@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_a_file_goes_on_after_what_is_committed(owner, tmp_path, every, stop_at)
     assert hidden(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "x" * 200], ids=repr)
+@pytest.mark.parametrize("name", ["", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "-rf", "x" * 200], ids=repr)
 def test_a_name_that_is_no_file_name_is_replaced_by_the_group_id(owner, tmp_path, name):
     put(owner, name)
     (group_id,) = {found.group_id.hex() for found in owner.on_queue()}
@@ -206,13 +207,16 @@ def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_
     assert in_place(tmp_path) == {"a.csv": WHOLE}
 
 
-def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
+def test_messages_in_no_group_are_files_too(owner, tmp_path):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
-    assert handle.put(b"1").code == OK
+    for data in (b"1", b"2"):
+        assert handle.put(data).code == OK
     handle.close()
-    with pytest.raises(errors.GroupUsage, match="is in no group"):
-        get(owner, tmp_path)
-    assert owner.get_groups() == [[b"1"]]
+    get(owner, tmp_path)
+    assert sorted(in_place(tmp_path).values()) == [b"1\n", b"2\n"]
+
+
+def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
     put(owner)
     with owner.consumer() as consumer:
         mqgroups.FileSink(tmp_path, consumer)
@@ -224,6 +228,54 @@ def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
                 group.set_checkpoint("mine")
         with pytest.raises(errors.GroupUsage, match="not a FileSink's"):
             mqgroups.FileSink(tmp_path, consumer)
+
+
+# What somebody who may put to the status queue can write into the record.
+CHANGES: list[dict[str, Any]] = [
+    {"file": "../moved"},
+    {"file": "/etc/moved"},
+    {"file": "quarantine"},
+    {"file": 7},
+    {"part": "{folder}/../secret"},
+    {"part": "../secret"},
+    {"part": f".1.{'0' * 48}.part"},
+    {"group": "../secret"},
+    {"bytes": -1},
+    {"ended": "yes"},
+    {"wrong": None},
+    {"more": ""},
+]
+
+
+def test_a_checkpoint_that_somebody_has_changed_moves_and_copies_nothing(owner, tmp_path):
+    folder, group_id = tmp_path / "folder", "47" * 24
+    part = folder / f".1.{group_id}.part"
+    folder.mkdir()
+    part.write_bytes(b"data")
+    (tmp_path / "secret").write_bytes(b"password")
+    made = {"file": "a.csv", "group": group_id, "part": part.name, "bytes": 4, "ended": True, "wrong": ""}
+    before = sorted(tmp_path.rglob("*"))
+    with owner.consumer() as consumer:
+
+        def set_checkpoint(checkpoint):
+            put(owner, "a.csv", [b"data"])
+            group = next(iter(consumer))
+            group.set_checkpoint(checkpoint)
+            list(group)
+
+        for change in CHANGES:
+            set_checkpoint(
+                {
+                    **made,
+                    **{k: v.replace("{folder}", str(folder)) if isinstance(v, str) else v for k, v in change.items()},
+                }
+            )
+            with pytest.raises(errors.GroupUsage, match="not a FileSink's"):
+                mqgroups.FileSink(folder, consumer)
+            assert sorted(tmp_path.rglob("*")) == before, change
+        set_checkpoint(made)
+        mqgroups.FileSink(folder, consumer)
+        assert in_place(folder) == {"a.csv": b"data"}
 
 
 @pytest.mark.parametrize("damage", ["removed", "cut"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mqgroups.embedded.properties.folders import folders_of
 from mqgroups.embedded.properties.sets import Property
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.property_folders import elements, holds_properties, values
+from mqgroups.mqi.property_folders import elements, holds_properties, values, weight
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,11 @@ def test_properties_cannot_be_changed():
         found["a"] = "2"
 
 
-@pytest.mark.parametrize(("depth", "holds"), [(255, True), (256, False), (1_000_000, False)])
-def test_elements_that_are_nested_without_end_are_no_properties(depth, holds):
-    folder = "<mq_usr>" + "<a>" * depth + "</a>" * depth + "</mq_usr>"
-    assert holds_properties(folder) is holds
+# A name of 4095 characters (MQ_MAX_PROPERTY_NAME_LENGTH), and one of 4096.
+@pytest.mark.parametrize(("characters", "can_be_read"), [(4086, True), (4087, False)])
+def test_a_folder_with_a_name_that_is_too_long_cannot_be_read(characters, can_be_read):
+    group = "g" * characters
+    assert (weight(f"<mq_usr><{group}><a/></{group}></mq_usr>") is not None) is can_be_read
 
 
 names = st.from_regex(r"[A-Za-z_$][A-Za-z0-9_$]{0,8}", fullmatch=True)
@@ -131,7 +132,7 @@ def test_any_text_is_a_folder_or_is_not(folder):
         try:
             found = list(elements(whole))
         except ValueError:
-            assert not holds_properties(whole)
+            assert weight(whole) is None
         else:
-            if holds_properties(whole):
-                assert set(values([whole])) == {element.name for element in found}
+            assert sum(len(element.name) for element in found) <= (weight(whole) or 0)
+            assert set(values([whole])) == {element.name for element in found}

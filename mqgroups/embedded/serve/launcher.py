@@ -22,7 +22,7 @@ from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
 from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.faults import Fault
-from mqgroups.half_made import even_half_made
+from mqgroups.printable import even_half_made
 
 DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 _PACKAGE = Path(__file__).resolve().parents[2]

@@ -28,6 +28,7 @@ from mqgroups.embedded.readings import Readings
 from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.server import Server
 from mqgroups.embedded.serve.start_up import started
+from mqgroups.printable import OneLine
 
 # A connection takes three descriptors. Most systems allow a process 1,024 unless it asks for more.
 _MOST_DESCRIPTORS = 65_536
@@ -124,7 +125,9 @@ def _raise_descriptor_limit() -> None:
 def main() -> None:
     """Serve the queue manager that standard input describes; see the module's docstring."""
     asked = json.loads(sys.stdin.readline())
-    logging.basicConfig(level=asked.get("log_level", "WARNING"), format="%(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=asked.get("log_level", "WARNING"), handlers=[handler])
 
     def ready(host: str, port: int, server: Server) -> None:
         _answer({"host": host, "port": port, "pid": os.getpid(), "token": server.token})
