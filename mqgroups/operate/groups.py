@@ -140,13 +140,16 @@ class GroupList:
         self.counts.clear()
         self.data_bytes = 0
         done = 0
+        # The end of such a group is at another instance, so it says nothing that a part has none.
+        split = {group_id for group_id, _ in self._store.split()}
 
         def judge(at: int, group: GroupInspection) -> GroupJudgement | None:
             nonlocal done
             done += 1
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
-            verdict = judged(group, owners.get(group.group_id, ()), quiet_since, records_of)
+            seen = records_of if group.group_id not in split else ()
+            verdict = judged(group, owners.get(group.group_id, ()), quiet_since, seen)
             look = looks[at]
             may_be_read = self.instances[at].may_be_read
             if verdict.state in _MAY_BE_BEING_GOT and may_be_read and look.may_be_being_got(group):
