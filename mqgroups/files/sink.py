@@ -34,14 +34,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
-_LONGEST_NAME_BYTES = 150
+# Of a name that a message gives, and with what is put behind it. Most file systems allow 255; what is behind that in quarantine
+# has up to 73.
+_LONGEST_NAME_BYTES, _LONGEST_BYTES = 110, 180
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
@@ -99,7 +100,7 @@ class FileSink:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
-        ``.`` and the GroupId are appended. A message in no group gets a random identifier instead of the GroupId.
+        ``.`` and the GroupId are appended, and after that a random number. A message in no group has a GroupId of zeros.
 
         Raises:
             GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
@@ -111,9 +112,6 @@ class FileSink:
         """Open the file of a group, with what is committed of it; for ``GroupFile``."""
         self.finish()
         place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
-        if group.group_id == GROUP_ID_NONE:
-            # Such a message is whole, so nobody will ask for this file again.
-            group_id = secrets.token_hex(len(GROUP_ID_NONE))
         if not group.resume_from and (place is None or place.group_id != group_id):
             place = _Place(self._free_name(group, group_id), group_id, self._part(group_id).name, 0)
         if place is None or place.group_id != group_id:
@@ -154,9 +152,10 @@ class FileSink:
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             target = self._folder / place.name
             if place.wrong:
-                target = self._folder / QUARANTINE / f"{place.name}.{place.group_id}"
+                quarantine = self._folder / QUARANTINE
                 # Whoever may read what is received need not read what was rejected.
-                target.parent.mkdir(mode=0o700, exist_ok=True)
+                quarantine.mkdir(mode=0o700, exist_ok=True)
+                target = quarantine / _free(quarantine, f"{place.name}.{place.group_id}")
                 target.with_name(f"{target.name}.reason").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
@@ -209,12 +208,17 @@ class FileSink:
 
     def _free_name(self, group: IncomingGroup, group_id: str) -> str:
         name = self._name_of(group)
-        if not _is_name(name):
-            return group_id
-        return f"{name}.{group_id}" if os.path.lexists(self._folder / name) else name
+        names = (name, f"{name}.{group_id}") if _is_name(name, _LONGEST_NAME_BYTES) else (group_id,)
+        return _free(self._folder, *names)
 
 
-def _is_name(name: str) -> bool:
+def _free(folder: Path, *names: str) -> str:
+    """Return the first name that nothing in a folder has, or the last one with a random end: groups may have the same GroupId."""
+    free = (name for name in names if not os.path.lexists(folder / name))
+    return next(free, f"{names[-1]}.{secrets.token_hex(8)}")
+
+
+def _is_name(name: str, most_bytes: int) -> bool:
     """Whether a file may have this name, which comes from a message.
 
     It must not lead out of the folder, hide the file, or be an option of the commands that get it.
@@ -225,7 +229,7 @@ def _is_name(name: str) -> bool:
         # The locale has no such characters.
         return False
     return (
-        0 < length <= _LONGEST_NAME_BYTES
+        0 < length <= most_bytes
         and name.isprintable()
         and not name.startswith((".", "-"))
         and "/" not in name
@@ -319,7 +323,7 @@ class _Place:
                 and length >= 0
                 and re.fullmatch("[0-9a-f]{48}", group)
                 and re.fullmatch(rf"\.[0-9]{{1,20}}\.{group}\.part", part)
-                and (name == group or _is_name(name.removesuffix(f".{group}")))
+                and _is_name(name, _LONGEST_BYTES)
             ):
                 return cls(name, group, part, length, ended, wrong)
         raise GroupUsage(

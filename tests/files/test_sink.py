@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,27 @@ def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_
     operate.take_over(other.qmgr, one.name, "get", by=other.name)
     get(other, tmp_path)
     assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "../a.csv", "x" * 110])
+@pytest.mark.parametrize("folder", ["", "quarantine"])
+def test_groups_of_the_same_group_id_are_files_of_their_own(owner, tmp_path, name, folder):
+    header = b"RFH " + struct.pack("<4i8s2i", 2, 36 + 4 + 300, 546, 1208, b"MQSTR   ", 0, 1208) + struct.pack("<i", 300)
+    properties = f"<usr><mqgroups.Name>{name}</mqgroups.Name></usr>".encode().ljust(300)
+    handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
+    for data in (b"1", b"2", b"3", b"4"):
+        flags = {"MsgFlags": mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP, "GroupId": b"G" * 24, "MsgSeqNumber": 1}
+        described = {"Format": mq.MQFMT_RF_HEADER_2, "Encoding": 546, "CodedCharSetId": 1208}
+        assert handle.put(header + properties + data, **flags, **described).code == OK
+    handle.close()
+    with owner.consumer() as consumer:
+        sink = mqgroups.FileSink(tmp_path, consumer, check=lambda *_: "wrong" if folder else "")
+        for group in consumer:
+            assert group.name == name
+            with sink.file(group) as file:
+                file.writelines(message.data for message in group)
+    found = [path for path in (tmp_path / folder).iterdir() if path.is_file() and path.suffix != ".reason"]
+    assert sorted(path.read_bytes() for path in found) == [b"1", b"2", b"3", b"4"]
 
 
 def test_messages_in_no_group_are_files_too(owner, tmp_path):

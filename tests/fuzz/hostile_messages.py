@@ -132,11 +132,11 @@ def messages(draw: random.Random) -> list[Hostile]:
 def _group(draw: random.Random, group_id: bytes) -> Iterator[Hostile]:
     places = list(draw.choice(_SHAPES)(draw))
     priority, persistence = draw.choice((0, 4, 9)), draw.choice((0, 1))
-    for number, (seq, offset, flags, length) in enumerate(places):
+    end = 0
+    for number, (seq, offset, flags, behind) in enumerate(places):
         # Only in front of the first part a header is likely, as with a queue manager's properties.
         data, fields = _data(draw, header=0.8 if number == 0 else 0.1)
-        if length is not None:
-            data = data[:length].ljust(length, b".")
+        offset = max(0, end + offset) if behind else offset
         fields |= {"GroupId": group_id, "MsgSeqNumber": seq, "Offset": offset, "MsgFlags": flags}
         if draw.random() < 0.9:
             fields |= {"Priority": priority, "Persistence": persistence}
@@ -144,24 +144,25 @@ def _group(draw: random.Random, group_id: bytes) -> Iterator[Hostile]:
             code = draw.choice((mq.MQFB_APPL_FIRST, mq.MQFB_APPL_FIRST + 7, 999_999_999, mq.MQFB_NONE))
             data, said = _headers(draw, b"") if draw.random() < 0.7 else (b"", fields)
             fields |= {**said, "MsgType": mq.MQMT_REPORT, "Feedback": code}
+        end = offset + len(data)
         yield Hostile(data, fields)
 
 
-_Place = tuple[int, int, int, int | None]
+# Sequence number, offset, flags; and whether the offset counts from the end of the message before.
+_Place = tuple[int, int, int, bool]
 
 
 def _whole(draw: random.Random) -> Iterator[_Place]:
     count = draw.choice((1, 1, 2, 5))
     for seq in range(1, count + 1):
-        yield seq, 0, _IN | (_LAST if seq == count else 0), None
+        yield seq, 0, _IN | (_LAST if seq == count else 0), False
 
 
 def _segments(draw: random.Random) -> Iterator[_Place]:
-    lengths = [draw.choice((1, 7, 100)) for _ in range(draw.choice((1, 2, 4)))]
-    at = 0
-    for number, length in enumerate(lengths):
-        yield 1, at, _IN | _LAST | _SEGMENT | (_LAST_SEGMENT if number == len(lengths) - 1 else 0), length
-        at += length + draw.choice((0, 0, 0, 0, 3, -1))
+    count = draw.choice((1, 2, 4))
+    for number in range(count):
+        gap = draw.choice((0, 0, 0, 0, 3, -1)) if number else 0
+        yield 1, gap, _IN | _LAST | _SEGMENT | (_LAST_SEGMENT if number == count - 1 else 0), True
 
 
 def _without_some(draw: random.Random) -> Iterator[_Place]:
@@ -183,7 +184,7 @@ def _any_place(draw: random.Random) -> Iterator[_Place]:
             draw.choice(
                 (_IN, _IN | _LAST, _LAST, _IN | _SEGMENT, _SEGMENT, _LAST_SEGMENT, _IN | _LAST | _LAST_SEGMENT, 0)
             ),
-            None,
+            False,
         )
 
 
