@@ -1055,6 +1055,13 @@ MUTATIONS = (
         "tests/connection/test_wrapped_connections.py -k whose_check",
     ),
     Mutation(
+        "a segment that has only properties has a length",
+        "get/cursor.py",
+        "length = len(data) or len(got[0])",
+        "length = len(data)",
+        "tests/get/test_resumed_groups.py -k only_properties",
+    ),
+    Mutation(
         "a restart gets segments by their offset",
         "core/group.py",
         "    if segments:\n",

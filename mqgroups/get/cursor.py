@@ -219,9 +219,12 @@ class GroupCursor:
                 position = replace(position, offset=offset)
             if not follows(position, group_id, number, offset):
                 raise self._incomplete(group_id, number, offset)
-            self._in_data = 0 if taken is None else len(taken.data) - len(data)
+            # A segment that has only properties should be refused (2253; IBM MQ, topic q042860). If one comes, its putter has
+            # written them into its data, so the next offset counts them.
+            length = len(data) or len(got[0])
+            self._in_data = 0 if taken is None else len(taken.data) - length
             ends = segment_status != mq.MQSS_SEGMENT
-            self._anchor = after_messages(position, group_id) if ends else after_segment(position, group_id, len(data))
+            self._anchor = after_messages(position, group_id) if ends else after_segment(position, group_id, length)
             self._ahead = 0
         self.unit.append(msg_id)
         return Message(data, md, group_status, segment_status, taken, is_plain)

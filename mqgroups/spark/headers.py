@@ -16,7 +16,7 @@ from functools import lru_cache
 from mqgroups.mqi import rfh2
 from mqgroups.mqi.property_folders import elements
 
-_HEX = re.compile("(?:[0-9A-Fa-f]{2})*")
+_HEX = re.compile("[0-9A-Fa-f]*")
 RF_HEADER_2 = "MQHRF2"
 
 
@@ -64,6 +64,6 @@ def _properties(folder: str) -> dict[str, bytes | None]:
 def _bytes(attributes: dict[str, str], text: str) -> bytes | None:
     if attributes.get("xsi:nil") == "true":
         return None
-    if attributes.get("dt") == "bin.hex" and _HEX.fullmatch(text):
+    if attributes.get("dt") == "bin.hex" and not len(text) % 2 and _HEX.fullmatch(text):
         return bytes.fromhex(text)
     return text.encode()

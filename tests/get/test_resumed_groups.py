@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import struct
 
 import pytest
 
@@ -54,6 +55,20 @@ def test_segments_that_lie_in_another_order_are_got_in_theirs(owner, faults, los
     else:
         faults.arm(Fault("drop"))
     assert [*got, *parts] == [b"one", b"two", b"0...", b"4...", b"8..."]
+
+
+def test_a_segment_that_has_only_properties_has_a_length(owner):
+    group_id, folder = b"G" * 24, b"<usr><a>1</a></usr> "
+    fixed = struct.pack("<4siiii8sii", b"RFH ", 2, 40 + len(folder), 546, 1208, b"MQSTR   ", 0, 1208)
+    header = fixed + struct.pack("<i", len(folder)) + folder
+    flags = mq.MQMF_LAST_MSG_IN_GROUP | mq.MQMF_SEGMENT
+    owner.put_raw(header, GroupId=group_id, MsgFlags=flags, Format=b"MQHRF2  ", Encoding=546, CodedCharSetId=1208)
+    # Stalls until the rest is there, and is resumed behind the segment.
+    with pytest.raises(errors.GroupStalled), owner.consumer(stream=True, commit_every=1) as consumer:
+        [list(message.chunks()) for group in consumer for message in group]
+    owner.put_raw(b"rest", GroupId=group_id, Offset=len(header), MsgFlags=flags | mq.MQMF_LAST_SEGMENT)
+    with owner.consumer(stream=True) as consumer:
+        assert [chunk for group in consumer for message in group for chunk in message.chunks()] == [b"rest"]
 
 
 def test_a_pipes_group_is_not_resumed_by_a_consumer_of_its_name(owner, make_queue):
