@@ -91,7 +91,7 @@ faults-spark: setup ## Spark queries killed at each point of their protocol, 120
 	@$(RUN) -m tests.faults.spark.campaign $(FAULTS_ARGS)
 	@MQGROUPS_PIPELINE_KILLS=all $(RUN) -m pytest tests/spark/test_pipeline_crash.py $(PYTEST_ARGS)
 
-faults-workers: setup ## workers killed, stopped and disconnected at every MQI call, an hour and a quarter (FAULTS_ARGS="--seed 7")
+faults-workers: setup ## workers killed, stopped and disconnected at every MQI call, more than an hour (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.workers $(FAULTS_ARGS)
 
 faults-workers-short: setup ## a sample of the same in two minutes
