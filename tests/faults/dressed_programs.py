@@ -98,9 +98,14 @@ class DressedGetProgram(_Dressed, GetProgram):
 
     def prepare(self, reader: Reader) -> None:
         self._make_queue(reader)
-        reader.put_abandoned_group(self.queue)
+        self._abandoned = reader.put_abandoned_group(self.queue)
         for _ in range(self.pattern.groups):
             reader.put_group(self.queue, [cut(payload, self.pattern.segmented) for payload in self._payloads])
+
+    def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
+        if group_id != self._abandoned:
+            return super().progress(reader, group_id)
+        return int(all(seen.group_id != group_id for seen in reader.browse(self.queue))), 0
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
         functions = self.functions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tests.faults.pattern import Pattern
-from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES
+from tests.faults.patterns import CLUSTER_ROLES, OPERATED_ROLES, PLAIN_ROLES
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ class Extents:
     every_pattern: bool = True
 
     def of(self, pattern: Pattern) -> Extent:
-        """Return what is done of a pattern."""
+        """Return what is done of a pattern; of what operators do, calls are refused and nothing else."""
+        if pattern.role in OPERATED_ROLES:
+            return Extent()
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
         return self.plain if pattern.role in PLAIN_ROLES else self.other

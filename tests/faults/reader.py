@@ -159,14 +159,15 @@ class Reader:
             queue.close()
         return group_id
 
-    def put_abandoned_group(self, name: str) -> None:
-        """Put the message that ends an abandoned group, which is the only one of it that is not consumed yet."""
+    def put_abandoned_group(self, name: str) -> bytes:
+        """Put the message that ends an abandoned group, which has no other one; return its GroupId."""
         connection = self._connected()
         queue = pymqi.Queue(connection, name, CMQC.MQOO_OUTPUT)
         ends = {"MsgType": CMQC.MQMT_REPORT, "Feedback": CMQC.MQFB_APPL_FIRST, "MsgFlags": CMQC.MQMF_LAST_MSG_IN_GROUP}
         md = pymqi.MD(Version=2, Persistence=CMQC.MQPER_PERSISTENT, **ends)
         queue.put(b"", md, pymqi.PMO(Version=2, Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_NO_SYNCPOINT))
         queue.close()
+        return bytes(md.GroupId)
 
     def take(self, name: str, number: int) -> list[Seen]:
         """Get the first messages of a queue."""
