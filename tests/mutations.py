@@ -1055,6 +1055,13 @@ MUTATIONS = (
         "tests/connection/test_wrapped_connections.py -k whose_check",
     ),
     Mutation(
+        "a takeover that stands is done",
+        "operate/takeover.py",
+        "    except MQIError as error:\n        # The group is taken over",
+        "    except TakeoverRefused as error:\n        # The group is taken over",
+        "tests/operate/test_takeover.py -k although",
+    ),
+    Mutation(
         "a segment that has only properties has a length",
         "get/cursor.py",
         "length = len(data) or len(got[0])",

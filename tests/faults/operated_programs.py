@@ -11,7 +11,7 @@ import mqgroups
 from mqgroups import operate
 from mqgroups.core.modes import RoleName
 from mqgroups.errors import SalvageRefused
-from tests.faults.application import MODEL
+from tests.faults.application import MODEL, Application
 from tests.faults.pattern import Pattern, cut
 from tests.faults.programs import GetProgram, PutProgram
 from tests.faults.reader import Reader, Seen, says_nothing
@@ -29,22 +29,21 @@ def _given(connection: mqgroups.QueueManager, name: str, role: RoleName, queue: 
     operate.take_over(connection, giver, role, by=name)
 
 
-def _left_by_giver(reader: Reader, status_queue: str) -> dict[str, list[Seen]]:
-    """Return what is left of the giver, but for a record that says nothing: a takeover that stands may not have removed it."""
-    seen = reader.browse(status_queue)
-    return {status_queue: seen} if seen and not says_nothing(seen) else {}
-
-
-class GivenPutProgram(PutProgram):
-    """Goes on with a group whose producer and whose status record are lost."""
-
+class _Given(Application):
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         super().__init__(pattern, queue, name)
         self._giver = f"{name}.GIVER"
-        self.others = (f"MQGROUPS.PUT.{self._giver}",)
+        self.others = (f"MQGROUPS.{self.owner.upper()}.{self._giver}",)
 
     def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
-        return _left_by_giver(reader, self.others[0]) | super().left_behind(reader)
+        """Return what is left, but for a giver's record that says nothing: a takeover that stands may not have removed it."""
+        seen = reader.browse(self.others[0])
+        of_giver = {self.others[0]: seen} if seen and not says_nothing(seen) else {}
+        return of_giver | super().left_behind(reader)
+
+
+class GivenPutProgram(_Given, PutProgram):
+    """Goes on with a group whose producer and whose status record are lost."""
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)
@@ -57,16 +56,8 @@ class GivenPutProgram(PutProgram):
         return super()._make(connection)
 
 
-class GivenGetProgram(GetProgram):
+class GivenGetProgram(_Given, GetProgram):
     """Goes on with a group whose consumer and whose status record are lost."""
-
-    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
-        super().__init__(pattern, queue, name)
-        self._giver = f"{name}.GIVER"
-        self.others = (f"MQGROUPS.GET.{self._giver}",)
-
-    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
-        return _left_by_giver(reader, self.others[0]) | super().left_behind(reader)
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)

@@ -13,6 +13,7 @@ from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
+from mqgroups.mqi import constants as mq
 from tests.each_call import each_call
 from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
@@ -158,6 +159,19 @@ def test_a_producers_half_group_is_taken_over_with_its_checkpoint(pair, recover)
     # Its checkpoint stays until it is forgotten.
     record = decode(other.records("put")[0])
     assert (record.state, record.checkpoint) == (RecordState.COMPLETED, {"row": 2})
+
+
+@pytest.mark.embedded
+def test_a_takeover_that_stands_is_done_although_the_idle_record_could_not_be_removed(pair, faults):
+    one, other = pair
+    one.interrupt_put(THIS[:4])
+    faults.arm(Fault("answer", verb="MQCMIT", nth=2, reason=mq.MQRC_STORAGE_NOT_AVAILABLE))
+    assert operate.take_over(one.qmgr, one.name, "put", by=other.name).done
+    assert one.record("put")["state"] == "idle"
+    assert (other.record("put")["state"], other.record("put")["msg_seq_number"]) == ("in group", 2)
+    # Once more removes what is left.
+    assert not operate.take_over(one.qmgr, one.name, "put", by=other.name).done
+    assert one.on_queue(one.status_queue("put")) == []
 
 
 def test_with_check_it_only_says_so(pair, recover):
