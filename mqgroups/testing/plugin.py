@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks."""
     config.addinivalue_line("markers", "embedded: needs the embedded queue manager")
     config.addinivalue_line("markers", "real: needs IBM MQ")
+    config.addinivalue_line("markers", "one_binding: shows nothing more on a second binding")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -112,7 +113,9 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the fixture ``binding`` once with each binding."""
+    """Run a test with the fixture ``binding`` once with each binding; with the first one only if it is marked ``one_binding``."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
+        if metafunc.definition.get_closest_marker("one_binding"):
+            names = names[:1]
         metafunc.parametrize("binding", names or [None], indirect=True, scope="session")

@@ -10,7 +10,7 @@ from mqgroups.embedded import Fault
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
 from tests.faults.application import Program
 from tests.faults.cases import KILLED, LOST, case_name, fault_at, second_faults, single_faults
-from tests.faults.extents import Extent, Sample, Task
+from tests.faults.extents import Extent, Sample, Task, split
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS
@@ -33,14 +33,8 @@ def singles(
     """Yield single faults, given the calls that each pattern makes without any."""
     for pattern, calls in undisturbed.items():
         extent = extents[pattern]
-        for nth in range(1, len(calls) + 1):
-            cases = (case_name(pattern, [fault]) for fault in single_faults(calls, nth))
-            taken = (
-                case
-                for case in cases
-                if sample.takes(case, extent.single_kills if "kill_client" in case else extent.single)
-            )
-            yield Task(SINGLE, pattern.name, tuple(taken))
+        cases = [case_name(pattern, [fault]) for nth in range(1, len(calls) + 1) for fault in single_faults(calls, nth)]
+        yield from _split(SINGLE, pattern.name, cases, (extent.single, extent.single_kills), sample)
 
 
 def doubles(made: Mapping[str, int], extents: Mapping[Pattern, Extent], sample: Sample) -> Iterator[Task]:
@@ -51,13 +45,16 @@ def doubles(made: Mapping[str, int], extents: Mapping[Pattern, Extent], sample: 
         what, _, nth = first.partition("@")
         if what not in (*LOST, *KILLED):
             continue
-        cases = []
-        for second in second_faults((*LOST, *KILLED), int(nth), calls):
-            killed = "kill_client" in first + second
-            case = f"{single} {second}"
-            if sample.takes(case, extent.double_kills if killed else extent.double):
-                cases.append(case)
-        yield Task(DOUBLE, name, tuple(cases))
+        cases = [f"{single} {second}" for second in second_faults((*LOST, *KILLED), int(nth), calls)]
+        yield from _split(DOUBLE, name, cases, (extent.double, extent.double_kills), sample)
+
+
+def _split(
+    phase: str, pattern: str, cases: Sequence[str], shares: tuple[float, float], sample: Sample
+) -> Iterator[Task]:
+    """Yield tasks of what is taken: with nobody killed, and with somebody."""
+    for is_kill, share in zip((False, True), shares, strict=True):
+        yield from split(phase, pattern, sample.of([case for case in cases if ("kill_" in case) is is_kill], share))
 
 
 # --- a case

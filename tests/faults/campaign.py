@@ -109,6 +109,7 @@ class Campaign:
         calls = dict(zip(self._extents, self._workers.map(pool.undisturbed, names), strict=True))
         plain_calls = {pattern: calls[pattern] for pattern in self._plain}
         extents, plain, sample = self._extents, self._all.plain, self._sample
+        races = plain.races if self._plain else 0
         made: dict[str, int] = {}
         if self._takes(call_faults.SINGLE) or self._takes(call_faults.DOUBLE):
             made = self._phase(call_faults.singles(calls, extents, sample), say)
@@ -123,7 +124,7 @@ class Campaign:
             (functions.PHASE, lambda: functions.tasks(list(extents), self._all.other.functions, sample)),
             (settings.PHASE, lambda: settings.tasks(plain.settings if self._plain else 0, sample)),
             (foreign_ends.PHASE, lambda: foreign_ends.tasks(plain_calls, plain.foreign_ends, sample)),
-            (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, plain.races, sample)),
+            (intrusions.PHASE, lambda: intrusions.tasks(plain_calls, plain.intrusions, races, sample)),
             (signals.PHASE, lambda: signals.tasks(plain.signals if self._plain else 0, sample)),
             (randomly.PHASE, lambda: randomly.tasks(extents, sample)),
         )

@@ -59,6 +59,9 @@ def single_faults(calls: Sequence[tuple[str, int]], nth: int) -> Iterator[str]:
             yield f"answer.{reason}-{when}@{nth}"
     for reason in REFUSALS.get(verb, ()):
         yield f"answer.{reason}-before@{nth}"
+    if verb == "MQCMIT":
+        for when in ("before", "after"):
+            yield f"kill_server-{when}@{nth}"
 
 
 def second_faults(kinds: Sequence[str], after: int, calls: int) -> Iterator[str]:

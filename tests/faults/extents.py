@@ -148,6 +148,39 @@ GLIMPSE = Extents(
     without=Extent(),
     every_pattern=False,
 )
+# In each run of the tests: about 50 cases of each role.
+STRIDE = Extents(
+    plain=Extent(
+        single=0.05,
+        single_kills=0.03,
+        double=0.0006,
+        double_kills=0.0001,
+        zombies=0.1,
+        zombie_variants=0.05,
+        lines=0.0025,
+        pairs=0.0008,
+        stops=0.0015,
+        refusals=0.01,
+        settings=0.002,
+        foreign_ends=0.006,
+        intrusions=0.03,
+        races=1,
+        drawn=3,
+    ),
+    other=Extent(
+        single=0.05,
+        single_kills=0.03,
+        double=0.0006,
+        double_kills=0.0001,
+        zombies=0.1,
+        zombie_variants=0.05,
+        cancellations=0.002,
+        functions=0.01,
+    ),
+    cluster=Extent(single=0.03, single_kills=0.01, double=0.0003, zombies=0.03, drawn=1),
+    without=Extent(),
+    every_pattern=False,
+)
 FULL = Extents(
     plain=Extent(
         single=1,
@@ -214,17 +247,18 @@ class Sample:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def takes(self, case: str, share: float) -> bool:
-        """Whether a case is among so many of all."""
-        return share >= 1 or self.drawing(case).random() < share
-
     def drawing(self, what: str) -> random.Random:
         """Return the draws that belong to a case."""
         return random.Random(f"{self.seed} {what}")
 
     def of(self, cases: Iterable[str], share: float) -> tuple[str, ...]:
-        """Return so many of all cases."""
-        return tuple(case for case in cases if self.takes(case, share))
+        """Return so many of all cases, drawn one from each stretch, so that they are from everywhere."""
+        every = tuple(cases)
+        if share >= 1 or not every:
+            return every
+        draw = self.drawing(every[0])
+        count = int(len(every) * share + draw.random())
+        return tuple(every[int((stretch + draw.random()) * len(every) / count)] for stretch in range(count))
 
 
 def split(phase: str, pattern: str, cases: Iterable[str], size: int = 40) -> Iterator[Task]:

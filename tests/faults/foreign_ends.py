@@ -168,11 +168,11 @@ class _Case:
 def tasks(undisturbed: Mapping[Pattern, list[tuple[str, int]]], share: float, sample: Sample) -> Iterator[Task]:
     """Yield foreign ends of units of work at each call of each pattern; what comes then is drawn."""
     for pattern, calls in undisturbed.items():
-        cases = []
-        for nth in range(1, len(calls) + 1):
-            for how in (*_COMMITS, *_BACKOUTS):
-                for when in ("before", "after"):
-                    case = f"foreign {pattern.name} {how}-{when}@{nth}"
-                    if sample.takes(case, share):
-                        cases.append(f"{case} {sample.drawing(f'{case} then').choice(_THEN)}")
-        yield from split(PHASE, pattern.name, cases)
+        cases = [
+            f"foreign {pattern.name} {how}-{when}@{nth}"
+            for nth in range(1, len(calls) + 1)
+            for how in (*_COMMITS, *_BACKOUTS)
+            for when in ("before", "after")
+        ]
+        taken = (f"{case} {sample.drawing(f'{case} then').choice(_THEN)}" for case in sample.of(cases, share))
+        yield from split(PHASE, pattern.name, taken)

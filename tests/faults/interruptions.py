@@ -144,14 +144,12 @@ def tasks(
     share, share_of_pairs = shares
     for places, part in ((lines, 1.0), (opcodes, _OPCODES_SHARE)):
         for (pattern, connection), counts in places.items():
+            at = {f"{PHASE} {pattern.name} {connection} {place}": place for place in counts}
             cases = []
-            for place, count in counts.items():
-                what = f"{PHASE} {pattern.name} {connection} {place}"
-                draw = sample.drawing(what)
-                if draw.random() < share * part:
-                    cases.append(_drawn(draw, pattern, connection, place, count, pair=False))
-                if draw.random() < share_of_pairs * part:
-                    cases.append(_drawn(draw, pattern, connection, place, count, pair=True))
+            for pair, much in ((False, share), (True, share_of_pairs)):
+                for what in sample.of(at, much * part):
+                    draw = sample.drawing(f"{what} {pair}")
+                    cases.append(_drawn(draw, pattern, connection, at[what], counts[at[what]], pair=pair))
             yield from split(PHASE, pattern.name, cases)
 
 

@@ -216,12 +216,11 @@ def _until_done(machine: Machine, program: Any, first: dict[str, Any], then: dic
 def tasks(share: float, sample: Sample) -> Iterator[Task]:
     """Yield each pair of settings, and where the first ones are cut off, which is drawn."""
     for role in AXES:
+        pairs = itertools.permutations(_valid(role), 2)
         cases = []
-        for first, then in itertools.product(_valid(role), repeat=2):
-            what = f"{PHASE} {role} {first} {then}"
-            if first != then and sample.takes(what, share):
-                draw = sample.drawing(f"{what} where")
-                cases.append(f"{what} drop-{draw.choice(('before', 'after'))}@{draw.randint(8, _MOST_CALLS)}")
+        for what in sample.of((f"{PHASE} {role} {first} {then}" for first, then in pairs), share):
+            draw = sample.drawing(f"{what} where")
+            cases.append(f"{what} drop-{draw.choice(('before', 'after'))}@{draw.randint(8, _MOST_CALLS)}")
         yield from split(PHASE, f"{PHASE} {role}", cases)
 
 

@@ -190,11 +190,9 @@ def tasks(
     """Yield zombies at each call of each pattern, and variants of them, drawn."""
     for pattern, calls in undisturbed.items():
         extent = extents[pattern]
-        cases = []
-        for nth in range(1, len(calls) + 1):
-            stopped = f"{PHASE} {pattern.name} stop@{nth}"
-            if sample.takes(stopped, extent.zombies):
-                cases.append(stopped)
+        every = [f"{PHASE} {pattern.name} stop@{nth}" for nth in range(1, len(calls) + 1)]
+        cases = [*sample.of(every, extent.zombies)]
+        for nth, stopped in enumerate(every, 1):
             draw = sample.drawing(f"{stopped} variants")
             count = int(extent.zombie_variants) + (draw.random() < extent.zombie_variants % 1)
             for _ in range(count):
