@@ -22,19 +22,19 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if is_whole(config) and not hasattr(config, "workerinput"):
+    if _is_whole(config) and not hasattr(config, "workerinput") and not config.option.collectonly:
         config.pluginmanager.register(_Progress(config))
 
 
-def is_whole(config):
+def _is_whole(config):
     """Whether no files and no tests are named."""
-    return config.args_source is not config.ArgsSource.ARGS and not config.option.collectonly
+    return config.args_source is not config.ArgsSource.ARGS
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """Leave out what takes long, where nobody asks for it."""
-    if is_whole(config) and not config.option.ci:
+    if _is_whole(config) and not config.option.ci:
         left = [item for item in items if item.get_closest_marker("ci")]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
@@ -52,7 +52,7 @@ class _Progress:
         self._begin(len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node, ids):
+    def pytest_xdist_node_collection_finished(self, ids):
         self._begin(len(ids))
 
     def _begin(self, total: int) -> None:
