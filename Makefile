@@ -19,7 +19,7 @@ export PYTHON VENV MQ_CLIENT
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
         pipeline-cluster-short test test-container test-url test-ibmmq test-node \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
-        bench-short compare compare-short load lint types recording docs distributions release-check sbom format clean
+        bench-short compare compare-short lint types recording docs distributions release-check sbom format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,7 +100,7 @@ faults-workers-short: setup ## a sample of the same in two minutes
 faults-spark-short: setup ## a sample of the same in a few minutes
 	@$(RUN) -m tests.faults.spark.campaign --short $(FAULTS_ARGS)
 
-bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|starting|latency|embedded|growth|tracing|cluster|workers|spark|pipeline|groups)
+bench: ## figures with their goals, written to docs/reference/measurements.md (BENCH_ARGS=client|starting|latency|growth|tracing|spark|pipeline)
 	@bash tools/setup.sh compare
 	@$(RUN) -m tests.bench $(BENCH_ARGS)
 
@@ -114,9 +114,6 @@ compare: ## the same faults against four ways to put a group; writes the figures
 compare-short: ## the same with a few of the faults, for the table alone
 	@bash tools/setup.sh compare
 	@$(RUN) -m recipes.compare --short $(COMPARE_ARGS)
-
-load: setup ## a million persistent messages over fifty connections, and the memory of the queue manager (LOAD_ARGS)
-	@$(RUN) -m tests.bench.load $(LOAD_ARGS)
 
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations

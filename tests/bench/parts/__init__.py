@@ -22,19 +22,7 @@ from rich.console import Console
 from tests.bench.figures import Figure
 from tests.bench.tell import Tell
 
-ORDER = (
-    "client",
-    "starting",
-    "latency",
-    "embedded",
-    "growth",
-    "tracing",
-    "cluster",
-    "workers",
-    "spark",
-    "pipeline",
-    "groups",
-)
+ORDER = ("client", "starting", "latency", "growth", "tracing", "spark", "pipeline")
 
 
 @dataclass(slots=True)
