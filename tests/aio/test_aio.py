@@ -12,9 +12,8 @@ import pytest
 from mqgroups import aio, codecs, errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
-from tests.each_call import each_call
+from tests.put.whole_groups import THIS
 
-THIS = [b"%d" % number for number in range(7)]
 NO_WAIT = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
 
 
@@ -430,22 +429,19 @@ def test_a_coroutine_before_commit_that_uses_its_own_connection_is_refused_and_n
     assert owner.data() == THIS
 
 
-# --- whatever call loses the connection
+# --- a connection that is lost
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=35, most=75)
-def test_both_sides_go_on_by_themselves_whatever_call_loses_the_connection(make_owner, faults, when, call):
-    owner = make_owner()
-
+def test_both_sides_go_on_by_themselves_when_the_connection_is_lost(owner, faults, when):
     async def main():
         async with connect(owner, reconnect_wait_s=30) as qmgr:
-            faults.clear_faults()
-            faults.arm(Fault("drop", when, nth=call.nth))
+            faults.arm(Fault("drop", when, nth=3, verb="MQCMIT"))
             async with producer(owner, qmgr) as it, it.group() as group:
                 for payload in THIS:
                     await group.put(payload)
+            faults.arm(Fault("drop", when, nth=3, verb="MQCMIT"))
             async with consumer(owner, qmgr, wait_s=1) as it:
                 async for group in it:
                     found = [message.data async for message in group]
@@ -453,7 +449,5 @@ def test_both_sides_go_on_by_themselves_whatever_call_loses_the_connection(make_
             return found
 
     assert asyncio.run(main()) == THIS
-    fired = faults.faults_fired()
-    faults.clear_faults()
+    assert faults.faults_fired() == 2
     assert owner.data() == owner.records("put") == owner.records("get") == []
-    call.check(fired)
