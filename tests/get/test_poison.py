@@ -15,7 +15,6 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -35,15 +34,7 @@ def backout_queue(poisoned):
     name = "TEST.BACKOUT"
     assert poisoned.on_queue(name) == []
     yield name
-    empty(poisoned, name)
-
-
-def empty(owner, name):
-    """Get all messages of a queue."""
-    handle = owner.eye.open(name, mq.MQOO_INPUT_SHARED)
-    while handle.get(gmo=owner.eye.mqi.gmo(Options=mq.MQGMO_NO_SYNCPOINT)).code.comp == mq.MQCC_OK:
-        pass
-    handle.close()
+    poisoned.empty(name)
 
 
 class Application:
@@ -291,30 +282,21 @@ def test_the_errors_pickle(error):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("policy", ["skip", "quarantine"])
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=36)
-def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy, call):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
-    owner.put_raw_group(THIS)
-    find_poison(owner)
-    # Now it is moved, on a connection that is lost at one call.
-    connection = owner.connect(reconnect_wait_s=30)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
+@pytest.mark.parametrize(("policy", "nth"), [("skip", 2), ("quarantine", 2), ("quarantine", 5)])
+def test_what_is_moved_is_moved_once_though_the_connection_is_lost(poisoned, backout_queue, faults, when, policy, nth):
+    find_poison(poisoned)
+    # Now it is moved, on a connection that is lost at a commit: after the claim, the message and each three of the rest.
+    connection = poisoned.connect(reconnect_wait_s=30)
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
     done = []
     with (
-        owner.consumer(connection, commit_every=3, poison=policy) as consumer,
+        poisoned.consumer(connection, commit_every=1, poison=policy) as consumer,
         contextlib.suppress(errors.GroupQuarantined),
     ):
         for group in consumer:
             done += [message.data for message in group]
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    moved = owner.on_queue("TEST.BACKOUT")
-    assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:])
+    assert faults.faults_fired() == 1
+    assert poisoned.data(backout_queue) == (THIS[4:5] if policy == "skip" else THIS[4:])
     assert done == (THIS[5:] if policy == "skip" else [])
-    assert owner.data() == owner.records("get") == []
-    empty(owner, "TEST.BACKOUT")
-    connection.close()
-    call.check(fired)
+    assert poisoned.data() == poisoned.records("get") == []
