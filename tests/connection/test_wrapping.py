@@ -26,32 +26,6 @@ def q_mgr(mq, binding):
     q_mgr.disconnect()
 
 
-@pytest.mark.parametrize("end", ["commit", "backout", "begin", "disconnect"])
-def test_its_own_ends_of_units_of_work_are_refused_while_a_group_is_in_one(owner, q_mgr, end):
-    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
-        for data in THIS[:4]:
-            group.put(data)
-        # Three are put, two of them committed.
-        with pytest.raises(errors.GroupUsage, match=rf"{end}\(\) was called while .* Nothing was done"):
-            getattr(q_mgr, end)()
-        for data in THIS[4:]:
-            group.put(data)
-    assert owner.data() == THIS
-
-
-def test_between_groups_and_afterwards_they_are_the_applications(owner, q_mgr):
-    kind = type(q_mgr)
-    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer:
-        q_mgr.commit()
-        q_mgr.backout()
-        with producer.group() as group:
-            for data in THIS:
-                group.put(data)
-        q_mgr.commit()
-    assert type(q_mgr) is kind
-    assert owner.data() == THIS
-
-
 def test_an_object_is_wrapped_once_at_a_time(owner, q_mgr):
     """Otherwise the second producer would commit the first one's message without its record."""
     kind = type(q_mgr)
@@ -127,21 +101,6 @@ def _after(act, put):
         return answer
 
     return called
-
-
-def test_a_commit_by_the_bindings_own_functions_is_noticed_at_the_next_start(owner, q_mgr):
-    """It has taken the record away for good, and its anchor is left: nobody begins the group anew."""
-    with mqgroups.wrap(q_mgr) as qmgr:
-        connection = connection_of(qmgr)
-        with pytest.raises(Died), owner.producer(qmgr, commit_every=10) as producer, producer.group() as group:
-            for data in THIS[:4]:
-                group.put(data)
-            assert connection.binding.MQCMIT(connection.hconn) == (mqi.MQCC_OK, mqi.MQRC_NONE)
-            raise Died
-    assert owner.data() == THIS[:3]
-    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
-    with pytest.raises(errors.StatusRecordHidden, match="other code committed on a shared connection"):
-        owner.producer()
 
 
 def test_a_pipe_that_puts_nothing_in_a_unit_of_work_keeps_both_its_records(owner, q_mgr, make_queue):

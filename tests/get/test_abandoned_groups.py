@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from mqgroups import errors
@@ -194,9 +192,3 @@ def test_the_reason_reaches_the_consumer(owner, reason):
         list(next(iter(consumer)))
     assert (caught.value.result, caught.value.reason) == (7, reason)
     assert (f"result 7 ({reason})" in str(caught.value)) is bool(reason)
-
-
-def test_the_error_pickles():
-    error = errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because")
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.__dict__) == (str(error), error.__dict__)

@@ -6,7 +6,6 @@ BOTHRESH and BOQNAME are the queue's; the queue manager does nothing with them (
 from __future__ import annotations
 
 import contextlib
-import pickle
 
 import pytest
 
@@ -266,19 +265,6 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
             next(iter(consumer))
         assert 4 < sum(clock.naps[1:]) < 6
         owner.set_attribute(mq.MQIA_INHIBIT_GET, mq.MQQA_GET_ALLOWED)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
-        errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_the_errors_pickle(error):
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
 @pytest.mark.embedded
