@@ -100,23 +100,6 @@ def test_a_record_is_ascii_json_and_always_the_same_bytes(record):
     assert json.loads(data.decode("ascii"))["schema"] == 1
 
 
-def test_every_single_bit_flip_is_detected():
-    data = encode(RECORD)
-    for bit in range(len(data) * 8):
-        flipped = bytearray(data)
-        flipped[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(RecordRejected):
-            decode(bytes(flipped))
-
-
-def test_every_truncation_and_any_addition_is_detected():
-    data = encode(RECORD)
-    for damaged in [data[:end] for end in range(len(data))] + [data + b" ", b" " + data, data + data]:
-        with pytest.raises(RecordRejected) as caught:
-            decode(damaged)
-        assert caught.value.because is RejectedBecause.CORRUPT
-
-
 @given(data=st.binary())
 def test_foreign_content_is_rejected(data):
     with pytest.raises(RecordRejected):

@@ -16,15 +16,10 @@ from mqgroups.mqi import structures as st
 from tests.get.groups import THIS, process
 
 
-def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
+def test_a_slip_in_the_queues_name_is_told_leaves_no_record_and_does_not_keep_the_name(owner):
     for _ in range(2):
         with pytest.raises(errors.QueueMissing, match=r"queue NO\.SUCH\.QUEUE failed: reason 2085"):
             owner.consumer(queue="NO.SUCH.QUEUE")
-
-
-def test_a_slip_in_the_queues_name_leaves_no_record_and_does_not_keep_the_name(owner):
-    with pytest.raises(errors.QueueMissing):
-        owner.consumer(queue="NO.SUCH.QUEUE")
     assert owner.on_queue(owner.status_queue("get")) == []
     owner.put_raw_group(THIS)
     assert owner.get_groups() == [THIS]

@@ -262,35 +262,6 @@ def test_who_loses_the_connection_as_it_closes_is_done_whoever_came_meanwhile(ow
     assert [decode(record).msg_seq_number for record in owner.records("put")] == [2] * (successor == "is interrupted")
 
 
-@pytest.mark.parametrize("role", ["put", "get"])
-def test_a_second_start_on_the_same_connection_takes_the_name_from_one_that_nobody_closed(owner, role):
-    def start():
-        return (owner.producer if role == "put" else owner.consumer)(qmgr)
-
-    def use(driver):
-        if role == "get":
-            return [[message.data for message in group] for group in driver]
-        with driver.group() as group:
-            for data in THIS:
-                group.put(data)
-        return None
-
-    if role == "get":
-        owner.put_raw_group(THIS)
-    qmgr = owner.connect()
-    lost = start()
-    with start() as driver:
-        for _ in range(2):
-            with pytest.raises(errors.OwnershipLost):
-                use(lost)
-        use(driver)
-    with pytest.raises(errors.OwnershipLost):
-        use(lost)
-    lost.close()
-    assert owner.data() == (THIS if role == "put" else [])
-    assert owner.on_queue(owner.status_queue(role)) == []
-
-
 def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first_one_puts_nothing(owner, make_queue):
     """Its status queue is closed; the number of that handle may be another queue's by then."""
     qmgr = owner.connect()
@@ -324,16 +295,6 @@ def test_of_two_starts_at_the_same_instant_one_works_and_one_is_refused(owner, b
         results = [background(put, owner.connect()) for _ in range(2)]
         assert sorted(result.result(30) for result in results) == ["put", "refused"]
     assert owner.data() == [b"0"] * 5
-
-
-@pytest.mark.embedded
-def test_a_holder_that_is_alive_is_waited_for_and_no_longer(owner, clock):
-    with owner.producer(owner.connect()):
-        waiting = owner.connect(sleep=clock.sleep)
-        with pytest.raises(errors.OwnerActive, match="Waited 5 s") as caught:
-            owner.producer(waiting, owner_wait_s=5)
-    assert caught.value.reason == mq.MQRC_OBJECT_IN_USE
-    assert 4 < sum(clock.naps) < 8
 
 
 @pytest.mark.embedded
