@@ -180,17 +180,17 @@ def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_c
     assert owner.data() == owner.records("get") == []
 
 
-@pytest.mark.parametrize("checkpoint", [{1, 2}, (1, 2), {1: 2}, float("inf"), "\ud800", bytearray(b"1")], ids=ascii)
-def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_goes_on(owner, checkpoint):
+def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_goes_on(owner):
     owner.put_raw_group(THIS)
     with owner.consumer(commit_every=2) as consumer:
-        (group,) = [next(iter(consumer))]
+        group = next(iter(consumer))
         got = []
         for message in group:
             got.append(message.data)
             group.set_checkpoint(message.msg_seq_number)
-            with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"):
-                group.set_checkpoint(checkpoint)
+            for checkpoint in ({1, 2}, (1, 2), {1: 2}, float("inf"), "\ud800", bytearray(b"1")):
+                with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"):
+                    group.set_checkpoint(checkpoint)
         assert got == THIS
         assert owner.record("get")["checkpoint"] == {"json": 7}
     assert owner.data() == []

@@ -8,6 +8,7 @@ import gc
 import io
 import json
 import warnings
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.put.whole_groups import THIS, is_whole_group
 # --- what is put
 
 
-@pytest.mark.parametrize("messages", [1, 2, 3, 7])
+@pytest.mark.parametrize("messages", [1, 2, 7])
 def test_a_group_is_messages_1_to_n_of_one_group_id_with_the_last_one_marked(owner, messages):
     owner.put_group(THIS[:messages])
     found = owner.on_queue()
@@ -83,9 +84,8 @@ class Array:
 ENCODE = r"Encode it first, e.g. json.dumps\(payload\)"
 
 
-@pytest.mark.parametrize(
-    ("payload", "more", "sentence"),
-    [
+def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner):
+    refused: list[tuple[Any, dict[str, Any], str]] = [
         (None, {}, r'got None. For a message without data put b""'),
         (3, {}, f"got int. {ENCODE}"),
         (1.5, {}, f"got float. {ENCODE}"),
@@ -109,14 +109,12 @@ ENCODE = r"Encode it first, e.g. json.dumps\(payload\)"
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
         (b"3", {"correl_id": "C" * 24}, "correl_id must be bytes, got str"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, dict) else None,
-)
-def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner, payload, more, sentence):
+    ]
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(errors.ApplicationError, match=sentence):
-            group.put(payload, **more)
+        for payload, more, sentence in refused:
+            with pytest.raises(errors.ApplicationError, match=sentence):
+                group.put(payload, **more)
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
@@ -151,10 +149,10 @@ def test_a_resumed_group_keeps_its_persistence_whatever_the_settings_say_now(own
     assert [message.md.Persistence for message in found] == [mq.MQPER_NOT_PERSISTENT] * 5 + [mq.MQPER_PERSISTENT]
 
 
-@pytest.mark.parametrize("priority", [-1, 10])
-def test_a_priority_that_mq_does_not_have_is_refused(owner, priority):
-    with pytest.raises(errors.ConfigurationError, match="priority must be 0 to 9"):
-        owner.producer(priority=priority)
+def test_a_priority_that_mq_does_not_have_is_refused(owner):
+    for priority in (-1, 10):
+        with pytest.raises(errors.ConfigurationError, match="priority must be 0 to 9"):
+            owner.producer(priority=priority)
 
 
 # --- when, and at what price
@@ -163,7 +161,7 @@ def test_a_priority_that_mq_does_not_have_is_refused(owner, priority):
 @pytest.mark.embedded
 @pytest.mark.parametrize(
     ("messages", "every", "units"),
-    [(1, 5, 1), (2, 5, 1), (5, 5, 1), (6, 5, 2), (10, 5, 2), (11, 5, 3), (3, 1, 3), (1, 1, 1), (7, 2, 4)],
+    [(1, 5, 1), (5, 5, 1), (6, 5, 2), (3, 1, 3)],
 )
 def test_n_messages_in_u_units_of_work_are_n_plus_3u_calls(owner, count_calls, messages, every, units):
     """IBM's N + 3U - 2 and two more: a record of the owner's own is there before the first commit and after the last."""
