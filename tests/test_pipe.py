@@ -265,7 +265,7 @@ def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
     mqsc.write_text("ALTER QMGR MAXUMSGS(200)\nDEFINE QLOCAL(OUT) DEFPSIST(YES)\n")
     owner = make_owner(own_queue_manager(mqsc=[mqsc]), "ORDERS")
     side = Side(owner, "OUT")
-    payloads = [b"%d" % number for number in range(100)]
+    payloads = [b"%d" % number for number in range(40)]
     owner.put_raw_group(payloads)
     with side.open(commit_every=1000) as pipe:
         run(pipe, lambda data: [data] * 7)

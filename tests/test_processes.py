@@ -199,10 +199,10 @@ def resident_kb():
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(make_owner, own_queue_manager, binding):
-    """100,000 messages; MQGROUPS_MESSAGES=1000000 for a million, in some minutes."""
+    """20,000 messages; MQGROUPS_MESSAGES=1000000 for a million, in some minutes."""
     if binding.__name__ != "pymqi":
         pytest.skip("once is enough")
-    messages = int(os.environ.get("MQGROUPS_MESSAGES", "100000"))
+    messages = int(os.environ.get("MQGROUPS_MESSAGES", "20000"))
     owner = make_owner(own_queue_manager(), "ORDERS")
     before = after = 0
     with (
@@ -280,14 +280,14 @@ def test_units_of_work_leave_nothing_behind_in_memory(owner):
         messages = iter(next(iter(consumer)))
         next(messages)
         kept = []
-        for number in range(1700):
+        for number in range(1400):
             if number == 1100:
                 # The interpreter keeps caches for code that has run a thousand times: let it make them before.
                 tracemalloc.start()
             group.put(b"%d" % number)
             next(messages)
-            if number in (1199, 1699):
+            if number in (1149, 1399):
                 kept.append(traced_bytes())
         tracemalloc.stop()
-    # 500 units of work of each; not even a pointer of each may stay.
+    # 250 units of work of each; not even a pointer of each may stay.
     assert kept[1] - kept[0] < 2000

@@ -472,8 +472,9 @@ print(stopping.signal.name)
 """
 
 
-@pytest.mark.parametrize("there", [[], THIS[:3]], ids=["between groups", "in a group"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("there", "number"), [([], signal.SIGINT), (THIS[:3], signal.SIGTERM)], ids=["between groups", "in a group"]
+)
 def test_a_service_that_waits_ends_with_exit_code_0_and_keeps_what_it_has_done(
     owner, program, count_waiting, there, number
 ):

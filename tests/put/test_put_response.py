@@ -219,7 +219,7 @@ def test_whichever_put_fails_the_unit_of_work_is_put_again(
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("reading", ["MQCC_WARNING 2003", "MQCC_FAILED 2003", "MQCC_OK"])
+@pytest.mark.parametrize("reading", ["MQCC_FAILED 2003", "MQCC_OK"])
 def test_whatever_mqcmit_says_of_it_a_put_that_failed_is_not_committed(own_queue_manager, make_owner, reading):
     q_mgr = own_queue_manager("QMA", readings={"mqcmit after a failed asynchronous put": reading})
     control = make_owner(q_mgr, "DEV.QUEUE.1")
