@@ -325,21 +325,6 @@ def test_two_drivers_take_turns_on_one_connection(owner, make_owner):
     assert other.data() == []
 
 
-def test_a_consumer_and_a_producer_in_the_middle_of_their_units_of_work_are_in_each_others_way(owner, make_owner):
-    other = make_owner()
-    other.put_raw_group(THIS)
-    qmgr = owner.qmgr
-    with other.consumer(qmgr, commit_every=10) as consumer, owner.producer(qmgr, commit_every=10) as producer:
-        group = next(iter(consumer))
-        messages = iter(group)
-        next(messages)
-        with pytest.raises(errors.GroupUsage, match=r"GET|get") as caught, producer.group() as copy:
-            copy.put(b"0")
-        assert other.name in str(caught.value)
-        assert [message.data for message in messages] == THIS[1:]
-    assert owner.data() == other.data() == []
-
-
 def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, background):
     """One is inside MQPUT when the other one comes."""
     qmgr = owner.connect()
@@ -369,17 +354,6 @@ def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, backgroun
 
 
 # --- a connection of the application's own
-
-
-def test_a_wrapped_connection_puts_and_gets_and_stays_connected(owner, mq, binding):
-    q_mgr = mq.connect(binding)
-    with mqgroups.wrap(q_mgr) as qmgr:
-        assert connection_of(qmgr).binding.name == binding.__name__
-        owner.put_group(THIS)
-        with owner.consumer(qmgr) as consumer:
-            assert [[message.data for message in group] for group in consumer] == [THIS]
-    assert q_mgr.inquire(2015)  # MQCA_Q_MGR_NAME
-    q_mgr.disconnect()
 
 
 def test_closing_a_wrapped_connection_backs_out_so_that_its_own_disconnecting_commits_nothing(owner, mq, binding):

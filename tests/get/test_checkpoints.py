@@ -73,19 +73,6 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
         assert consumer.checkpoint == 2
 
 
-def test_an_exception_in_the_consumers_block_leaves_the_completed_record(owner):
-    owner.put_raw_group(THIS)
-    with pytest.raises(Crash), owner.consumer() as consumer:
-        for group in consumer:
-            for message in group:
-                group.set_checkpoint(message.msg_seq_number)
-        raise Crash
-    with owner.consumer() as consumer:
-        assert consumer.checkpoint == 7
-        assert list(consumer) == []
-    assert owner.record("get")["state"] == "completed"
-
-
 def test_before_commit_is_called_before_each_syncpoint_and_may_set_the_checkpoint(owner):
     owner.put_raw_group(THIS[:5])
     owner.put_raw(b"alone")

@@ -109,20 +109,6 @@ def test_a_message_that_fails_again_and_again_is_got_once_more_at_each_second_st
     assert poisoned.data() == poisoned.records("get") == []
 
 
-def test_innocent_messages_with_high_counts_are_processed_each_alone(poisoned):
-    """Every message of the group was backed out three times; none of them is at fault."""
-    for _ in range(3):
-        qmgr = poisoned.connect()
-        messages = iter(next(iter(poisoned.consumer(qmgr, commit_every=100, poison="ignore"))))
-        for _ in range(8):
-            next(messages)
-        qmgr.close()
-    application = Application(poisoned, commit_every=100)
-    application.run(bad=())
-    assert application.done == THIS
-    assert poisoned.data() == poisoned.records("get") == []
-
-
 def test_each_message_that_was_backed_out_too_often_has_a_unit_of_work_of_its_own(poisoned):
     for _ in range(2):
         qmgr = poisoned.connect()

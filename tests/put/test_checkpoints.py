@@ -167,28 +167,6 @@ def test_after_a_restart_a_completed_record_tells_what_was_done(owner):
     assert owner.record("put")["checkpoint"] == {"json": {"file": "next"}}
 
 
-def test_an_exception_in_the_producers_block_leaves_the_completed_record(owner):
-    with pytest.raises(Crash), owner.producer() as producer:
-        with producer.group() as group:
-            group.set_checkpoint("done")
-            group.put(b"0")
-        raise Crash
-    assert owner.record("put")["state"] == "completed"
-    with owner.producer() as producer:
-        assert producer.checkpoint == "done"
-    assert owner.record("put")["state"] == "completed"
-
-
-def test_a_checkpoint_outlives_a_polite_stop_and_who_starts_again_does_nothing_twice(owner):
-    for stop_after in (1, 3):
-        with owner.producer() as producer:
-            for number in range(0 if producer.checkpoint is None else producer.checkpoint + 1, stop_after + 1):
-                with producer.group() as group:
-                    group.set_checkpoint(number)
-                    group.put(b"%d" % number)
-    assert owner.data() == [b"0", b"1", b"2", b"3"]
-
-
 def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
     with pytest.raises(ZeroDivisionError), owner.producer(commit_every=1) as producer, producer.group() as group:
         for number in range(3):

@@ -98,34 +98,6 @@ def record(owner):
     return taken
 
 
-def test_a_missing_first_segment_stops_and_nothing_is_touched(owner, record):
-    put_segments(owner, (record, 100, mq.MQMF_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt, match="found a segment at offset 100, expected one at offset 0"):
-        owner.producer()
-    assert owner.records("put") == [record]
-
-
-def test_a_missing_segment_in_between_stops(owner, record):
-    put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (record, len(record) + 7, mq.MQMF_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt, match=f"expected one at offset {len(record)}"):
-        owner.producer()
-    assert owner.records("put") == [record, record]
-
-
-def test_two_chains_are_two_records(owner, record):
-    put_segments(owner, (record, 0, mq.MQMF_SEGMENT))
-    owner.put_raw(record, owner.status_queue("put"), GroupId=b"H" * 24, MsgFlags=mq.MQMF_SEGMENT)
-    with pytest.raises(errors.DuplicateStatusRecords, match="holds 2 records, more than one of them still needed"):
-        owner.producer()
-
-
-def test_a_damaged_segment_stops_even_if_a_good_one_follows(owner, record):
-    put_segments(owner, (b"x" + record[1:], 0, mq.MQMF_SEGMENT), (record, len(record), mq.MQMF_LAST_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt):
-        owner.producer()
-    assert len(owner.records("put")) == 2
-
-
 def test_an_ended_chain_is_resumed_as_well(owner, record):
     later = encode(decode(record))
     put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (later, len(record), mq.MQMF_LAST_SEGMENT))
