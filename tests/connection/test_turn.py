@@ -38,29 +38,6 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("verb", "nth", "committed"), [("MQPUT", 7, 2), ("MQCMIT", 3, 4)])
-def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_goes_on(owner, verb, nth, committed):
-    """The message is put, or the unit of work committed, and nobody knows; put once more it would be there twice."""
-    qmgr = owner.connect()
-    at_call(owner, qmgr, verb, nth, interrupt)
-    with owner.producer(qmgr) as producer:
-        with (
-            pytest.raises(errors.GroupUsage, match="this group failed with KeyboardInterrupt"),
-            producer.group() as group,
-        ):
-            for data in THIS[:4]:
-                group.put(data)
-            with pytest.raises(KeyboardInterrupt):
-                group.put(THIS[4])
-            group.put(THIS[4])
-        with producer.group() as group:
-            assert group.resume_from == committed
-            for data in THIS[committed:]:
-                group.put(data)
-    assert owner.data() == THIS
-    assert (owner.records("put"), owner.anchors("put")) == ([], 0)
-
-
 def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner):
     owner.put_raw_group(THIS)
     qmgr = owner.connect()

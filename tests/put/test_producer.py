@@ -300,18 +300,6 @@ def test_a_second_group_before_the_first_one_has_ended_is_refused(owner):
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
 
-def test_a_checkpoint_is_not_forgotten_inside_a_group(owner):
-    with owner.producer() as producer:
-        with producer.group() as group:
-            group.set_checkpoint(1)
-            group.put(b"0")
-        with producer.group() as group:
-            with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
-                producer.forget_checkpoint()
-            group.put(b"1")
-        assert producer.checkpoint == 1
-
-
 def test_a_producer_that_is_left_before_its_group_has_ended_says_so_and_the_group_can_be_resumed(owner):
     with pytest.raises(errors.GroupUsage, match="the previous group has not ended"), owner.producer() as producer:
         group = producer.group()

@@ -80,21 +80,6 @@ def test_interrupted_before_the_resumed_group_has_committed_goes_on_at_the_same_
     assert is_whole_group(owner.on_queue(), THIS)
 
 
-def test_closing_the_producer_inside_a_group_leaves_it_resumable(owner):
-    producer = owner.producer()
-    group = producer.group()
-    for data in THIS[:4]:
-        group.put(data)
-    producer.close()
-    with pytest.raises(errors.GroupUsage, match="has ended"):
-        group.put(b"more")
-    assert owner.data() == THIS[:2]
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        group.put(b"2")
-    assert is_whole_group(owner.on_queue(), THIS[:3])
-
-
 def test_the_status_record_says_where_the_group_stands(owner):
     owner.interrupt_put(THIS[:6])
     first = owner.record("put")

@@ -321,16 +321,6 @@ def test_a_second_owner_gives_up_after_owner_wait_s_and_says_what_to_do(owner, c
         assert str(error).endswith("Waited 3 s")
 
 
-def test_of_two_owners_the_first_is_not_disturbed(owner):
-    with owner.producer(owner.connect()) as first, first.group() as group:
-        for number, data in enumerate(THIS):
-            group.put(data)
-            if number % 3 == 0:
-                with pytest.raises(errors.OwnerActive):
-                    owner.producer(owner.connect())
-    assert owner.data() == THIS
-
-
 @ROLES
 @pytest.mark.parametrize("ends_by", ["commit", "back_out"])
 def test_a_record_that_a_dying_instance_hides_is_waited_for(owner, clock, role, ends_by):
