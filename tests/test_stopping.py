@@ -17,7 +17,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import PATIENCE_S, wait_until
-from tests.put.whole_groups import THIS
+from tests.put.whole_groups import THIS, put_rest
 from tests.test_pipe import Side, whole
 
 
@@ -273,10 +273,7 @@ def test_a_producer_stops_before_a_put_and_what_was_put_is_committed(owner, numb
             producer.group()
     with owner.producer() as producer:
         assert producer.checkpoint == (number - 2 or None)
-        with producer.group() as group:
-            assert group.resume_from == number - 2
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        assert put_rest(producer) == number - 2
     assert owner.data() == THIS
     assert owner.get_groups() == [THIS]
 

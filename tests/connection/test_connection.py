@@ -16,9 +16,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-
-THIS = [b"%d" % number for number in range(7)]
-
+from tests.put.whole_groups import THIS, put_rest
 
 # --- connecting
 
@@ -144,9 +142,8 @@ def test_a_dropped_connection_is_clear_and_stays_so_and_a_new_one_resumes(owner,
         owner.producer(qmgr)
     producer.close()
     qmgr.close()
-    with owner.producer(owner_wait_s=30) as again, again.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as again:
+        put_rest(again)
     assert owner.data() == THIS
 
 
@@ -247,10 +244,8 @@ def test_after_a_failed_mqback_the_connection_is_good_for_nothing_but_closing(ow
     with pytest.raises(errors.ConnectionBroken), producer.group() as group:
         group.put(THIS[2])
     qmgr.close()
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.data() == THIS
 
 
@@ -393,10 +388,8 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     qmgr.close()
     q_mgr.disconnect()
     assert owner.data() == THIS[:2]
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.data() == THIS
 
 

@@ -14,8 +14,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS, put_rest
 
 
 def at_call(owner, qmgr, verb, nth, act):
@@ -61,9 +60,7 @@ def test_who_starts_again_on_the_same_connection_supersedes_the_one_before(owner
     def use(driver):
         if role == "get":
             return [[message.data for message in group] for group in driver]
-        with driver.group() as group:
-            for data in THIS:
-                group.put(data)
+        put_rest(driver)
         return None
 
     if role == "get":
@@ -93,10 +90,7 @@ def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next
                     group.put(data)
                 assert connection.binding.MQBACK(connection.hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
                 group.put(THIS[4])
-        with producer.group() as group:
-            assert group.resume_from == 0
-            for data in THIS:
-                group.put(data)
+        assert put_rest(producer) == 0
     assert owner.data() == THIS
 
 

@@ -14,6 +14,7 @@ import mqgroups
 from mqgroups import Every, errors
 from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, process
+from tests.put.whole_groups import put_rest
 
 # --- what comes
 
@@ -242,9 +243,8 @@ def test_a_group_that_stalls_keeps_what_was_processed_and_goes_on(owner, there):
         assert owner.record("get")["msg_seq_number"] == there
     assert owner.data() == []
     # When its producer goes on, then another consumer gets the rest.
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer() as producer:
+        put_rest(producer)
     assert owner.get_groups() == [THIS[there:]]
     assert owner.records("get") == []
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
-from tests.put.whole_groups import THIS, Crash, is_whole_group
+from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest
 
 
 @pytest.mark.parametrize("checkpoint", [b"", b"\x00\xff", 0, {"file": "ä.csv", "more": [1, None, 2.5]}], ids=repr)
@@ -55,9 +55,7 @@ def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(
                 group.put(data)
             group.set_checkpoint({"a": b"bytes"})
         assert owner.data() == THIS[:2]
-        with producer.group() as group:
-            for data in THIS[group.resume_from : 5]:
-                group.put(data)
+        put_rest(producer, THIS[:5])
     assert is_whole_group(owner.on_queue(), THIS[:5])
 
 

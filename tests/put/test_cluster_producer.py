@@ -15,6 +15,7 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.fix_mqi import OK, wait_until
+from tests.put.whole_groups import put_rest
 
 THIS = [b"%d" % number for number in range(1, 8)]
 ALL = ("QM1", "QM2", "QM3")
@@ -66,9 +67,8 @@ def begin_at(owner, q_mgr_name, **more):
 
 def rest(owner, **more):
     """Start again and put the rest of the group."""
-    with owner.producer(commit_every=4, **more) as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer(commit_every=4, **more) as producer:
+        put_rest(producer, THIS)
 
 
 # --- where groups go

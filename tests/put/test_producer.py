@@ -15,7 +15,7 @@ import pytest
 from mqgroups import Every, GroupProducer, Persistence, errors
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
-from tests.put.whole_groups import THIS, is_whole_group
+from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 # --- what is put
 
@@ -33,10 +33,7 @@ def test_a_group_is_messages_1_to_n_of_one_group_id_with_the_last_one_marked(own
 def test_groups_one_after_the_other_have_group_ids_of_their_own(owner):
     with owner.producer() as producer:
         for _ in range(2):
-            with producer.group() as group:
-                assert group.resume_from == 0
-                for data in THIS[:3]:
-                    group.put(data)
+            assert put_rest(producer, THIS[:3]) == 0
     found = owner.on_queue()
     assert is_whole_group(found[:3], THIS[:3])
     assert is_whole_group(found[3:], THIS[:3])
@@ -139,9 +136,7 @@ def test_persistence_and_priority_are_the_producers(owner):
 def test_a_resumed_group_keeps_its_persistence_whatever_the_settings_say_now(owner):
     owner.interrupt_put(THIS[:4], persistence=Persistence.NOT_PERSISTENT)
     with owner.producer(persistence=Persistence.PERSISTENT) as producer:
-        with producer.group() as group:
-            for data in THIS[group.resume_from : 5]:
-                group.put(data)
+        put_rest(producer, THIS[:5])
         with producer.group() as group:
             group.put(b"next")
     found = owner.on_queue()
@@ -305,9 +300,8 @@ def test_a_producer_that_is_left_before_its_group_has_ended_says_so_and_the_grou
         group = producer.group()
         for data in THIS[:5]:
             group.put(data)
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer() as producer:
+        put_rest(producer)
     assert is_whole_group(owner.on_queue(), THIS)
 
 

@@ -15,7 +15,7 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import MQIA_INHIBIT_PUT
-from tests.put.whole_groups import THIS, is_whole_group
+from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 
 def test_a_slip_in_the_queues_name_is_told_leaves_no_record_and_does_not_keep_the_name(owner):
@@ -52,10 +52,7 @@ def test_a_message_that_was_not_put_where_it_should_be_backs_out_and_the_group_g
         with pytest.raises(errors.ForeignSyncpoint, match=f"message {at} of group"), producer.group() as group:
             for data in THIS:
                 group.put(data)
-        with producer.group() as group:
-            assert group.resume_from == (at - 1) // 2 * 2
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        assert put_rest(producer) == (at - 1) // 2 * 2
     assert is_whole_group(owner.on_queue(), THIS)
 
 
@@ -108,9 +105,7 @@ def test_puts_that_stay_inhibited_leave_the_group_resumable(owner):
         owner.set_attribute(MQIA_INHIBIT_PUT, 0)
         # What was whole when it happened is committed.
         assert owner.data() == THIS[:3]
-        with producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        put_rest(producer)
     assert is_whole_group(owner.on_queue(), THIS)
 
 
@@ -129,9 +124,7 @@ def test_a_full_queue_commits_what_is_whole_and_goes_on_when_a_consumer_makes_ro
 
     clock.on_sleep = consume_while_the_producer_sleeps
     with owner.producer(owner.connect(sleep=clock.sleep), commit_every=100, full_wait_s=30) as producer:
-        with producer.group() as group:
-            for data in THIS:
-                group.put(data)
+        put_rest(producer)
     clock.on_sleep = lambda: None
     assert len(clock.naps) == 2
     with owner.consumer() as consumer:
@@ -156,10 +149,7 @@ def test_a_queue_that_stays_full_is_an_error_in_full_wait_s_and_the_group_resuma
         # When it is drained, then the same producer goes on; and so does another one.
         with owner.consumer(owner.connect(), commit_every=1) as consumer, pytest.raises(errors.GroupStalled):
             list(next(iter(consumer)))
-        with producer.group() as group:
-            assert group.resume_from == 3
-            for data in THIS[3:6]:
-                group.put(data)
+        assert put_rest(producer, THIS[:6]) == 3
     with owner.consumer() as consumer:
         (rest,) = [[message.data for message in group] for group in consumer]
     assert rest == THIS[3:6]
@@ -203,10 +193,7 @@ def test_a_refused_status_record_backs_the_unit_of_work_out(owner, faults):
                 group.put(data)
         assert caught.value.object_name == f"queue {owner.status_queue('put')}"
         assert owner.data() == []
-        with producer.group() as group:
-            assert group.resume_from == 0
-            for data in THIS:
-                group.put(data)
+        assert put_rest(producer) == 0
     assert is_whole_group(owner.on_queue(), THIS)
 
 

@@ -11,7 +11,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.core.status import decode, encode
 from mqgroups.mqi import constants as mq
-from tests.put.whole_groups import THIS, Crash, is_whole_group
+from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest
 
 
 @pytest.mark.parametrize("what", [Crash, KeyboardInterrupt, GeneratorExit])
@@ -22,10 +22,7 @@ def test_an_exception_in_the_block_backs_out_and_the_same_producer_goes_on(owner
                 group.put(data)
             raise what
         assert owner.data() == THIS[:4]
-        with producer.group() as group:
-            assert group.resume_from == 4
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        assert put_rest(producer) == 4
     assert is_whole_group(owner.on_queue(), THIS)
     assert owner.records("put") == []
 
@@ -74,9 +71,7 @@ def test_interrupted_before_the_resumed_group_has_committed_goes_on_at_the_same_
                 for data in THIS[group.resume_from :]:
                     group.put(data)
                 raise Crash
-        with producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        put_rest(producer)
     assert is_whole_group(owner.on_queue(), THIS)
 
 

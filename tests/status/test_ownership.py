@@ -14,8 +14,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS, put_rest
 
 # 4 committed, 1 in the open unit of work, 1 held back; goes on when told to, and says what came of it.
 ZOMBIE = """
@@ -59,10 +58,8 @@ class Stopped:
 @pytest.mark.embedded
 def test_a_zombie_whose_successor_has_finished_and_gone_commits_nothing_and_is_told(owner, program, faults):
     zombie = Stopped(program, faults, ZOMBIE)
-    with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
-        assert group.resume_from == 4
-        for data in THIS[4:]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == 4
     assert owner.records("put") == []
     said = zombie.go_on()
     assert said.startswith(f"OwnershipLost another instance has taken over put {owner.name}:")
@@ -99,10 +96,8 @@ def test_a_zombie_that_nobody_has_replaced_goes_on(owner, program, faults):
 def test_a_zombie_in_its_first_unit_of_work_is_found_out_too(owner, program, faults):
     """Nothing of its group was ever committed, and nothing of its successor's is left: only its own record tells."""
     zombie = Stopped(program, faults, ZOMBIE.replace("commit_every=2", "commit_every=100"))
-    with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
-        assert group.resume_from == 0
-        for data in THIS:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == 0
     assert zombie.go_on().startswith("OwnershipLost")
     assert owner.data() == THIS
 
@@ -313,9 +308,7 @@ def test_two_owners_on_one_connection_both_go_on_after_it_was_lost(make_owner, f
     with first.producer(qmgr) as one, second.producer(qmgr) as other:
         faults.arm(Fault("drop", "after", verb="MQCMIT", nth=2))
         for producer in (one, other, one):
-            with producer.group() as group:
-                for data in THIS:
-                    group.put(data)
+            put_rest(producer)
     assert first.data() == THIS + THIS
     assert second.data() == THIS
     assert first.records("put") == second.records("put") == []

@@ -12,7 +12,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.put.whole_groups import THIS, is_whole_group
+from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 IN_DOUBT = [
     mq.MQRC_CONNECTION_BROKEN,
@@ -166,10 +166,7 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
     # When it can be reached again, then what is true is found out before anything is put.
     connection._connect = connect
     clock.on_sleep = lambda: None
-    with producer.group() as group:
-        assert group.resume_from == committed
-        for data in THIS[committed:]:
-            group.put(data)
+    assert put_rest(producer) == committed
     producer.close()
     assert is_whole_group(owner.on_queue(), THIS)
     assert owner.records("put") == []
@@ -235,9 +232,7 @@ def test_an_idle_connection_that_was_lost_is_noticed_and_made_again(owner, fault
     with owner.producer(connection) as producer:
         for _ in range(3):
             faults.arm(Fault("drop"))
-            with producer.group() as group:
-                for data in THIS:
-                    group.put(data)
+            put_rest(producer)
     assert owner.data() == THIS * 3
     assert connection_of(connection).generation == 3
 

@@ -8,8 +8,8 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.put.whole_groups import THIS, put_rest
 
-THIS = [b"%d" % number for number in range(7)]
 BROKEN = mq.MQRC_CONNECTION_BROKEN
 RECONNECTS = {"reconnect_wait_s": 30}
 whens = pytest.mark.parametrize(
@@ -28,14 +28,6 @@ class NotNow(Exception):
 def refuse(told):
     """Raise what was told."""
     raise NotNow(told)
-
-
-def put_rest(producer):
-    """Put what is left of the group; returns how much of it was committed before."""
-    with producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    return group.resume_from
 
 
 def put_and_give_up(producer):

@@ -10,8 +10,7 @@ from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS, put_rest
 
 
 def put_groups(producer, groups, messages):
@@ -60,10 +59,8 @@ def test_a_long_checkpoint_ends_its_chain_early(owner):
 def test_a_name_can_change_from_one_to_the_other_in_the_middle_of_a_group(owner, first, second):
     owner.interrupt_put(THIS[:6], status_layout=first)
     assert len(owner.records("put")) == (3 if first == "segmented" else 1)
-    with owner.producer(owner_wait_s=30, status_layout=second) as producer, producer.group() as group:
-        assert group.resume_from == 4
-        for data in THIS[4:]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30, status_layout=second) as producer:
+        assert put_rest(producer) == 4
     assert owner.data() == THIS
     assert owner.records("put") == []
 
@@ -101,10 +98,8 @@ def record(owner):
 def test_an_ended_chain_is_resumed_as_well(owner, record):
     later = encode(decode(record))
     put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (later, len(record), mq.MQMF_LAST_SEGMENT))
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.records("put") == []
     assert owner.data() == THIS
 

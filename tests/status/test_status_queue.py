@@ -17,8 +17,8 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.status.queue import StatusQueue
 from tests.fix_mqi import OK
+from tests.put.whole_groups import THIS, put_rest
 
-THIS = [b"%d" % number for number in range(7)]
 MODEL = "MQGROUPS.STATUS.MODEL"
 ROLES = pytest.mark.parametrize("role", ["put", "get"])
 
@@ -363,9 +363,8 @@ def test_a_pair_that_comes_back_behind_a_fresh_start_is_taken_away_by_the_next_c
     assert owner.record("put")["epoch"] == 1
     assert owner.eye.back_out() == OK
     if then == "ends":
-        with producer, producer.group() as group:
-            for data in THIS:
-                group.put(data)
+        with producer:
+            put_rest(producer)
         # Two pairs lay there; this owner has taken its own.
         assert owner.records("put") == [pair[1].data]
     else:
@@ -378,10 +377,7 @@ def test_a_pair_that_comes_back_behind_a_fresh_start_is_taken_away_by_the_next_c
         record = owner.record("put")
         assert (record["owner_id"] in (pair[1].data.decode(), "0" * 32), owner.anchors("put")) == (False, 1)
         if then == "dies":
-            with producer.group() as group:
-                assert group.resume_from == 4
-                for data in THIS[4:]:
-                    group.put(data)
+            assert put_rest(producer) == 4
     assert (owner.records("put"), owner.anchors("put")) == ([], 0)
     assert owner.data() == THIS
 
@@ -397,9 +393,7 @@ def test_a_pair_that_comes_back_while_an_owner_finds_out_does_not_disturb_it(own
     assert owner.eye.back_out() == OK
     faults.arm(Fault("drop", "after", 1, "MQCMIT"))
     if role == "put":
-        with driver.group() as group:
-            for data in THIS:
-                group.put(data)
+        put_rest(driver)
         assert owner.data() == put + THIS
     else:
         assert [[message.data for message in group] for group in driver] == [THIS]
@@ -415,9 +409,7 @@ def test_handles_that_are_closed_before_the_unit_of_work_is_backed_out_prove_not
     target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
 
     def put(producer):
-        with producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        put_rest(producer)
 
     owner = make_owner(target, "ORDERS")
     producer = owner.producer(owner.connect())
