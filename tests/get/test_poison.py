@@ -33,7 +33,12 @@ def backout_queue(poisoned):
     name = "TEST.BACKOUT"
     assert poisoned.on_queue(name) == []
     yield name
-    poisoned.empty(name)
+    empty(poisoned, name)
+
+
+def empty(owner, name):
+    """Get all messages of a queue."""
+    owner.empty(name)
 
 
 class Application:
