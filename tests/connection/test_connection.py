@@ -41,10 +41,12 @@ def test_a_wrong_password_is_2035_and_is_not_shown(owner):
     assert "wr0ng" not in str(caught.value) + repr(caught.value) + repr(caught.value.__dict__)
 
 
-def test_an_unknown_queue_manager_is_2058(owner):
+def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
+    wait = {"connect_wait_s": 10, "sleep": clock.sleep}
     with pytest.raises(errors.MQIError, match="There is no queue manager of this name at that address") as caught:
-        mqgroups.connect("QM.NOWHERE", owner.target.channel, owner.target.conn_name)
+        mqgroups.connect("QM.NOWHERE", owner.target.channel, owner.target.conn_name, **wait)
     assert caught.value.reason == mq.MQRC_Q_MGR_NAME_ERROR
+    assert clock.naps == []
 
 
 @pytest.mark.embedded
@@ -87,14 +89,6 @@ def test_connecting_where_nothing_listens_is_tried_again_for_connect_wait_s(own_
     with connect(connect_wait_s=60, sleep=clock.sleep) as qmgr:
         assert qmgr.usable
     assert len(clock.naps) == 3
-
-
-def test_a_wrong_name_is_not_tried_again(owner, clock):
-    with pytest.raises(errors.MQIError):
-        mqgroups.connect(
-            "QM.NOWHERE", owner.target.channel, owner.target.conn_name, connect_wait_s=10, sleep=clock.sleep
-        )
-    assert clock.naps == []
 
 
 # --- after the end

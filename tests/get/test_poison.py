@@ -92,16 +92,6 @@ def test_poison_is_found_among_the_innocent_and_halts_its_consumer(poisoned):
     assert record.suspect.msg_seq_number == 5
 
 
-def test_once_the_program_is_corrected_the_group_goes_on(poisoned):
-    application = Application(poisoned)
-    with pytest.raises(errors.PoisonMessage):
-        application.run()
-    corrected = Application(poisoned)
-    corrected.run(bad=())
-    assert corrected.done == THIS[4:]
-    assert poisoned.data() == poisoned.records("get") == []
-
-
 def test_a_message_that_fails_again_and_again_is_got_once_more_at_each_second_start(poisoned):
     """What it needs may be back, for example a database, so nobody has to say so."""
     application = Application(poisoned)

@@ -20,16 +20,11 @@ def test_a_checkpoint_comes_back_as_it_was_given(owner, checkpoint):
         assert (group.resume_from, group.checkpoint) == (2, checkpoint)
 
 
-def test_the_checkpoint_is_that_of_the_last_committed_message(owner):
-    owner.interrupt_put(THIS[:6], checkpoints=[10, 20, 30, 40, 50, 60])
+@pytest.mark.parametrize(("checkpoints", "last"), [([10, 20, 30, 40, 50, 60], 40), ([10, None, None, None], 10)])
+def test_the_checkpoint_is_the_last_one_that_is_committed(owner, checkpoints, last):
+    owner.interrupt_put(THIS[:6], checkpoints=checkpoints)
     with owner.producer() as producer:
-        assert (producer.checkpoint, producer.group().resume_from) == (40, 4)
-
-
-def test_a_message_without_a_checkpoint_leaves_the_one_before(owner):
-    owner.interrupt_put(THIS[:6], checkpoints=[10, None, None, None])
-    with owner.producer() as producer:
-        assert producer.checkpoint == 10
+        assert (producer.checkpoint, producer.group().resume_from) == (last, 4)
 
 
 def test_an_exception_goes_back_to_the_committed_checkpoint(owner):

@@ -161,23 +161,10 @@ def test_a_priority_that_mq_does_not_have_is_refused(owner):
 def test_n_messages_in_u_units_of_work_are_n_plus_3u_calls(owner, count_calls, messages, every, units):
     """IBM's N + 3U - 2 and two more: a record of the owner's own is there before the first commit and after the last."""
     with owner.producer(commit_every=every) as producer:
-        count_calls()
-        with producer.group() as group:
-            for number in range(messages):
-                group.put(b"%d" % number)
-        assert count_calls() == {"MQPUT": messages + units, "MQGET": units, "MQCMIT": units}
-    assert is_whole_group(owner.on_queue(), [b"%d" % number for number in range(messages)])
-
-
-@pytest.mark.embedded
-def test_the_second_group_costs_what_the_first_one_did(owner, count_calls):
-    with owner.producer(commit_every=5) as producer:
         for _ in range(2):
             count_calls()
-            with producer.group() as group:
-                for number in range(12):
-                    group.put(b"%d" % number)
-            assert count_calls() == {"MQPUT": 15, "MQGET": 3, "MQCMIT": 3}
+            put_rest(producer, THIS[:messages])
+            assert count_calls() == {"MQPUT": messages + units, "MQGET": units, "MQCMIT": units}
 
 
 def test_a_message_is_held_back_until_the_next_one_or_the_end_of_the_block(owner):

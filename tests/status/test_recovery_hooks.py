@@ -225,23 +225,17 @@ def test_a_doubt_is_told_once_however_many_tries_it_takes_to_settle(owner, fault
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("verb", ["MQPUT", "MQGET"])
-def test_a_connection_that_is_lost_in_another_call_leaves_no_doubt(owner, faults, told, verb):
+def test_what_the_queue_manager_says_it_backed_out_or_has_lost_in_another_call_is_no_doubt(owner, faults, told):
     with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
-        faults.arm(Fault("drop", "after", verb=verb))
-        put_rest(producer)
-    assert faults.faults_fired() == 1
-    assert owner.data() == THIS
-    assert told == []
-
-
-@pytest.mark.embedded
-def test_a_unit_of_work_that_the_queue_manager_says_it_backed_out_is_no_doubt(owner, faults, told):
-    with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
-        faults.arm(Fault("answer", verb="MQCMIT", reason=mq.MQRC_BACKED_OUT))
-        with producer.group() as group:
-            group.put(b"")
-    assert owner.data() == [b""]
+        for fault in (
+            Fault("drop", "after", verb="MQPUT"),
+            Fault("drop", "after", verb="MQGET"),
+            Fault("answer", verb="MQCMIT", reason=mq.MQRC_BACKED_OUT),
+        ):
+            faults.arm(fault)
+            put_rest(producer)
+    assert faults.faults_fired() == 3
+    assert owner.data() == THIS * 3
     assert told == []
 
 
