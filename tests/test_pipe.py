@@ -7,12 +7,10 @@ import io
 import pytest
 
 from mqgroups import errors, operate
-from mqgroups.core.status import decode, encode
+from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS
 
 
 class Side:
@@ -75,8 +73,7 @@ def run(pipe, transform=lambda data: [doubled(data)]):
     return seen
 
 
-@pytest.mark.parametrize("status", ["classic", "segmented"])
-@pytest.mark.parametrize("every", [1, 2, 3, 100])
+@pytest.mark.parametrize(("every", "status"), [(1, "segmented"), (2, "classic"), (3, "segmented"), (100, "classic")])
 def test_each_group_that_comes_in_goes_out_transformed(owner, side, every, status):
     owner.put_raw_group(THIS)
     owner.put_raw_group(THIS[:1])
@@ -196,17 +193,6 @@ def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_ow
     assert owner.data() == THIS[5:]
 
 
-def test_records_that_disagree_stop_the_pipe(owner, side):
-    owner.put_raw_group(THIS)
-    with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
-        run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
-    owner.empty(owner.status_queue("get"))
-    with pytest.raises(errors.StatusRecordsDisagree, match="one of the two status records was removed"):
-        side.open()
-    assert decode(owner.records("put")[0]).msg_seq_number == 4
-    assert owner.data() == THIS[4:]
-
-
 @pytest.mark.parametrize("role", ["put", "get"])
 @pytest.mark.parametrize("older", [False, True], ids=["cleared", "restored"])
 def test_records_of_different_commits_stop_the_pipe(owner, side, role, older):
@@ -227,6 +213,8 @@ def test_records_of_different_commits_stop_the_pipe(owner, side, role, older):
         owner.put_raw(found.data, status_queue, MsgId=found.md.MsgId, CorrelId=found.md.CorrelId)
     with pytest.raises(errors.StatusRecordsDisagree, match="one of the two status records was removed"):
         side.open()
+    (other,) = owner.records("get" if role == "put" else "put")
+    assert decode(other).msg_seq_number == 4
     assert side.found_anywhere() == before
     assert owner.data() == THIS[4:]
 
@@ -268,7 +256,7 @@ def test_a_pipe_stays_within_maxumsgs(make_owner, own_queue_manager, tmp_path):
     mqsc.write_text("ALTER QMGR MAXUMSGS(200)\nDEFINE QLOCAL(OUT) DEFPSIST(YES)\n")
     owner = make_owner(own_queue_manager(mqsc=[mqsc]), "ORDERS")
     side = Side(owner, "OUT")
-    payloads = [b"%d" % number for number in range(100)]
+    payloads = [b"%d" % number for number in range(40)]
     owner.put_raw_group(payloads)
     with side.open(commit_every=1000) as pipe:
         run(pipe, lambda data: [data] * 7)
@@ -307,108 +295,67 @@ def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(o
     ]
 
 
-every_unit = pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
-whens = pytest.mark.parametrize("when", ["before", "after"])
+# --- a connection that is lost
 
 
-@pytest.mark.embedded
-@every_unit
-@whens
-@each_call(least=40, most=68)
-def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, make_queue, faults, when, every, call):
-    call.check(pipe_with(Fault("drop", when, nth=call.nth), make_owner(), make_queue(), faults, every))
-
-
-@pytest.mark.embedded
-@every_unit
-@whens
-@pytest.mark.parametrize("reason", [mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=mq.reason_name)
-@each_call(least=3, most=8)
-def test_a_pipe_goes_on_by_itself_whatever_commit_is_in_doubt(
-    make_owner, make_queue, faults, reason, when, every, call
-):
-    fault = Fault("answer", when, nth=call.nth, verb="MQCMIT", reason=reason)
-    call.check(pipe_with(fault, make_owner(), make_queue(), faults, every))
-
-
-def pipe_with(fault, owner, queue, faults, every):
-    """Have a pipe do one group under a fault; returns whether that has fired."""
-    side = Side(owner, queue)
-    owner.put_raw_group(THIS)
-    connection = owner.connect(reconnect_wait_s=30)
-    faults.clear_faults()
-    faults.arm(fault)
+def pipe_with(faults, side, connection, every, *armed):
+    """Have a pipe do one group under these faults."""
+    side.owner.put_raw_group(THIS)
+    for fault in armed:
+        faults.arm(fault)
     with side.open(connection, commit_every=every) as pipe:
-        seen = run(pipe)
-    fired = faults.faults_fired()
+        assert run(pipe) == THIS
+    assert faults.faults_fired() == len(armed), armed
     faults.clear_faults()
-    assert seen == THIS
     assert side.found() == [whole([doubled(data) for data in THIS])]
-    assert owner.data() == []
+    assert side.owner.data() == []
     assert side.is_idle()
-    connection.close()
-    return fired
+    side.owner.empty(side.queue)
 
 
 @pytest.mark.embedded
-@whens
-@each_call(least=40, most=75)
-def test_a_pipe_that_is_killed_at_any_call_goes_on_when_it_is_started_again(make_owner, make_queue, faults, when, call):
-    """The connection is lost for good: the program knows nothing any more, as after SIGKILL."""
-    owner = make_owner()
-    side = Side(owner, make_queue())
-    owner.put_raw_group(THIS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    try:
-        connection = owner.connect()
-        with side.open(connection) as pipe:
-            run(pipe)
-    except errors.MQIError:
-        pass
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    with side.open(owner.connect(), owner_wait_s=30) as pipe:
-        run(pipe)
-    assert side.found() == [whole([doubled(data) for data in THIS])]
-    assert owner.data() == []
-    assert side.is_idle()
-    call.check(fired)
-
-
-def test_a_record_of_a_pipe_is_one_of_its_sides(owner, side):
-    """A consumer of the same name cannot go on where the pipe was (``get/test_resumed_groups.py``), but the pipe can."""
-    owner.put_raw_group(THIS)
-    with pytest.raises(ZeroDivisionError), side.open(commit_every=2) as pipe:
-        run(pipe, lambda data: [data] if data != b"5" else [1 // 0])
-    record = decode(owner.records("get")[0])
-    assert encode(record) == owner.records("get")[0]
-    with side.open(commit_every=2) as pipe:
-        assert run(pipe) == THIS[4:]
-
-
-@pytest.mark.embedded
-@each_call(least=60, most=84, first=30)
-def test_a_commit_found_to_have_taken_effect_stays_so_for_both_sides_when_the_connection_is_lost_once_more(
-    make_owner, make_queue, faults, call
-):
-    """The second loss at each call after the commit, so also between reading the one status queue and the other."""
-    owner = make_owner()
-    side = Side(owner, make_queue())
-    owner.put_raw_group(THIS)
+@pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_pipe_goes_on_by_itself_whatever_call_loses_the_connection(owner, side, faults, when, every):
     connection = owner.connect(reconnect_wait_s=30)
     faults.clear_faults()
-    faults.arm(Fault("drop", "after", verb="MQCMIT", nth=3))
-    faults.arm(Fault("drop", nth=call.nth))
-    with side.open(connection) as pipe:
-        assert run(pipe) == THIS
-    fired = faults.faults_fired()
+    for verb, nth in (("MQOPEN", 4), ("MQPUT", 1), ("MQPUT", 7), ("MQGET", 3), ("MQGET", 8), ("MQCMIT", 1)):
+        pipe_with(faults, side, connection, every, Fault("drop", when, nth=nth, verb=verb))
+    for nth in (2, 3):
+        for reason in (mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED):
+            pipe_with(faults, side, connection, every, Fault("answer", when, nth=nth, verb="MQCMIT", reason=reason))
+
+
+@pytest.mark.embedded
+def test_a_commit_found_to_have_taken_effect_stays_so_for_both_sides_when_the_connection_is_lost_once_more(
+    owner, side, faults
+):
+    """The second loss after the commit, so also between reading the one status queue and the other."""
+    connection = owner.connect(reconnect_wait_s=30)
     faults.clear_faults()
+    # Makes the status queues, so that the ones after it open each queue once.
+    pipe_with(faults, side, connection, 2)
+    for verb, nths in (("MQOPEN", range(5, 9)), ("MQGET", range(12, 18))):
+        for nth in nths:
+            first = Fault("drop", "after", verb="MQCMIT", nth=3)
+            pipe_with(faults, side, connection, 2, first, Fault("drop", verb=verb, nth=nth))
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
+def test_a_pipe_whose_connection_is_lost_for_good_goes_on_when_it_is_started_again(
+    owner, side, faults, when, committed
+):
+    owner.put_raw_group(THIS)
+    qmgr = owner.connect()
+    faults.arm(Fault("drop", when, nth=3, verb="MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown), side.open(qmgr) as pipe:
+        run(pipe)
+    with side.open(owner_wait_s=30) as pipe:
+        assert run(pipe) == THIS[committed:]
     assert side.found() == [whole([doubled(data) for data in THIS])]
     assert owner.data() == []
     assert side.is_idle()
-    connection.close()
-    call.check(fired == 2)
 
 
 def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_queue):
@@ -453,8 +400,7 @@ def test_a_pipe_whose_puts_are_not_all_answered_does_the_same(owner, side):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("reason", [mq.MQRC_Q_FULL, mq.MQRC_BACKED_OUT])
-@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize(("number", "reason"), [(1, mq.MQRC_Q_FULL), (5, mq.MQRC_BACKED_OUT), (8, mq.MQRC_Q_FULL)])
 def test_whichever_put_of_a_pipe_fails_both_sides_are_done_again(owner, side, faults, number, reason):
     owner.put_raw_group(THIS[:4])
     with side.open(owner.connect(reconnect_wait_s=30), commit_every=100, put_response="async", full_wait_s=30) as pipe:

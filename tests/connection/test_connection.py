@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 import types
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-
-THIS = [b"%d" % number for number in range(7)]
-
+from tests.put.whole_groups import THIS, put_rest
 
 # --- connecting
 
@@ -42,10 +41,12 @@ def test_a_wrong_password_is_2035_and_is_not_shown(owner):
     assert "wr0ng" not in str(caught.value) + repr(caught.value) + repr(caught.value.__dict__)
 
 
-def test_an_unknown_queue_manager_is_2058(owner):
+def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
+    wait = {"connect_wait_s": 10, "sleep": clock.sleep}
     with pytest.raises(errors.MQIError, match="There is no queue manager of this name at that address") as caught:
-        mqgroups.connect("QM.NOWHERE", owner.target.channel, owner.target.conn_name)
+        mqgroups.connect("QM.NOWHERE", owner.target.channel, owner.target.conn_name, **wait)
     assert caught.value.reason == mq.MQRC_Q_MGR_NAME_ERROR
+    assert clock.naps == []
 
 
 @pytest.mark.embedded
@@ -69,46 +70,25 @@ def test_an_unknown_channel_is_2540(owner):
 
 
 @pytest.mark.embedded
-def test_where_nothing_listens_is_2538_or_2059(owner, own_queue_manager):
-    gone = own_queue_manager()
-    gone.stop()
-    with pytest.raises(errors.ConnectionBroken) as caught:
-        mqgroups.connect(gone.q_mgr_name, gone.channel, gone.conn_name)
-    assert caught.value.reason in (mq.MQRC_HOST_NOT_AVAILABLE, mq.MQRC_Q_MGR_NOT_AVAILABLE)
-    assert gone.conn_name in str(caught.value)
-
-
-@pytest.mark.embedded
-def test_connecting_is_tried_again_until_the_queue_manager_is_there(owner, own_queue_manager, clock):
+def test_connecting_where_nothing_listens_is_tried_again_for_connect_wait_s(own_queue_manager, clock):
     late = own_queue_manager()
     late.stop()
+
+    def connect(**more):
+        return mqgroups.connect(late.q_mgr_name, late.channel, late.conn_name, **more)
+
+    with pytest.raises(errors.ConnectionBroken) as caught:
+        connect()
+    assert caught.value.reason in (mq.MQRC_HOST_NOT_AVAILABLE, mq.MQRC_Q_MGR_NOT_AVAILABLE)
+    assert late.conn_name in str(caught.value)
+    with pytest.raises(errors.ConnectionBroken):
+        connect(connect_wait_s=10, sleep=clock.sleep)
+    assert 10 <= sum(clock.naps) < 12
+    clock.naps.clear()
     clock.on_sleep = lambda: late.start() if len(clock.naps) == 3 else None
-    with mqgroups.connect(late.q_mgr_name, late.channel, late.conn_name, connect_wait_s=60, sleep=clock.sleep) as qmgr:
+    with connect(connect_wait_s=60, sleep=clock.sleep) as qmgr:
         assert qmgr.usable
     assert len(clock.naps) == 3
-
-
-@pytest.mark.embedded
-def test_connecting_gives_up_after_connect_wait_s(owner, own_queue_manager, clock):
-    gone = own_queue_manager()
-    gone.stop()
-    with pytest.raises(errors.ConnectionBroken):
-        mqgroups.connect(gone.q_mgr_name, gone.channel, gone.conn_name, connect_wait_s=10, sleep=clock.sleep)
-    assert 10 <= sum(clock.naps) < 12
-
-
-def test_a_wrong_name_is_not_tried_again(owner, clock):
-    with pytest.raises(errors.MQIError):
-        mqgroups.connect(
-            "QM.NOWHERE", owner.target.channel, owner.target.conn_name, connect_wait_s=10, sleep=clock.sleep
-        )
-    assert clock.naps == []
-
-
-@pytest.mark.parametrize("given", [{"channel": "C"}, {"conn_name": "localhost(1414)"}])
-def test_channel_and_conn_name_belong_together(given):
-    with pytest.raises(errors.ConfigurationError, match="give both or neither"):
-        mqgroups.connect("QM1", **given)
 
 
 # --- after the end
@@ -156,9 +136,8 @@ def test_a_dropped_connection_is_clear_and_stays_so_and_a_new_one_resumes(owner,
         owner.producer(qmgr)
     producer.close()
     qmgr.close()
-    with owner.producer(owner_wait_s=30) as again, again.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as again:
+        put_rest(again)
     assert owner.data() == THIS
 
 
@@ -199,20 +178,16 @@ def test_closing_backs_out_before_it_disconnects(owner, count_calls):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize(
-    "reason",
+    ("reason", "close_first"),
     [
-        mq.MQRC_Q_MGR_QUIESCING,
-        mq.MQRC_CONNECTION_QUIESCING,
-        mq.MQRC_Q_MGR_STOPPING,
-        mq.MQRC_CONNECTION_STOPPING,
-        mq.MQRC_Q_MGR_NOT_AVAILABLE,
-        mq.MQRC_HCONN_ERROR,
-        mq.MQRC_CONNECTION_BROKEN,
-        mq.MQRC_RESOURCE_PROBLEM,
+        (mq.MQRC_Q_MGR_QUIESCING, "producer"),
+        (mq.MQRC_CONNECTION_STOPPING, "connection"),
+        (mq.MQRC_Q_MGR_NOT_AVAILABLE, "connection without the block"),
+        (mq.MQRC_HCONN_ERROR, "producer"),
+        (mq.MQRC_CONNECTION_BROKEN, "connection without the block"),
+        (mq.MQRC_RESOURCE_PROBLEM, "connection"),
     ],
-    ids=mq.reason_name,
 )
-@pytest.mark.parametrize("close_first", ["producer", "connection", "connection without the block"])
 def test_a_connection_that_seems_gone_but_is_not_commits_nothing_when_it_is_closed(owner, faults, reason, close_first):
     """A quiescing queue manager refuses calls on a connection that lives; MQDISC on it would commit."""
     qmgr = owner.connect()
@@ -237,14 +212,13 @@ def test_a_connection_that_seems_gone_but_is_not_commits_nothing_when_it_is_clos
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("reason", [mq.MQRC_Q_MGR_QUIESCING, mq.MQRC_CONNECTION_QUIESCING], ids=mq.reason_name)
-def test_a_quiescing_queue_manager_keeps_what_a_consumer_has_not_committed(owner, faults, reason):
+def test_a_quiescing_queue_manager_keeps_what_a_consumer_has_not_committed(owner, faults):
     owner.put_raw_group(THIS)
     qmgr = owner.connect()
     with pytest.raises(errors.ConnectionBroken):
         for message in next(iter(owner.consumer(qmgr))):
             if message.msg_seq_number == 5:
-                faults.arm(Fault("answer", verb="MQGET", reason=reason))
+                faults.arm(Fault("answer", verb="MQGET", reason=mq.MQRC_CONNECTION_QUIESCING))
     qmgr.close()
     assert owner.data() == THIS[4:]
     assert owner.get_groups() == [THIS[4:]]
@@ -264,10 +238,8 @@ def test_after_a_failed_mqback_the_connection_is_good_for_nothing_but_closing(ow
     with pytest.raises(errors.ConnectionBroken), producer.group() as group:
         group.put(THIS[2])
     qmgr.close()
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.data() == THIS
 
 
@@ -342,21 +314,6 @@ def test_two_drivers_take_turns_on_one_connection(owner, make_owner):
     assert other.data() == []
 
 
-def test_a_consumer_and_a_producer_in_the_middle_of_their_units_of_work_are_in_each_others_way(owner, make_owner):
-    other = make_owner()
-    other.put_raw_group(THIS)
-    qmgr = owner.qmgr
-    with other.consumer(qmgr, commit_every=10) as consumer, owner.producer(qmgr, commit_every=10) as producer:
-        group = next(iter(consumer))
-        messages = iter(group)
-        next(messages)
-        with pytest.raises(errors.GroupUsage, match=r"GET|get") as caught, producer.group() as copy:
-            copy.put(b"0")
-        assert other.name in str(caught.value)
-        assert [message.data for message in messages] == THIS[1:]
-    assert owner.data() == other.data() == []
-
-
 def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, background):
     """One is inside MQPUT when the other one comes."""
     qmgr = owner.connect()
@@ -386,17 +343,6 @@ def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, backgroun
 
 
 # --- a connection of the application's own
-
-
-def test_a_wrapped_connection_puts_and_gets_and_stays_connected(owner, mq, binding):
-    q_mgr = mq.connect(binding)
-    with mqgroups.wrap(q_mgr) as qmgr:
-        assert connection_of(qmgr).binding.name == binding.__name__
-        owner.put_group(THIS)
-        with owner.consumer(qmgr) as consumer:
-            assert [[message.data for message in group] for group in consumer] == [THIS]
-    assert q_mgr.inquire(2015)  # MQCA_Q_MGR_NAME
-    q_mgr.disconnect()
 
 
 def test_closing_a_wrapped_connection_backs_out_so_that_its_own_disconnecting_commits_nothing(owner, mq, binding):
@@ -436,21 +382,18 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     qmgr.close()
     q_mgr.disconnect()
     assert owner.data() == THIS[:2]
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.data() == THIS
 
 
-@pytest.mark.parametrize(
-    "thing",
-    [None, object(), types.SimpleNamespace(get_handle=lambda: 1), "QM1"],
-    ids=["nothing", "an object", "what looks like one", "a name"],
-)
-def test_only_queue_manager_objects_of_a_binding_can_be_wrapped(binding, thing):
-    with pytest.raises(errors.ConfigurationError, match=r"expected a pymqi\.QueueManager or an ibmmq\.QueueManager"):
-        mqgroups.wrap(thing)
+def test_only_queue_manager_objects_of_a_binding_can_be_wrapped():
+    things: list[Any] = [None, object(), types.SimpleNamespace(get_handle=lambda: 1), "QM1"]
+    for thing in things:
+        with pytest.raises(
+            errors.ConfigurationError, match=r"expected a pymqi\.QueueManager or an ibmmq\.QueueManager"
+        ):
+            mqgroups.wrap(thing)
 
 
 def test_an_object_that_is_not_connected_cannot_be_wrapped(binding):

@@ -1,7 +1,7 @@
 """An exception out of nowhere in the middle of a call, and the application goes on: with the same object, or with a new one.
 
 KeyboardInterrupt stands for all of them. It comes before a call of the MQI or after it took effect, so that its answer is lost.
-That it comes between any two lines of the library is tried by the campaign (``tests/faults/interruptions.py``).
+The campaign (``tests/faults/interruptions.py``) has it come at every line of the library.
 """
 
 # ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
@@ -17,10 +17,9 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.put.group import OutgoingGroup
-from tests.each_call import each_call
 from tests.faults.interrupter import Interrupter, Place, Point
+from tests.put.whole_groups import THIS, is_whole_group
 
-THIS = [b"%d" % number for number in range(7)]
 # What MQOPEN answers is kept in the same C call, so an interruption behind it is one before the next call.
 AFTER = ("MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "inquire")
 VERBS = {"before": ("MQOPEN", *AFTER), "after": AFTER}
@@ -95,110 +94,60 @@ def get_until_done(groups, handle):
             return interruptions
 
 
-def is_whole(owner, payloads=THIS, queue=None):
-    """Whether the queue holds exactly one whole group."""
-    found = owner.on_queue(queue)
-    return (
-        [message.data for message in found] == payloads
-        and [message.msg_seq_number for message in found] == list(range(1, len(payloads) + 1))
-        and [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
-        and len({message.group_id for message in found}) == 1
-    )
-
-
 # --- in the middle of a group
 
 
 @whens
-@pytest.mark.parametrize(
-    ("verb", "nth"),
-    [
-        ("MQPUT", 1),
-        ("MQPUT", 2),
-        ("MQPUT", 3),
-        ("MQPUT", 11),
-        ("MQGET", 1),
-        ("MQGET", 4),
-        *(("MQCMIT", n) for n in (1, 2, 4)),
-    ],
-)
-def test_a_producer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, verb, nth, when):
-    interruption = Interruption(owner, qmgr, verb)
-    with owner.producer(qmgr) as producer:
-        interruption.comes(nth, when)
-        assert put_until_done(producer) == 1
-        producer.forget_checkpoint()
-    assert is_whole(owner)
-    assert owner.on_queue(owner.status_queue("put")) == []
+def test_a_producer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, when):
+    for verb, nth in (("MQPUT", 1), ("MQPUT", 3), ("MQGET", 1), ("MQCMIT", 2), ("MQCMIT", 4)):
+        interruption = Interruption(owner, qmgr, verb)
+        with owner.producer(qmgr) as producer:
+            interruption.comes(nth, when)
+            assert put_until_done(producer) == 1, verb
+            producer.forget_checkpoint()
+        assert is_whole_group(owner.on_queue(), THIS), verb
+        assert owner.on_queue(owner.status_queue("put")) == []
+        owner.empty()
 
 
 @whens
-@pytest.mark.parametrize(
-    ("verb", "nth"),
-    [
-        ("MQGET", 1),
-        ("MQGET", 2),
-        ("MQGET", 3),
-        ("MQGET", 11),
-        ("MQPUT", 1),
-        ("MQPUT", 4),
-        *(("MQCMIT", n) for n in (1, 2, 4)),
-    ],
-)
-def test_a_consumer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, verb, nth, when):
-    owner.put_raw_group(THIS)
+def test_a_consumer_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, when):
     got: list[bytes] = []
 
     def handle(group):
         del got[group.resume_from :]
         got.extend(message.data for message in group)
 
-    interruption = Interruption(owner, qmgr, verb)
-    with owner.consumer(qmgr) as consumer:
-        interruption.comes(nth, when)
-        assert get_until_done(consumer, handle) == 1
-    assert got == THIS
-    assert owner.data() == owner.on_queue(owner.status_queue("get")) == []
+    for verb, nth in (("MQGET", 1), ("MQGET", 3), ("MQPUT", 1), ("MQCMIT", 2), ("MQCMIT", 4)):
+        owner.put_raw_group(THIS)
+        interruption = Interruption(owner, qmgr, verb)
+        with owner.consumer(qmgr) as consumer:
+            interruption.comes(nth, when)
+            assert get_until_done(consumer, handle) == 1, verb
+        assert got == THIS, verb
+        assert owner.data() == owner.on_queue(owner.status_queue("get")) == []
 
 
 @whens
-@pytest.mark.parametrize(
-    ("verb", "nth"),
-    [
-        ("MQGET", 1),
-        ("MQGET", 3),
-        ("MQGET", 4),
-        ("MQPUT", 1),
-        ("MQPUT", 4),
-        ("MQPUT", 8),
-        *(("MQCMIT", n) for n in (1, 2, 4)),
-    ],
-)
-def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, make_queue, verb, nth, when):
-    owner.put_raw_group(THIS)
-    target = make_queue()
-
+def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, make_queue, when):
     def handle(groups):
         incoming, outgoing = groups
         for message in incoming:
             outgoing.put(message.data * 2)
 
-    interruption = Interruption(owner, qmgr, verb)
-    settings = {
-        "name": owner.name,
-        "commit_every": 2,
-        "owner_wait_s": 0,
-        "wait_s": 0,
-        "group_wait_s": 0,
-        "full_wait_s": 0,
-    }
-    with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
-        interruption.comes(nth, when)
-        assert get_until_done(pipe, handle) == 1
-    assert is_whole(owner, [data * 2 for data in THIS], target)
-    assert owner.data() == []
-    for role in ("get", "put"):
-        assert owner.on_queue(owner.status_queue(role)) == []
+    target = make_queue()
+    waits_for_nothing = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
+    for verb, nth in (("MQGET", 3), ("MQPUT", 1), ("MQPUT", 4), ("MQCMIT", 2), ("MQCMIT", 4)):
+        owner.put_raw_group(THIS)
+        interruption = Interruption(owner, qmgr, verb)
+        with qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, **waits_for_nothing) as pipe:
+            interruption.comes(nth, when)
+            assert get_until_done(pipe, handle) == 1, verb
+        assert is_whole_group(owner.on_queue(target), [data * 2 for data in THIS]), verb
+        assert owner.data() == []
+        for role in ("get", "put"):
+            assert owner.on_queue(owner.status_queue(role)) == []
+        owner.empty(target)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +179,7 @@ def test_a_producer_that_was_interrupted_just_before_its_group_takes_the_turn_go
         with Interrupter([Point("KeyboardInterrupt", Place("put/group.py", line), 1)]) as interrupter:
             assert put_until_done(producer) == 1
         assert interrupter.fired == 1
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
@@ -240,7 +189,7 @@ def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
             group.put(THIS[number])
         with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
             producer.group()
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 @whens
@@ -256,7 +205,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
                 group.put(THIS[2])
         assert owner.data() == []
         assert put_until_done(producer) == 0
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_anything(owner, qmgr):
@@ -274,7 +223,7 @@ def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_an
             with pytest.raises(errors.GroupUsage, match="failed with a call that was interrupted"):
                 group.put(THIS[3])
         assert put_until_done(producer) == 0
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 # --- where it begins, and where it ends
@@ -285,41 +234,32 @@ def drivers(owner):
     return {"put": owner.producer, "get": owner.consumer}
 
 
-@each_call(least=5, most=14)
-@whens
 @pytest.mark.parametrize("role", ["put", "get"])
-def test_a_start_that_is_interrupted_at_any_call_is_made_again_on_the_same_connection(owner, qmgr, role, when, call):
-    interruption = Interruption(owner, qmgr, *VERBS[when])
-    interruption.comes(call.nth, when)
-    try:
-        driver = drivers(owner)[role](qmgr)
-        came = False
-    except KeyboardInterrupt:
-        driver, came = drivers(owner)[role](qmgr), True
-    assert owner.record(role)["state"] == "idle"
-    interruption.comes(-1, when)
-    driver.close()
-    assert owner.on_queue(owner.status_queue(role)) == []
-    call.check(came)
+def test_a_start_that_is_interrupted_at_any_call_is_made_again_on_the_same_connection(owner, qmgr, role):
+    for when, verbs in VERBS.items():
+        for verb in [verb for verb in verbs if verb not in ("MQCLOSE", "MQBACK")]:
+            interruption = Interruption(owner, qmgr, verb)
+            interruption.comes(1, when)
+            with pytest.raises(KeyboardInterrupt):
+                drivers(owner)[role](qmgr)
+            driver = drivers(owner)[role](qmgr)
+            assert owner.record(role)["state"] == "idle"
+            driver.close()
+            assert owner.on_queue(owner.status_queue(role)) == []
 
 
-@each_call(least=5, most=10)
-@whens
 @pytest.mark.parametrize("role", ["put", "get"])
-def test_closing_that_is_interrupted_at_any_call_is_made_good_by_the_next_owner(owner, qmgr, role, when, call):
-    interruption = Interruption(owner, qmgr, *VERBS[when])
-    driver = drivers(owner)[role](qmgr)
-    interruption.comes(call.nth, when)
-    try:
-        driver.close()
-        came = False
-    except KeyboardInterrupt:
-        came = True
-        driver.close()
-    interruption.comes(-1, when)
-    drivers(owner)[role](qmgr).close()
-    assert owner.on_queue(owner.status_queue(role)) == []
-    call.check(came)
+def test_closing_that_is_interrupted_at_any_call_is_made_good_by_the_next_owner(owner, qmgr, role):
+    for when in VERBS:
+        for verb in ("MQGET", "MQCMIT", "MQCLOSE"):
+            interruption = Interruption(owner, qmgr, verb)
+            driver = drivers(owner)[role](qmgr)
+            interruption.comes(1, when)
+            with pytest.raises(KeyboardInterrupt):
+                driver.close()
+            driver.close()
+            drivers(owner)[role](qmgr).close()
+            assert owner.on_queue(owner.status_queue(role)) == []
 
 
 @whens
@@ -337,7 +277,7 @@ def test_a_group_is_resumed_after_its_producer_was_interrupted_as_it_closed(owne
     with owner.producer(qmgr) as producer:
         assert producer.checkpoint == 2
         assert put_until_done(producer) == 0
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 @whens
@@ -351,7 +291,7 @@ def test_an_owner_goes_on_whose_neighbour_on_the_connection_was_interrupted(owne
         assert put_until_done(beside) == 0
         producer.forget_checkpoint()
         beside.forget_checkpoint()
-    assert is_whole(owner)
-    assert is_whole(neighbour)
+    assert is_whole_group(owner.on_queue(), THIS)
+    assert is_whole_group(neighbour.on_queue(), THIS)
     for each in (owner, neighbour):
         assert each.on_queue(each.status_queue("put")) == []

@@ -14,9 +14,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
-ROLES = pytest.mark.parametrize("role", ["put", "get"])
+from tests.put.whole_groups import THIS, put_rest
 
 
 def at_call(owner, qmgr, verb, nth, act):
@@ -39,57 +37,6 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def test_a_second_thread_is_refused_at_once_and_the_first_one_goes_on(owner, background):
-    qmgr = owner.connect()
-    hand: dict[str, Any] = {}
-    # The anchor and the record are put first.
-    at_call(
-        owner,
-        qmgr,
-        "MQPUT",
-        4,
-        lambda: hand.update(error=background(hand["group"].put, b"another").exception(timeout=30)),
-    )
-    with owner.producer(qmgr) as producer, producer.group() as group:
-        hand["group"] = group
-        for data in THIS:
-            group.put(data)
-    error = hand["error"]
-    assert isinstance(error, errors.GroupUsage)
-    assert "another thread is in a call on the same connection" in str(error)
-    assert owner.data() == THIS
-
-
-def test_threads_one_after_the_other_are_one_caller(owner, background):
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS:
-            background(group.put, data).result(timeout=30)
-    assert owner.data() == THIS
-
-
-@pytest.mark.parametrize(("verb", "nth", "committed"), [("MQPUT", 7, 2), ("MQCMIT", 3, 4)])
-def test_a_group_in_which_a_call_was_interrupted_takes_no_more_and_the_next_one_goes_on(owner, verb, nth, committed):
-    """The message is put, or the unit of work committed, and nobody knows; put once more it would be there twice."""
-    qmgr = owner.connect()
-    at_call(owner, qmgr, verb, nth, interrupt)
-    with owner.producer(qmgr) as producer:
-        with (
-            pytest.raises(errors.GroupUsage, match="this group failed with KeyboardInterrupt"),
-            producer.group() as group,
-        ):
-            for data in THIS[:4]:
-                group.put(data)
-            with pytest.raises(KeyboardInterrupt):
-                group.put(THIS[4])
-            group.put(THIS[4])
-        with producer.group() as group:
-            assert group.resume_from == committed
-            for data in THIS[committed:]:
-                group.put(data)
-    assert owner.data() == THIS
-    assert (owner.records("put"), owner.anchors("put")) == ([], 0)
-
-
 def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner):
     owner.put_raw_group(THIS)
     qmgr = owner.connect()
@@ -105,37 +52,31 @@ def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner
     assert (owner.records("get"), owner.anchors("get")) == ([], 0)
 
 
-@ROLES
+@pytest.mark.parametrize("role", ["put", "get"])
 def test_who_starts_again_on_the_same_connection_supersedes_the_one_before(owner, role):
-    qmgr = owner.connect()
-    if role == "put":
-        first = owner.producer(qmgr)
-        with owner.producer(qmgr) as second:
-            with pytest.raises(errors.OwnershipLost):
-                group = first.group()
-                for data in THIS:
-                    group.put(data)
-            first.close()
-            with second.group() as group:
-                for data in THIS:
-                    group.put(data)
-        assert owner.data() == THIS
-    else:
+    def start():
+        return (owner.producer if role == "put" else owner.consumer)(qmgr)
+
+    def use(driver):
+        if role == "get":
+            return [[message.data for message in group] for group in driver]
+        put_rest(driver)
+        return None
+
+    if role == "get":
         owner.put_raw_group(THIS)
-        first = owner.consumer(qmgr)
-        with owner.consumer(qmgr) as second:
+    qmgr = owner.connect()
+    lost = start()
+    with start() as driver:
+        for _ in range(2):
             with pytest.raises(errors.OwnershipLost):
-                next(iter(first))
-            first.close()
-            assert [[message.data for message in group] for group in second] == [THIS]
+                use(lost)
+        use(driver)
+    with pytest.raises(errors.OwnershipLost):
+        use(lost)
+    lost.close()
+    assert owner.data() == (THIS if role == "put" else [])
     assert (owner.records(role), owner.anchors(role)) == ([], 0)
-
-
-@ROLES
-def test_a_wrong_queue_name_leaves_no_record(owner, role):
-    with pytest.raises(errors.QueueMissing):
-        owner.producer(queue="NO.SUCH.QUEUE") if role == "put" else owner.consumer(queue="NO.SUCH.QUEUE")
-    assert owner.on_queue(owner.status_queue(role)) == []
 
 
 def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next_message(owner):
@@ -149,10 +90,7 @@ def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next
                     group.put(data)
                 assert connection.binding.MQBACK(connection.hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
                 group.put(THIS[4])
-        with producer.group() as group:
-            assert group.resume_from == 0
-            for data in THIS:
-                group.put(data)
+        assert put_rest(producer) == 0
     assert owner.data() == THIS
 
 

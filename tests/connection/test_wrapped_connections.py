@@ -14,15 +14,10 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
-PIPE = {"commit_every": 3, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
-
-
-class Crash(Exception):
-    """The application's own trouble."""
+from tests.put.whole_groups import THIS, Crash, is_whole_group
 
 
 @pytest.fixture
@@ -61,24 +56,85 @@ def put_rest(producer, at=None, end=None):
     return group.resume_from
 
 
-def copy(pipe, at=None, end=None):
-    """Put what comes; ``end`` is called when message ``at`` was given."""
-    for incoming, outgoing in pipe:
-        for message in incoming:
-            outgoing.put(message.data)
-            if message.msg_seq_number == at:
-                end()
+class Putting:
+    """A producer that puts a group, three messages in each unit of work; one is held back."""
+
+    role = "put"
+
+    def __init__(self, owner, target):
+        self.owner = owner
+        self.target = target
+
+    def begin(self, qmgr):
+        """Return the producer."""
+        return self.owner.producer(qmgr, commit_every=3)
+
+    def work(self, producer, at=None, end=None):
+        """Do what is left to do; ``end`` is called when message ``at`` was given."""
+        put_rest(producer, at, end)
+
+    def done(self):
+        """Return what is committed."""
+        return self.owner.data()
+
+    def is_done(self):
+        """Whether all is, and no record is left."""
+        return self.done() == THIS and self.owner.on_queue(self.owner.status_queue("put")) == []
 
 
-def is_whole(owner, payloads=THIS, queue=None):
-    """Whether the queue holds exactly one whole group."""
-    found = owner.on_queue(queue)
-    return (
-        [message.data for message in found] == payloads
-        and [message.msg_seq_number for message in found] == list(range(1, len(payloads) + 1))
-        and [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
-        and len({message.group_id for message in found}) == 1
-    )
+class Getting(Putting):
+    """A consumer that gets the group."""
+
+    role = "get"
+
+    def __init__(self, owner, target):
+        super().__init__(owner, target)
+        owner.put_raw_group(THIS)
+        self.got = []
+
+    def begin(self, qmgr):
+        return self.owner.consumer(qmgr, commit_every=3)
+
+    def work(self, consumer, at=None, end=None):
+        for group in consumer:
+            del self.got[group.resume_from :]
+            for message in group:
+                self.got.append(message.data)
+                if message.msg_seq_number == at:
+                    end()
+
+    def done(self):
+        return THIS[: len(THIS) - len(self.owner.data())]
+
+    def is_done(self):
+        return self.got == THIS and self.owner.data() == self.owner.on_queue(self.owner.status_queue("get")) == []
+
+
+class Copying(Getting):
+    """A pipe that gets the group and puts it."""
+
+    def begin(self, qmgr):
+        waits_for_nothing = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
+        settings = {"name": self.owner.name, "commit_every": 3, **waits_for_nothing}
+        return qmgr.group_pipe(self.owner.queue, self.target, **settings)
+
+    def work(self, pipe, at=None, end=None):
+        for incoming, outgoing in pipe:
+            del self.got[incoming.resume_from :]
+            for message in incoming:
+                self.got.append(message.data)
+                outgoing.put(message.data)
+                if message.msg_seq_number == at:
+                    end()
+
+    def is_done(self):
+        return super().is_done() and is_whole_group(self.owner.on_queue(self.target), THIS)
+
+
+@pytest.fixture(params=[Putting, Getting, Copying])
+def program(request, owner, make_queue):
+    """What works on a wrapped connection."""
+    return request.param(owner, make_queue())
 
 
 # --- the object's own methods
@@ -92,7 +148,7 @@ def test_the_object_ends_no_unit_of_work_of_a_group(owner, q_mgr, qmgr, method):
 
     with owner.producer(qmgr, commit_every=3) as producer:
         assert put_rest(producer, 3, refused) == 0
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
     with owner.consumer(qmgr, commit_every=3) as consumer:
         for group in consumer:
             for _ in group:
@@ -121,34 +177,88 @@ def test_an_object_that_is_let_go_is_what_it_was(q_mgr, binding):
     assert type(q_mgr) is binding.QueueManager
 
 
+def test_an_object_is_wrapped_once_at_a_time(owner, q_mgr):
+    """Otherwise the second producer would commit the first one's message without its record."""
+    kind = type(q_mgr)
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS[:2]:
+            group.put(data)
+        with pytest.raises(errors.GroupUsage, match=r"wrapped already"):
+            mqgroups.wrap(q_mgr)
+        for data in THIS[2:]:
+            group.put(data)
+    with mqgroups.wrap(q_mgr):
+        pass
+    assert type(q_mgr) is kind
+    assert owner.data() == THIS
+
+
+def test_an_object_whose_connection_was_lost_is_wrapped_again(owner, q_mgr):
+    """The application connects it again, and need not close what it was wrapped in."""
+    kind = type(q_mgr)
+    connection_of(mqgroups.wrap(q_mgr)).failed("MQPUT", owner.queue, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+    with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
+        for data in THIS:
+            group.put(data)
+    assert type(q_mgr) is kind
+    assert owner.data() == THIS
+
+
+def test_an_object_that_disconnects_is_no_longer_wrapped(q_mgr):
+    kind = type(q_mgr)
+    mqgroups.wrap(q_mgr)
+    q_mgr.disconnect()
+    assert type(q_mgr) is kind
+
+
 # --- what calls the C functions
 
 
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_backout_is_told_to_a_producer_and_its_group_goes_on(owner, qmgr, foreign, at):
-    # One message is held back; after each third the unit of work has just ended.
-    committed, in_it = (at - 1) // 3 * 3, (at - 1) % 3
-    with owner.producer(qmgr, commit_every=3) as producer:
-        if in_it:
-            with pytest.raises(errors.ForeignSyncpoint, match="other code ended the unit of work on this connection"):
-                put_rest(producer, at, lambda: foreign("MQBACK"))
-            assert owner.data() == THIS[:committed]
-            assert put_rest(producer) == committed
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_foreign_backout_is_told_and_the_group_goes_on(program, qmgr, foreign, at):
+    def end():
+        foreign("MQBACK")
+
+    with program.begin(qmgr) as it:
+        if (program.role, at) == ("put", 1):
+            # Nothing was put yet.
+            program.work(it, at, end)
         else:
-            put_rest(producer, at, lambda: foreign("MQBACK"))
-    assert is_whole(owner)
+            with pytest.raises(errors.ForeignSyncpoint, match="other code ended the unit of work on this connection"):
+                program.work(it, at, end)
+            assert program.done() == THIS[: (at - 1) // 3 * 3]
+            program.work(it)
+    assert program.is_done()
 
 
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_commit_does_no_harm_where_the_producer_goes_on(owner, qmgr, foreign, at):
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_foreign_commit_does_no_harm_where_the_program_goes_on(program, qmgr, foreign, at):
     """Its own next commit puts the record that the foreign one has left without."""
-    with owner.producer(qmgr, commit_every=3) as producer:
-        assert put_rest(producer, at, lambda: foreign("MQCMIT")) == 0
-    assert is_whole(owner)
-    assert owner.on_queue(owner.status_queue("put")) == []
+    with program.begin(qmgr) as it:
+        program.work(it, at, lambda: foreign("MQCMIT"))
+    assert program.is_done()
 
 
-@pytest.mark.parametrize("at", [2, 3, 5, 6])
+@pytest.mark.parametrize("at", [2, 6])
+def test_after_a_foreign_commit_and_the_end_of_the_program_nobody_begins_anew(program, owner, qmgr, foreign, at):
+    def end():
+        foreign("MQCMIT")
+        raise Crash
+
+    with pytest.raises(Crash), program.begin(qmgr) as it:
+        program.work(it, at, end)
+    assert program.done() == THIS[: at - (program.role == "put")]
+    # What was made of messages that are gone was never put.
+    assert owner.data(program.target) == (THIS[: (at - 1) // 3 * 3] if isinstance(program, Copying) else [])
+    # What is committed without its record is for somebody to look at.
+    assert (owner.records(program.role), owner.anchors(program.role)) == ([], 1)
+    with pytest.raises(
+        errors.StatusRecordHidden, match=r"has an anchor, but its status record.*other code committed on a shared"
+    ):
+        program.begin(owner.qmgr)
+
+
+@pytest.mark.parametrize("at", [2, 6])
 def test_after_a_foreign_commit_and_a_backout_a_producer_puts_nothing_twice(owner, qmgr, foreign, at):
     def end():
         foreign("MQCMIT")
@@ -162,106 +272,6 @@ def test_after_a_foreign_commit_and_a_backout_a_producer_puts_nothing_twice(owne
     assert owner.data() == THIS[: at - 1]
 
 
-@pytest.mark.parametrize("at", [2, 3, 5, 6])
-def test_after_a_foreign_commit_and_the_end_of_the_program_no_producer_begins_anew(owner, qmgr, foreign, at):
-    def end():
-        foreign("MQCMIT")
-        raise Crash
-
-    with pytest.raises(Crash), owner.producer(qmgr, commit_every=3) as producer:
-        put_rest(producer, at, end)
-    assert owner.data() == THIS[: at - 1]
-    # What is committed without its record is for somebody to look at.
-    assert (owner.records("put"), owner.anchors("put")) == ([], 1)
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
-        owner.producer()
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_backout_is_told_to_a_consumer_and_its_group_goes_on(owner, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    committed = (at - 1) // 3 * 3
-    with owner.consumer(qmgr, commit_every=3) as consumer:
-        with pytest.raises(errors.ForeignSyncpoint):
-            for message in next(iter(consumer)):
-                if message.msg_seq_number == at:
-                    foreign("MQBACK")
-        assert owner.data() == THIS[committed:]
-        group = next(iter(consumer))
-        assert (group.resume_from, [message.data for message in group]) == (committed, THIS[committed:])
-    assert owner.data() == owner.records("get") == []
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_commit_does_no_harm_where_the_consumer_goes_on(owner, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    got = []
-    with owner.consumer(qmgr, commit_every=3) as consumer:
-        for group in consumer:
-            for message in group:
-                got.append(message.data)
-                if message.msg_seq_number == at:
-                    foreign("MQCMIT")
-    assert got == THIS
-    assert owner.data() == owner.on_queue(owner.status_queue("get")) == []
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_after_a_foreign_commit_and_the_end_of_the_program_no_consumer_begins_anew(owner, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    with pytest.raises(Crash), owner.consumer(qmgr, commit_every=3) as consumer:
-        for message in next(iter(consumer)):
-            if message.msg_seq_number == at:
-                foreign("MQCMIT")
-                raise Crash
-    assert owner.data() == THIS[at:]
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
-        owner.consumer()
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_backout_is_told_to_a_pipe_and_its_groups_go_on(owner, make_queue, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    target = make_queue()
-    committed = (at - 1) // 3 * 3
-    with qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE) as pipe:
-        with pytest.raises(errors.ForeignSyncpoint):
-            copy(pipe, at, lambda: foreign("MQBACK"))
-        assert owner.data() == THIS[committed:]
-        assert [message.data for message in owner.on_queue(target)] == THIS[:committed]
-        copy(pipe)
-    assert is_whole(owner, queue=target)
-    assert owner.data() == owner.records("get") == owner.records("put") == []
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_a_foreign_commit_does_no_harm_where_the_pipe_goes_on(owner, make_queue, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    target = make_queue()
-    with qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE) as pipe:
-        copy(pipe, at, lambda: foreign("MQCMIT"))
-    assert is_whole(owner, queue=target)
-    assert owner.data() == owner.records("get") == owner.records("put") == []
-
-
-@pytest.mark.parametrize("at", range(1, 8))
-def test_after_a_foreign_commit_and_the_end_of_the_program_no_pipe_begins_anew(owner, make_queue, qmgr, foreign, at):
-    owner.put_raw_group(THIS)
-    target = make_queue()
-
-    def end():
-        foreign("MQCMIT")
-        raise Crash
-
-    with pytest.raises(Crash), qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE) as pipe:
-        copy(pipe, at, end)
-    # What was made from the messages that are gone was never put.
-    assert owner.data() == THIS[at:]
-    assert [message.data for message in owner.on_queue(target)] == THIS[: (at - 1) // 3 * 3]
-    with pytest.raises(errors.StatusRecordHidden, match="has an anchor, but its status record"):
-        owner.qmgr.group_pipe(owner.queue, target, name=owner.name, **PIPE)
-
-
 def test_on_a_connection_of_the_application_a_record_is_never_a_chain_of_segments(owner, qmgr, foreign):
     """Segments are not got in each unit of work, so nobody would see that it was ended."""
     with owner.producer(qmgr, commit_every=3, status_layout="segmented") as producer:
@@ -269,11 +279,11 @@ def test_on_a_connection_of_the_application_a_record_is_never_a_chain_of_segment
             put_rest(producer, 6, lambda: foreign("MQBACK"))
         assert len(owner.records("put")) == 1
         assert put_rest(producer) == 3
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("nth", range(1, 9))
+@pytest.mark.parametrize("nth", [1, 3, 8])
 def test_a_commit_whose_check_is_refused_is_found_out_on_the_same_connection(owner, qmgr, faults, nth):
     # The third MQGET of each unit of work looks whether its record is there.
     with owner.producer(qmgr) as producer:
@@ -281,4 +291,69 @@ def test_a_commit_whose_check_is_refused_is_found_out_on_the_same_connection(own
         with pytest.raises(errors.MQIError, match="2071"):
             put_rest(producer)
         put_rest(producer)
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_a_backout_by_the_bindings_own_functions_is_noticed_before_the_commit(owner, q_mgr, role):
+    """The record that was got behind the first message is back on its queue."""
+    if role == "get":
+        owner.put_raw_group(THIS)
+
+    with mqgroups.wrap(q_mgr) as qmgr:
+        connection = connection_of(qmgr)
+
+        def back_out():
+            assert connection.binding.MQBACK(connection.hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
+
+        with pytest.raises(errors.ForeignSyncpoint, match=r"status record .* is back"):
+            if role == "put":
+                # Three of four are put, and the unit of work ends with the last.
+                with owner.producer(qmgr, commit_every=10) as producer, producer.group() as group:
+                    for data in THIS[:4]:
+                        group.put(data)
+                    producer._putter.queue._mqput = _after(back_out, producer._putter.queue._mqput)
+            else:
+                with owner.consumer(qmgr, commit_every=3) as consumer:
+                    for number, _ in enumerate(next(iter(consumer)), 1):
+                        if number == 3:
+                            back_out()
+    if role == "put":
+        owner.put_group(THIS)
+        assert owner.data() == THIS
+    else:
+        assert owner.get_groups() == [THIS]
+
+
+def _after(act, put):
+    """Put, and then ``act``."""
+
+    def called(*arguments):
+        answer = put(*arguments)
+        act()
+        return answer
+
+    return called
+
+
+def test_a_pipe_that_puts_nothing_in_a_unit_of_work_keeps_both_its_records(owner, q_mgr, make_queue):
+    """Both are got before the first message of each unit of work, also where one of them does not change in it."""
+    target = make_queue()
+    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "owner_wait_s": 0}
+    owner.put_raw_group(THIS)
+    with mqgroups.wrap(q_mgr) as qmgr:
+        pipe = qmgr.group_pipe(owner.queue, target, **settings)
+        with pytest.raises(Crash), pipe:
+            for message in next(iter(pipe))[0]:
+                if message.data == THIS[3]:
+                    raise Crash
+        assert owner.data() == THIS[2:]
+        for role in ("get", "put"):
+            assert (len(owner.records(role)), owner.anchors(role)) == (1, 1), role
+        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+            for incoming, outgoing in pipe:
+                for message in incoming:
+                    outgoing.put(message.data)
+    assert [found.data for found in owner.on_queue(target)] == THIS[2:]
+    for role in ("get", "put"):
+        assert owner.on_queue(owner.status_queue(role)) == []

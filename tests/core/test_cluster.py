@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.core.cluster import Instance, group_splits
 from mqgroups.core.inspection import Place, Run
 from tests.core.test_inspection import LAST, MIG, inspected, message, on_queue
+from tests.table import each_row
 
 H = b"H" * 24
 
@@ -34,7 +33,7 @@ def test_a_group_at_two_instances_is_split_and_it_is_said_what_is_where():
     assert split.is_whole_together
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parts", "gaps", "overlapping"),
     [
         ([part(1, 3), part(2)], (), 0),
@@ -43,7 +42,6 @@ def test_a_group_at_two_instances_is_split_and_it_is_said_what_is_where():
         ([part(1, 2), part(2, 3, last=3)], (), 1),
         ([part(1), part(1, last=1)], (), 1),
     ],
-    ids=["no last message", "a gap", "no beginning", "one at both", "all at both"],
 )
 def test_parts_that_do_not_make_one_group(parts, gaps, overlapping):
     (split,) = group_splits(instances(*([each] for each in parts)))

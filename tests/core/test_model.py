@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.core import model
 from mqgroups.core.model import GroupStatus, MatchOption, MsgFlag, Persistence
 from mqgroups.mqi import constants as mq
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("member", "prefix"),
     [
         (member, prefix)

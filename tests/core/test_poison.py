@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.core.poison import Suspect, Treatment, treatment
+from tests.table import each_row
 
 GROUP, OTHER = b"G" * 24, b"O" * 24
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "suspect", "expected"),
     [
         (0, None, Treatment.PROCESS),

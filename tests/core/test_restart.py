@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, Mismatch, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
+from tests.table import each_row
 
 OWN = Expectations(Role.GET, "orders-sink", "ORDERS", "QM1_1")
 RECORD = StatusRecord(
@@ -46,15 +45,15 @@ MISMATCHES = [
 ]
 
 
-@pytest.mark.parametrize("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
-@pytest.mark.parametrize(("other", "mismatch"), MISMATCHES)
+@each_row("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
+@each_row(("other", "mismatch"), MISMATCHES)
 def test_a_foreign_record_stops_for_the_operator(says, other, mismatch):
     decision = restart_action(replace(RECORD, **says, **other), OWN)
     assert decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
 
 
-@pytest.mark.parametrize("state", [RecordState.IDLE, RecordState.COMPLETED])
-@pytest.mark.parametrize(("other", "mismatch"), MISMATCHES)
+@each_row("state", [RecordState.IDLE, RecordState.COMPLETED])
+@each_row(("other", "mismatch"), MISMATCHES)
 def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, other, mismatch):
     decision = restart_action(replace(RECORD, state=state, **other), OWN)
     stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)

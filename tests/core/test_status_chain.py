@@ -25,6 +25,7 @@ from mqgroups.core.status_chain import (
     next_record_put,
     on_queue,
 )
+from tests.table import each_row
 
 GROUP = b"G" * 24
 MIDDLE, LAST = MsgFlag.SEGMENT, MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT
@@ -35,7 +36,7 @@ HEAVY = Kept(b"s" * 24, GROUP, 2, MOST_BYTES)
 ENDED = Kept(b"s" * 24, GROUP, 3, 300, ended=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "segmented", "expected"),
     [
         (None, False, RecordPut(False)),
@@ -79,7 +80,7 @@ ANCHOR = message(b"a", record(RecordState.ANCHOR), bytes(24))
 SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR), bytes(24))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "expected"),
     [
         ([], None),
@@ -101,31 +102,25 @@ def test_of_a_chain_the_last_segment_counts():
     assert on_queue([segment(10, 5, says=last), segment(0, 10), ANCHOR])[1] == last
 
 
-@pytest.mark.parametrize("seen_twice", [False, True])
-@pytest.mark.parametrize(
+@each_row("seen_twice", [False, True])
+@each_row(
     "messages",
     [[ANCHOR], [ANCHOR, SECOND_ANCHOR, PLAIN], [SECOND_ANCHOR, ANCHOR, IDLE], [ANCHOR, IDLE]],
-    ids=[
-        "an anchor alone",
-        "two anchors and a record",
-        "two anchors, and the record that is seen says nothing",
-        "another record, whose anchor came back behind the eye",
-    ],
 )
 def test_an_anchor_without_its_record_says_that_one_is_hidden(messages, seen_twice):
     with pytest.raises(RecordHidden):
         on_queue(messages, seen_twice=seen_twice)
 
 
-@pytest.mark.parametrize("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
+@each_row("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
 def test_a_record_without_its_anchor_is_believed_when_it_is_seen_twice(messages):
     with pytest.raises(LookAgain):
         on_queue(messages)
     assert on_queue(messages, seen_twice=True)[1] == PLAIN.record
 
 
-@pytest.mark.parametrize("speaking", [PLAIN, WITH_CHECKPOINT])
-@pytest.mark.parametrize("silent", [IDLE, COMPLETED])
+@each_row("speaking", [PLAIN, WITH_CHECKPOINT])
+@each_row("silent", [IDLE, COMPLETED])
 def test_a_record_that_says_nothing_is_a_leftover_beside_one_that_does(speaking, silent):
     expected = OnQueue(Kept(speaking.msg_id), A, (Pair(Kept(silent.msg_id), B),))
     assert on_queue([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
@@ -144,7 +139,7 @@ def test_a_record_that_speaks_counts_before_ones_own():
     assert on_queue([PLAIN, ANCHOR, mine, SECOND_ANCHOR], [("me", 1, 1)])[1] == PLAIN.record
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "several"),
     [
         ([PLAIN, OTHER], True),
@@ -155,16 +150,6 @@ def test_a_record_that_speaks_counts_before_ones_own():
         ([segment(10, 5)], False),
         ([segment(0, 10), segment(15, 5)], False),
         ([segment(0, 10), segment(10, 5), segment(10, 5)], False),
-    ],
-    ids=[
-        "two records",
-        "a record and its copy",
-        "a record and a checkpoint",
-        "a record and a segment",
-        "two chains",
-        "no first segment",
-        "a gap",
-        "a segment twice",
     ],
 )
 def test_what_is_neither_is_told(messages, several):

@@ -62,7 +62,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Extents:
-    """How much is done of the patterns of one queue manager, of batches, asyncio and files there, of the patterns of clusters,
+    """How much is done of the patterns of one queue manager, of batches, asyncio and others there, of the patterns of clusters,
     and of producers there without a safety; and whether it is done of every pattern, or of one of each role.
     """
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from tests.faults.aio_programs import AioGetProgram, AioPipeProgram, AioPutProgram
 from tests.faults.batch_program import BatchProgram
+from tests.faults.broken_programs import AbandonProgram, PoisonProgram, QuarantineProgram
 from tests.faults.cluster_programs import (
     ClusterGetProgram,
     ClusterPutOnOpenProgram,
@@ -32,6 +33,9 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
+    "abandon": AbandonProgram,
+    "skip": PoisonProgram,
+    "quarantine": QuarantineProgram,
     "given-put": GivenPutProgram,
     "given-get": GivenGetProgram,
     "moved": MovedProgram,
@@ -93,6 +97,16 @@ def _dressed_patterns() -> list[Pattern]:
     ]
 
 
+def _broken_patterns() -> list[Pattern]:
+    """Return those whose groups are broken off."""
+    return [
+        Pattern("abandon", "classic", False, 5, 2),
+        Pattern("abandon", "segmented", True, 3, 2),
+        Pattern("skip", "classic", False, 5, 2),
+        Pattern("quarantine", "segmented", False, 5, 2),
+    ]
+
+
 def _operated_patterns() -> list[Pattern]:
     """Return those that an operator helps first."""
     return [Pattern(role, "classic", False, 5, 2) for role in OPERATED_ROLES]
@@ -137,6 +151,7 @@ PATTERNS = {
         *_aio_patterns(),
         *_files_patterns(),
         *_dressed_patterns(),
+        *_broken_patterns(),
         *_operated_patterns(),
         *_cluster_patterns(),
         *_asynchronous_patterns(),

@@ -18,6 +18,7 @@ import mqgroups
 from mqgroups.embedded import Fault
 from mqgroups.errors import ConfigurationError, GroupQuarantined, MQGroupsError
 from tests.faults.application import MODEL, Application
+from tests.faults.broken_programs import BACKOUT_QUEUE, make_queue_with_backouts
 from tests.faults.cases import fault_at
 from tests.faults.extents import Sample, Task, split
 from tests.faults.machine import Machine
@@ -28,7 +29,6 @@ from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "settings"
-BACKOUT_MODEL, BACKOUT_QUEUE = "FAULTS.BACKOUT.MODEL", "FAULTS.BACKOUT"
 _COMMON = {"layout": ("classic", "segmented"), "every": ("1", "3")}
 AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "get": {
@@ -95,7 +95,7 @@ class _Get(_Settled):
     owner = "get"
 
     def prepare(self, reader: Reader) -> None:
-        reader.make_queue(self.queue, BACKOUT_MODEL)
+        make_queue_with_backouts(reader, self.queue)
         reader.put_group(self.queue, [cut(payload, self.pattern.segmented) for payload in self._payloads])
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
@@ -127,7 +127,7 @@ class _Get(_Settled):
 
 class _Pipe(_Settled, PipeProgram):
     def prepare(self, reader: Reader) -> None:
-        reader.make_queue(self.queue, BACKOUT_MODEL)
+        make_queue_with_backouts(reader, self.queue)
         reader.put_group(self.queue, [cut(payload, self.pattern.segmented) for payload in self._payloads])
         reader.make_queue(self.target, MODEL)
 
@@ -170,7 +170,6 @@ def run(site: Site, role: str, first: str, then: str, fault: str) -> Result:
         _until_done(machine, program, _arguments(first), _arguments(then), result)
         result.fired = machine.fired() or 0
         machine.look(program, result)
-        machine.reader.take(BACKOUT_QUEUE, 100)
     return result
 
 

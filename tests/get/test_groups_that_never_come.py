@@ -10,6 +10,7 @@ from mqgroups.embedded import Fault
 from mqgroups.get import unreachable as unreachable_groups
 from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, Crash, process
+from tests.put.whole_groups import put_rest
 
 A, B, C = b"A" * 24, b"B" * 24, b"C" * 24
 
@@ -109,9 +110,8 @@ def test_complete_groups_only_begins_a_group_when_all_of_it_is_there(owner):
     owner.interrupt_put(THIS[:5])
     with owner.consumer(complete_groups_only=True) as consumer:
         assert list(consumer) == []
-        with owner.producer() as producer, producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        with owner.producer() as producer:
+            put_rest(producer)
         assert [process(group) for group in consumer] == [THIS]
 
 

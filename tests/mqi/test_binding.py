@@ -59,8 +59,3 @@ def test_a_directory_without_the_library_is_named(tmp_path):
     done = probe(MQGROUPS_LIBMQM=str(tmp_path))
     assert "BindingMissing" in done.stderr
     assert str(tmp_path) in done.stderr
-
-
-def test_only_a_connected_queue_manager_of_a_binding_can_be_wrapped():
-    with pytest.raises(ConfigurationError, match=r"builtins\.dict"):
-        chooser.binding_of({})  # type: ignore[arg-type]  # which is what is refused

@@ -126,20 +126,17 @@ def test_ibmmq_passes_a_ccdt_url_on(told, binding):
     assert "cd" not in given
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (f'{CHANNEL}, token="t"', r"cannot pass on token: it does not have MQCSP.Token. Use ibmmq"),
+def test_pymqi_says_what_it_cannot_pass_on_before_anything_is_connected(told, binding):
+    only("pymqi", binding)
+    for arguments, problem in (
+        (f'{CHANNEL}, token="t"', "cannot pass on token: it does not have MQCSP.Token. Use ibmmq"),
         (
             f'{CHANNEL}, {TLS}, key_repository_password="p"',
             "MQSCO.KeyRepoPassword. Use ibmmq (MQGROUPS_MQI=ibmmq), or set MQKEYRPWD",
         ),
         ('"QM1", ccdt_url="file:///x"', "cannot pass on ccdt_url: it does not have MQCNO.CCDTUrl. Use ibmmq"),
-    ],
-)
-def test_pymqi_says_what_it_cannot_pass_on_before_anything_is_connected(told, binding, arguments, problem):
-    only("pymqi", binding)
-    given, error = told(arguments)
-    assert given is None
-    assert error.startswith("ConfigurationError: pymqi ")
-    assert problem in error
+    ):
+        given, error = told(arguments)
+        assert given is None
+        assert error.startswith("ConfigurationError: pymqi ")
+        assert problem in error

@@ -7,14 +7,10 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
-from tests.put.whole_groups import THIS, Crash, is_whole_group
+from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest
 
 
-@pytest.mark.parametrize(
-    "checkpoint",
-    [b"", b"\x00\xff bytes", "text", 0, 17, 2.5, True, [], {}, {"line": 17, "file": "ä.csv", "more": [1, None]}],
-    ids=repr,
-)
+@pytest.mark.parametrize("checkpoint", [b"", b"\x00\xff", 0, {"file": "ä.csv", "more": [1, None, 2.5]}], ids=repr)
 def test_a_checkpoint_comes_back_as_it_was_given(owner, checkpoint):
     owner.interrupt_put(THIS[:4], checkpoints=[None, checkpoint])
     with owner.producer() as producer:
@@ -24,16 +20,11 @@ def test_a_checkpoint_comes_back_as_it_was_given(owner, checkpoint):
         assert (group.resume_from, group.checkpoint) == (2, checkpoint)
 
 
-def test_the_checkpoint_is_that_of_the_last_committed_message(owner):
-    owner.interrupt_put(THIS[:6], checkpoints=[10, 20, 30, 40, 50, 60])
+@pytest.mark.parametrize(("checkpoints", "last"), [([10, 20, 30, 40, 50, 60], 40), ([10, None, None, None], 10)])
+def test_the_checkpoint_is_the_last_one_that_is_committed(owner, checkpoints, last):
+    owner.interrupt_put(THIS[:6], checkpoints=checkpoints)
     with owner.producer() as producer:
-        assert (producer.checkpoint, producer.group().resume_from) == (40, 4)
-
-
-def test_a_message_without_a_checkpoint_leaves_the_one_before(owner):
-    owner.interrupt_put(THIS[:6], checkpoints=[10, None, None, None])
-    with owner.producer() as producer:
-        assert producer.checkpoint == 10
+        assert (producer.checkpoint, producer.group().resume_from) == (last, 4)
 
 
 def test_an_exception_goes_back_to_the_committed_checkpoint(owner):
@@ -52,41 +43,31 @@ def test_an_exception_goes_back_to_the_committed_checkpoint(owner):
             assert producer.checkpoint == 1
 
 
-@pytest.mark.parametrize(
-    "checkpoint",
-    [{1, 2}, object(), float("nan"), float("inf"), {"a": b"bytes"}, [object()]],
-    ids=["set", "object", "nan", "infinity", "bytes", "object in a list"],
-)
-def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(owner, checkpoint):
+def test_a_checkpoint_that_cannot_be_kept_is_refused_and_the_group_is_resumable(owner):
     with owner.producer() as producer:
         with pytest.raises(errors.GroupUsage, match="must be bytes or a JSON value"), producer.group() as group:
             for data in THIS[:3]:
                 group.put(data)
-            group.set_checkpoint(checkpoint)
-            group.put(b"3")
-            group.put(b"4")
+            group.set_checkpoint({"a": b"bytes"})
         assert owner.data() == THIS[:2]
-        with producer.group() as group:
-            for data in THIS[group.resume_from : 5]:
-                group.put(data)
+        put_rest(producer, THIS[:5])
     assert is_whole_group(owner.on_queue(), THIS[:5])
 
 
-@pytest.mark.parametrize(
-    ("checkpoint", "sentence"),
-    [
+def test_what_cannot_be_a_checkpoint_is_refused_and_the_group_goes_on(owner):
+    refused = [
         ((1, 2), r"the checkpoint \(tuple\) cannot be kept: .* come back as a list"),
         ({1: 2}, r"the checkpoint \(dict\) cannot be kept: .* a key that is int, not str"),
         ("\ud800", r"the checkpoint \(str\) cannot be kept: .* half of a surrogate pair"),
         (float("nan"), r"the checkpoint \(float\) cannot be kept: .* not finite"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_cannot_be_a_checkpoint_is_refused_and_the_group_goes_on(owner, checkpoint, sentence):
+        ({1, 2}, "must be bytes or a JSON value"),
+        ([object()], "must be bytes or a JSON value"),
+    ]
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(errors.GroupUsage, match=sentence):
-            group.set_checkpoint(checkpoint)
+        for checkpoint, sentence in refused:
+            with pytest.raises(errors.GroupUsage, match=sentence):
+                group.set_checkpoint(checkpoint)
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
@@ -103,7 +84,7 @@ def test_a_checkpoint_that_cannot_be_kept_or_a_refused_message_leaves_the_one_be
         assert producer.checkpoint == "good"
 
 
-@pytest.mark.parametrize("checkpoint", [7, 0, b""])
+@pytest.mark.parametrize("checkpoint", [7, 0])
 def test_a_checkpoint_set_after_the_last_put_is_refused_and_the_group_is_resumable(owner, checkpoint):
     with owner.producer() as producer:
         with pytest.raises(errors.GroupUsage, match="after the group's last put"), producer.group() as group:
@@ -126,7 +107,7 @@ def test_a_checkpoint_set_after_the_end_of_a_group_is_refused(owner):
             group.set_checkpoint(1)
 
 
-@pytest.mark.parametrize("messages", [1, 2, 5])
+@pytest.mark.parametrize("messages", [1, 5])
 def test_a_group_with_a_checkpoint_leaves_a_completed_record_which_outlives_a_close(owner, messages):
     with owner.producer() as producer:
         with producer.group() as group:
@@ -177,28 +158,6 @@ def test_after_a_restart_a_completed_record_tells_what_was_done(owner):
             group.put(b"next")
     assert [found.data for found in owner.on_queue()] == [*THIS[:3], b"next"]
     assert owner.record("put")["checkpoint"] == {"json": {"file": "next"}}
-
-
-def test_an_exception_in_the_producers_block_leaves_the_completed_record(owner):
-    with pytest.raises(Crash), owner.producer() as producer:
-        with producer.group() as group:
-            group.set_checkpoint("done")
-            group.put(b"0")
-        raise Crash
-    assert owner.record("put")["state"] == "completed"
-    with owner.producer() as producer:
-        assert producer.checkpoint == "done"
-    assert owner.record("put")["state"] == "completed"
-
-
-def test_a_checkpoint_outlives_a_polite_stop_and_who_starts_again_does_nothing_twice(owner):
-    for stop_after in (1, 3):
-        with owner.producer() as producer:
-            for number in range(0 if producer.checkpoint is None else producer.checkpoint + 1, stop_after + 1):
-                with producer.group() as group:
-                    group.set_checkpoint(number)
-                    group.put(b"%d" % number)
-    assert owner.data() == [b"0", b"1", b"2", b"3"]
 
 
 def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):

@@ -15,6 +15,7 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.fix_mqi import OK, wait_until
+from tests.put.whole_groups import put_rest
 
 THIS = [b"%d" % number for number in range(1, 8)]
 ALL = ("QM1", "QM2", "QM3")
@@ -66,9 +67,8 @@ def begin_at(owner, q_mgr_name, **more):
 
 def rest(owner, **more):
     """Start again and put the rest of the group."""
-    with owner.producer(commit_every=4, **more) as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    with owner.producer(commit_every=4, **more) as producer:
+        put_rest(producer, THIS)
 
 
 # --- where groups go
@@ -114,8 +114,7 @@ def test_bound_as_the_queue_says(cluster, make_owner, defbind, instances):
 # --- the rest of an interrupted group
 
 
-@pytest.mark.parametrize("q_mgr_name", ALL)
-@pytest.mark.parametrize("bind", ["group", "open"])
+@pytest.mark.parametrize(("q_mgr_name", "bind"), [("QM1", "group"), ("QM2", "open"), ("QM3", "group")])
 def test_after_a_restart_the_rest_goes_where_the_beginning_went(owner, cluster, queue, q_mgr_name, bind):
     begin_at(owner, q_mgr_name, bind=bind)
     # Others move the choice on, to another instance.
@@ -137,8 +136,7 @@ def test_after_a_resumed_group_balancing_goes_on(owner, cluster, queue):
     assert [is_put_whole(cluster, queue, [b"x", b"y"], (name,)) for name in ALL] == [True] * 3
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", ["MQPUT", "MQCMIT"])
+@pytest.mark.parametrize(("verb", "when"), [("MQPUT", "after"), ("MQCMIT", "before"), ("MQCMIT", "after")])
 def test_a_connection_lost_in_the_middle_of_a_group_leaves_it_at_one_instance(
     owner, cluster, embedded_cluster, queue, verb, when
 ):
@@ -226,44 +224,36 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
     assert is_put_whole(cluster, queue, THIS, (error.expected,) if committed else ALL)
 
 
-@pytest.fixture
-def untold(make_cluster):
-    """A cluster that does not tell where a group goes, and a queue with instances at QM2 and QM3."""
-    cluster = make_cluster(readings={"bind on group": "tells nothing"})
-    return cluster, cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))
-
-
 @pytest.mark.embedded
-def test_where_nothing_tells_where_a_group_went_only_whole_groups_are_committed(untold, make_owner):
-    cluster, queue = untold
-    owner = make_owner(cluster["QM1"], queue)
+def test_where_nothing_tells_where_a_group_went_only_whole_groups_are_committed(make_cluster, make_owner):
+    cluster = make_cluster(readings={"bind on group": "tells nothing"})
+    for put in (by_a_producer, by_a_producer_bound_on_open, by_a_pipe, by_a_batch, by_a_batch_without_a_status_queue):
+        queue = cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))
+        put(cluster, make_owner(cluster["QM1"], queue))
+        assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+        cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
+
+
+def by_a_producer(_, owner):
     with pytest.raises(errors.ConfigurationError, match="does not return the instance"):
         owner.put_group(THIS, commit_every=4)
     assert owner.record("put")["state"] == "idle"
     # What would have gone to either of them is put in one unit of work, and is the first there is.
     owner.put_group(THIS, commit_every=7)
-    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
-    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
 
 
-@pytest.mark.embedded
-def test_where_nothing_tells_where_a_group_went_bind_open_keeps_it_together(untold, make_owner):
-    cluster, queue = untold
-    owner = make_owner(cluster["QM1"], queue)
+def by_a_producer_bound_on_open(_, owner):
     owner.interrupt_put(THIS[:6], commit_every=4, bind="open")
     assert owner.record("put")["resolved_q_mgr_name"] in ("QM2", "QM3")
     rest(owner, bind="open")
-    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
 
 
-@pytest.mark.embedded
-def test_a_pipe_puts_only_whole_groups_where_nothing_tells_where_one_went(untold, make_owner):
-    cluster, queue = untold
-    owner = make_owner(cluster["QM1"], cluster.define(at=("QM1",)))
+def by_a_pipe(cluster, owner):
+    target, owner.queue = owner.queue, cluster.define(at=("QM1",))
     owner.put_raw_group(THIS)
 
     def copy(every):
-        with owner.connect().group_pipe(owner.queue, queue, name=owner.name, commit_every=every, wait_s=0) as pipe:
+        with owner.connect().group_pipe(owner.queue, target, name=owner.name, commit_every=every, wait_s=0) as pipe:
             for incoming, outgoing in pipe:
                 for message in incoming:
                     outgoing.put(message.data)
@@ -274,37 +264,26 @@ def test_a_pipe_puts_only_whole_groups_where_nothing_tells_where_one_went(untold
     assert owner.data() == THIS
     copy(7)
     assert owner.data() == []
-    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
-    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
 
 
-@pytest.mark.embedded
-def test_without_a_status_queue_nothing_has_to_tell_where_a_group_went(untold, make_owner):
-    cluster, queue = untold
-    q_mgr = make_owner(cluster["QM1"], queue).connect()
-    settings = BatchSettings(queue, "sink", 0, "run", 0, "token", None, Every(messages=4))
-    attempt = BatchProducer(connection_of(q_mgr), settings)
-    assert attempt.put_group("A", [BatchMessage(data) for data in THIS]) == 7
-    attempt.close()
-    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
+def attempt(owner, token, shared, every):
+    """Return an attempt at a batch."""
+    settings = BatchSettings(owner.queue, "sink", 0, "run", 0, token, shared, Every(messages=every))
+    return BatchProducer(connection_of(owner.qmgr), settings)
 
 
-@pytest.mark.embedded
-def test_a_batch_commits_only_whole_groups_where_nothing_tells_where_one_went(untold, make_owner):
-    cluster, queue = untold
-    owner = make_owner(cluster["QM1"], queue)
-    q_mgr, shared = owner.connect(), f"{owner.name}.SHARED"
-    small, large = (
-        BatchProducer(
-            connection_of(q_mgr), BatchSettings(queue, "sink", 0, "run", 0, token, shared, Every(messages=every))
-        )
-        for token, every in (("small", 4), ("large", 7))
-    )
+def by_a_batch(_, owner):
+    small, large = (attempt(owner, token, f"{owner.name}.SHARED", int(token)) for token in ("4", "7"))
     with pytest.raises(errors.ConfigurationError, match="does not return the instance"):
         small.put_group("A", [BatchMessage(data) for data in THIS])
     assert large.put_group("A", [BatchMessage(data) for data in THIS]) == 7
-    assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
-    cluster.waits_for_all(queue, len(THIS), ("QM2", "QM3"))
+
+
+def by_a_batch_without_a_status_queue(_, owner):
+    """Then nothing has to tell."""
+    putting = attempt(owner, "token", None, 4)
+    assert putting.put_group("A", [BatchMessage(data) for data in THIS]) == 7
+    putting.close()
 
 
 # --- wrong combinations, each refused before anything is put

@@ -15,10 +15,10 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.constants import MQIA_INHIBIT_PUT
-from tests.put.whole_groups import THIS, is_whole_group
+from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 
-def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
+def test_a_slip_in_the_queues_name_is_told_leaves_no_record_and_does_not_keep_the_name(owner):
     for _ in range(2):
         with pytest.raises(
             errors.QueueMissing, match=r"MQOPEN for queue NO\.SUCH\.QUEUE failed: reason 2085"
@@ -26,19 +26,12 @@ def test_a_queue_that_is_missing_is_named_and_the_status_queue_let_go(owner):
             owner.producer(queue="NO.SUCH.QUEUE")
         assert "Define the queue (`mqgroups mqsc status --queue NAME` prints the definitions)" in str(caught.value)
         assert caught.value.comp == mq.MQCC_FAILED
-
-
-def test_a_slip_in_the_queues_name_leaves_no_record_and_does_not_keep_the_name(owner):
-    with pytest.raises(errors.QueueMissing):
-        owner.producer(queue="NO.SUCH.QUEUE")
     assert owner.on_queue(owner.status_queue("put")) == []
     owner.put_group([b"0"])
     assert owner.data() == [b"0"]
 
 
-@pytest.mark.parametrize(
-    ("what", "at"), [("GroupId", 4), ("GroupId", 7), ("MsgSeqNumber", 1), ("MsgSeqNumber", 4), ("MsgSeqNumber", 7)]
-)
+@pytest.mark.parametrize(("what", "at"), [("GroupId", 4), ("GroupId", 7), ("MsgSeqNumber", 1), ("MsgSeqNumber", 4)])
 def test_a_message_that_was_not_put_where_it_should_be_backs_out_and_the_group_goes_on(owner, what, at):
     """As when somebody else has backed out on the same connection: the handle begins the group anew."""
     qmgr = owner.connect()
@@ -59,10 +52,7 @@ def test_a_message_that_was_not_put_where_it_should_be_backs_out_and_the_group_g
         with pytest.raises(errors.ForeignSyncpoint, match=f"message {at} of group"), producer.group() as group:
             for data in THIS:
                 group.put(data)
-        with producer.group() as group:
-            assert group.resume_from == (at - 1) // 2 * 2
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        assert put_rest(producer) == (at - 1) // 2 * 2
     assert is_whole_group(owner.on_queue(), THIS)
 
 
@@ -75,28 +65,17 @@ def test_a_queue_that_may_not_be_used_is_named(owner, faults):
     owner.put_group([b"0"])
 
 
-def test_a_message_longer_than_maxmsgl_leaves_the_group_resumable(make_owner):
+@pytest.mark.parametrize("behind", [[b"3"], []], ids=["in the middle", "the last"])
+def test_a_message_longer_than_maxmsgl_leaves_the_group_resumable(make_owner, behind):
     owner = make_owner(model="TEST.SMALL.MODEL")
     with owner.producer() as producer:
         with pytest.raises(errors.MessageTooLong, match="Message 2 is the last of the group that is known") as caught:
             with producer.group() as group:
-                for data in (b"0", b"1", b"longer than ten", b"3"):
+                for data in (b"0", b"1", b"longer than ten", *behind):
                     group.put(data)
         assert caught.value.reason == mq.MQRC_MSG_TOO_BIG_FOR_Q
         assert "Raise MAXMSGL" in str(caught.value)
         assert owner.data() == [b"0", b"1"]
-        with producer.group() as group:
-            assert group.resume_from == 2
-            group.put(b"shorter")
-    assert is_whole_group(owner.on_queue(), [b"0", b"1", b"shorter"])
-
-
-def test_the_last_message_too_long_leaves_the_group_resumable(make_owner):
-    owner = make_owner(model="TEST.SMALL.MODEL")
-    with owner.producer() as producer:
-        with pytest.raises(errors.MessageTooLong), producer.group() as group:
-            for data in (b"0", b"1", b"longer than ten"):
-                group.put(data)
         with producer.group() as group:
             assert group.resume_from == 2
             group.put(b"shorter")
@@ -126,9 +105,7 @@ def test_puts_that_stay_inhibited_leave_the_group_resumable(owner):
         owner.set_attribute(MQIA_INHIBIT_PUT, 0)
         # What was whole when it happened is committed.
         assert owner.data() == THIS[:3]
-        with producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+        put_rest(producer)
     assert is_whole_group(owner.on_queue(), THIS)
 
 
@@ -147,9 +124,7 @@ def test_a_full_queue_commits_what_is_whole_and_goes_on_when_a_consumer_makes_ro
 
     clock.on_sleep = consume_while_the_producer_sleeps
     with owner.producer(owner.connect(sleep=clock.sleep), commit_every=100, full_wait_s=30) as producer:
-        with producer.group() as group:
-            for data in THIS:
-                group.put(data)
+        put_rest(producer)
     clock.on_sleep = lambda: None
     assert len(clock.naps) == 2
     with owner.consumer() as consumer:
@@ -174,10 +149,7 @@ def test_a_queue_that_stays_full_is_an_error_in_full_wait_s_and_the_group_resuma
         # When it is drained, then the same producer goes on; and so does another one.
         with owner.consumer(owner.connect(), commit_every=1) as consumer, pytest.raises(errors.GroupStalled):
             list(next(iter(consumer)))
-        with producer.group() as group:
-            assert group.resume_from == 3
-            for data in THIS[3:6]:
-                group.put(data)
+        assert put_rest(producer, THIS[:6]) == 3
     with owner.consumer() as consumer:
         (rest,) = [[message.data for message in group] for group in consumer]
     assert rest == THIS[3:6]
@@ -221,10 +193,7 @@ def test_a_refused_status_record_backs_the_unit_of_work_out(owner, faults):
                 group.put(data)
         assert caught.value.object_name == f"queue {owner.status_queue('put')}"
         assert owner.data() == []
-        with producer.group() as group:
-            assert group.resume_from == 0
-            for data in THIS:
-                group.put(data)
+        assert put_rest(producer) == 0
     assert is_whole_group(owner.on_queue(), THIS)
 
 

@@ -13,7 +13,6 @@ from mqgroups import errors
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 
 RECONNECTS = {"reconnect_wait_s": 30}
 LONG = bytes(number % 251 for number in range(1000))
@@ -149,9 +148,10 @@ def interrupt(owner, payload, *, last, every=1, segment_bytes=100, segments=4):
     qmgr.close()
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["bytes", "stream"])
-@pytest.mark.parametrize("segment_bytes", [100, 333, 5000])
-@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    ("last", "segment_bytes", "stream"),
+    [(False, 100, False), (True, 333, True), (False, 333, True), (True, 5000, False)],
+)
 def test_a_message_that_was_interrupted_goes_on_behind_its_last_committed_segment(owner, last, segment_bytes, stream):
     interrupt(owner, LONG, last=last)
     assert len(owner.data()) == 4
@@ -314,46 +314,45 @@ def test_a_stream_after_its_group_was_left_is_a_clear_error(owner):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=40)
-def test_segments_are_put_again_by_themselves_whatever_call_loses_the_connection(make_owner, faults, when, every, call):
-    owner = make_owner()
+def test_segments_are_put_again_by_themselves_whatever_call_loses_the_connection(owner, faults, every):
     connection = owner.connect(**RECONNECTS)
     faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    with owner.producer(connection, commit_every=every, segment_bytes=300) as producer, producer.group() as group:
-        group.put(b"a")
-        group.put(io.BytesIO(LONG), last=False)
-        group.put(LONG)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert logical(owner) == [b"a", LONG, LONG]
-    assert [one.is_last for one in owner.on_queue()] == [False] * 5 + [True] * 4
-    assert owner.records("put") == []
-    connection.close()
-    call.check(fired)
+    for verb, nth, when in (
+        ("MQPUT", 5, "before"),
+        ("MQPUT", 6, "after"),
+        ("MQCMIT", 2, "before"),
+        ("MQCMIT", 2, "after"),
+    ):
+        faults.arm(Fault("drop", when, verb=verb, nth=nth))
+        with owner.producer(connection, commit_every=every, segment_bytes=300) as producer, producer.group() as group:
+            group.put(b"a")
+            group.put(io.BytesIO(LONG), last=False)
+            group.put(LONG)
+        assert logical(owner) == [b"a", LONG, LONG]
+        assert [one.is_last for one in owner.on_queue()] == [False] * 5 + [True] * 4
+        assert owner.records("put") == []
+        owner.empty()
+    assert faults.faults_fired() == 4
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("every", [2, 100], ids=["many-units-of-work", "one-unit-of-work"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=41)
-def test_segments_are_got_again_by_themselves_whatever_call_loses_the_connection(
-    make_owner, faults, when, every, stream, call
-):
-    owner = make_owner()
-    owner.put_group([b"a", LONG, LONG[:500]], segment_bytes=300)
+def test_segments_are_got_again_by_themselves_whatever_call_loses_the_connection(owner, faults, every, stream):
     connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    got = []
-    with owner.consumer(connection, commit_every=every, stream=stream) as consumer:
-        for group in consumer:
-            got += [b"".join(message.chunks()) for message in group]
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert got == [b"a", LONG, LONG[:500]]
-    assert owner.data() == owner.records("get") == []
-    connection.close()
-    call.check(fired)
+    for verb, nth, when in (
+        ("MQGET", 4, "before"),
+        ("MQGET", 5, "after"),
+        ("MQCMIT", 2, "before"),
+        ("MQCMIT", 2, "after"),
+    ):
+        owner.put_group([b"a", LONG, LONG[:500]], segment_bytes=300)
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, verb=verb, nth=nth))
+        got = []
+        with owner.consumer(connection, commit_every=every, stream=stream) as consumer:
+            for group in consumer:
+                got += [b"".join(message.chunks()) for message in group]
+        assert faults.faults_fired() == 1
+        assert got == [b"a", LONG, LONG[:500]]
+        assert owner.data() == owner.records("get") == []

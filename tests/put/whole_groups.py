@@ -1,4 +1,4 @@
-"""What the tests of producers put, and how they know it on a queue."""
+"""What the tests of producers put, to its end, and how they know it on a queue."""
 
 from __future__ import annotations
 
@@ -20,3 +20,11 @@ def is_whole_group(found, payloads):
         and found[0].group_id != mq.MQGI_NONE
         and [message.is_last for message in found] == [False] * (len(payloads) - 1) + [True]
     )
+
+
+def put_rest(producer, payloads=THIS):
+    """Put what is left of a group; returns after how many messages it was resumed."""
+    with producer.group() as group:
+        for data in payloads[group.resume_from :]:
+            group.put(data)
+    return group.resume_from

@@ -14,8 +14,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(1, 8)]
+from tests.put.whole_groups import THIS, put_rest
 
 
 def lost(verb="MQPUT"):
@@ -46,16 +45,7 @@ def waiting(clock, monkeypatch):
     return begin
 
 
-def put_rest(producer):
-    """Put what is left of the group; returns how much was committed before."""
-    with producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    return group.resume_from
-
-
-@pytest.mark.parametrize("at", [1, 2, 3])
-@pytest.mark.parametrize("redone", [False, True])
+@pytest.mark.parametrize(("at", "redone"), [(1, False), (2, True), (3, True)])
 @pytest.mark.embedded
 def test_a_producer_whose_on_progress_fails_does_not_put_again_what_is_committed(owner, faults, at, redone):
     told = Once(at)

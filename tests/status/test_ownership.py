@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import threading
@@ -15,8 +14,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS, put_rest
 
 # 4 committed, 1 in the open unit of work, 1 held back; goes on when told to, and says what came of it.
 ZOMBIE = """
@@ -60,10 +58,8 @@ class Stopped:
 @pytest.mark.embedded
 def test_a_zombie_whose_successor_has_finished_and_gone_commits_nothing_and_is_told(owner, program, faults):
     zombie = Stopped(program, faults, ZOMBIE)
-    with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
-        assert group.resume_from == 4
-        for data in THIS[4:]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == 4
     assert owner.records("put") == []
     said = zombie.go_on()
     assert said.startswith(f"OwnershipLost another instance has taken over put {owner.name}:")
@@ -100,10 +96,8 @@ def test_a_zombie_that_nobody_has_replaced_goes_on(owner, program, faults):
 def test_a_zombie_in_its_first_unit_of_work_is_found_out_too(owner, program, faults):
     """Nothing of its group was ever committed, and nothing of its successor's is left: only its own record tells."""
     zombie = Stopped(program, faults, ZOMBIE.replace("commit_every=2", "commit_every=100"))
-    with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
-        assert group.resume_from == 0
-        for data in THIS:
-            group.put(data)
+    with owner.producer(owner_wait_s=30) as producer:
+        assert put_rest(producer) == 0
     assert zombie.go_on().startswith("OwnershipLost")
     assert owner.data() == THIS
 
@@ -185,8 +179,11 @@ except mqgroups.MQGroupsError as error:
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("first_group", [True, False], ids=["with a group before", "in its first unit of work"])
-@pytest.mark.parametrize("successor", ["stops in the middle", "finishes"])
+@pytest.mark.parametrize(
+    ("first_group", "successor"),
+    [(True, "stops in the middle"), (False, "finishes")],
+    ids=["with a group before", "in its first unit of work"],
+)
 def test_neither_half_of_a_pipe_that_lost_its_name_writes_anything_any_more(
     owner, program, faults, make_queue, first_group, successor
 ):
@@ -228,9 +225,10 @@ def test_neither_half_of_a_pipe_that_lost_its_name_writes_anything_any_more(
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("status", ["classic", "segmented"])
+@pytest.mark.parametrize(
+    ("verb", "status"), [("MQGET", "classic"), ("MQPUT", "segmented"), ("MQCMIT", "classic"), ("MQCMIT", "segmented")]
+)
 @pytest.mark.parametrize("successor", ["is interrupted", "finishes"])
-@pytest.mark.parametrize("verb", ["MQGET", "MQPUT", "MQCMIT"])
 def test_who_loses_the_connection_as_it_closes_is_done_whoever_came_meanwhile(owner, faults, verb, successor, status):
     """All it had was committed. Its record is gone, and the one that is there is not its own to take away."""
     qmgr = owner.connect(reconnect_wait_s=30)
@@ -253,43 +251,10 @@ def test_who_loses_the_connection_as_it_closes_is_done_whoever_came_meanwhile(ow
     faults.clear_faults()
     faults.arm(Fault("drop", verb=verb))
     producer.close()
-    if faults.faults_fired():
-        assert connection._connect is connect_again
-        assert owner.data() == [b"mine", *THIS[: 2 if successor == "is interrupted" else 4]]
-        assert [decode(record).msg_seq_number for record in owner.records("put")] == [2] * (
-            successor == "is interrupted"
-        )
-    else:
-        assert (verb, status) == ("MQPUT", "classic")
-
-
-@pytest.mark.parametrize("role", ["put", "get"])
-def test_a_second_start_on_the_same_connection_takes_the_name_from_one_that_nobody_closed(owner, role):
-    def start():
-        return (owner.producer if role == "put" else owner.consumer)(qmgr)
-
-    def use(driver):
-        if role == "get":
-            return [[message.data for message in group] for group in driver]
-        with driver.group() as group:
-            for data in THIS:
-                group.put(data)
-        return None
-
-    if role == "get":
-        owner.put_raw_group(THIS)
-    qmgr = owner.connect()
-    lost = start()
-    with start() as driver:
-        for _ in range(2):
-            with pytest.raises(errors.OwnershipLost):
-                use(lost)
-        use(driver)
-    with pytest.raises(errors.OwnershipLost):
-        use(lost)
-    lost.close()
-    assert owner.data() == (THIS if role == "put" else [])
-    assert owner.on_queue(owner.status_queue(role)) == []
+    assert faults.faults_fired() == 1
+    assert connection._connect is connect_again
+    assert owner.data() == [b"mine", *THIS[: 2 if successor == "is interrupted" else 4]]
+    assert [decode(record).msg_seq_number for record in owner.records("put")] == [2] * (successor == "is interrupted")
 
 
 def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first_one_puts_nothing(owner, make_queue):
@@ -303,14 +268,6 @@ def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first
         group.put(b"0")
     assert [owner.data(), *(owner.on_queue(queue.name) for queue in others)] == [[]] * 5
     owner.put_group([b"0"])
-
-
-def test_the_error_of_lost_ownership_pickles_with_its_values():
-    error = errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("b" * 32, 2), ("a" * 32, 1))
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.__dict__) == (str(error), error.__dict__)
-    assert "epoch 2" in str(error)
-    assert "holds no record" in str(errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("", 0), ("a" * 32, 1)))
 
 
 @pytest.mark.embedded
@@ -336,16 +293,6 @@ def test_of_two_starts_at_the_same_instant_one_works_and_one_is_refused(owner, b
 
 
 @pytest.mark.embedded
-def test_a_holder_that_is_alive_is_waited_for_and_no_longer(owner, clock):
-    with owner.producer(owner.connect()):
-        waiting = owner.connect(sleep=clock.sleep)
-        with pytest.raises(errors.OwnerActive, match="Waited 5 s") as caught:
-            owner.producer(waiting, owner_wait_s=5)
-    assert caught.value.reason == mq.MQRC_OBJECT_IN_USE
-    assert 4 < sum(clock.naps) < 8
-
-
-@pytest.mark.embedded
 def test_a_name_may_go_from_one_connection_to_the_next_as_often_as_one_likes(owner):
     for number in range(3):
         with owner.producer(owner.connect()) as producer:
@@ -361,9 +308,7 @@ def test_two_owners_on_one_connection_both_go_on_after_it_was_lost(make_owner, f
     with first.producer(qmgr) as one, second.producer(qmgr) as other:
         faults.arm(Fault("drop", "after", verb="MQCMIT", nth=2))
         for producer in (one, other, one):
-            with producer.group() as group:
-                for data in THIS:
-                    group.put(data)
+            put_rest(producer)
     assert first.data() == THIS + THIS
     assert second.data() == THIS
     assert first.records("put") == second.records("put") == []

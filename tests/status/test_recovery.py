@@ -1,7 +1,7 @@
 """A lost connection is no business of the application: every commit gets a verdict, and the work goes on by itself.
 
-The queue manager lives, the program lives; what is between them fails, at every call in turn, before it took effect or
-after. The application makes each call once and sees no error.
+The queue manager lives, the program lives; what is between them fails, before a call took effect or after. The application makes
+each call once and sees no error. The campaign (``tests/faults``) loses the connection at every call; here are those that differ.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
+from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
-THIS = [b"%d" % number for number in range(7)]
 IN_DOUBT = [
     mq.MQRC_CONNECTION_BROKEN,
     mq.MQRC_Q_MGR_STOPPING,
@@ -23,11 +22,15 @@ IN_DOUBT = [
     mq.MQRC_Q_MGR_QUIESCING,
 ]
 RECONNECTS = {"reconnect_wait_s": 30}
-statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
-every_unit = pytest.mark.parametrize("every", [2, 100], ids=["four-units-of-work", "one-unit-of-work"])
+whens = pytest.mark.parametrize("when", ["before", "after"])
+units = pytest.mark.parametrize(
+    ("every", "status"),
+    [(2, "classic"), (2, "segmented"), (100, "classic")],
+    ids=["four-units-of-work", "segmented-status", "one-unit-of-work"],
+)
 
 
-def put_all(owner, every, connection, status):
+def put(owner, connection, every=2, status="classic"):
     """Put one group in an application that knows of no trouble."""
     with owner.producer(connection, commit_every=every, status_layout=status) as producer:
         with producer.group() as group:
@@ -39,8 +42,15 @@ def put_all(owner, every, connection, status):
         assert producer.checkpoint is None
 
 
-def get_all(owner, every, connection, status):
-    """Get all groups, likewise; returns the data that was handed out."""
+def put_all(owner, connection, every=2, status="classic"):
+    """Put one group so, and look at what is there."""
+    put(owner, connection, every, status)
+    assert is_whole_group(owner.on_queue(), THIS)
+    assert owner.records("put") == []
+
+
+def get_all(owner, connection, every=2, status="classic"):
+    """Get one group likewise."""
     handled = []
     with owner.consumer(connection, commit_every=every, status_layout=status) as consumer:
         for group in consumer:
@@ -50,7 +60,8 @@ def get_all(owner, every, connection, status):
         assert consumer.checkpoint == len(THIS)
         consumer.forget_checkpoint()
         assert consumer.checkpoint is None
-    return handled
+    assert handled == THIS
+    assert owner.data() == owner.records("get") == []
 
 
 def commits_of(every, status):
@@ -58,120 +69,76 @@ def commits_of(every, status):
     return (7 if every == 2 else 4) + (status == "segmented")
 
 
-def is_whole(owner):
-    """Whether the queue holds exactly one whole group."""
-    found = owner.on_queue()
-    return (
-        [message.data for message in found] == THIS
-        and [message.msg_seq_number for message in found] == list(range(1, len(THIS) + 1))
-        and [message.is_last for message in found] == [False] * 6 + [True]
-        and len({message.group_id for message in found}) == 1
-    )
+@pytest.mark.embedded
+@whens
+def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
+    connection = owner.connect(**RECONNECTS)
+    for verb, nth in (("MQOPEN", 3), ("MQPUT", 1), ("MQPUT", 5), ("MQGET", 3), ("MQCMIT", 3), ("MQCLOSE", 1)):
+        faults.arm(Fault("drop", when, verb=verb, nth=nth))
+        put_all(owner, connection)
+        owner.empty()
+    assert faults.faults_fired() == 6
 
 
 @pytest.mark.embedded
-@every_unit
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=38)
-def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every, call):
-    owner = make_owner()
+@whens
+def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
     connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    put_all(owner, every, connection, status)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert is_whole(owner), owner.on_queue()
-    assert owner.records("put") == []
-    connection.close()
-    call.check(fired)
+    for verb, nth in (("MQOPEN", 3), ("MQPUT", 1), ("MQPUT", 4), ("MQGET", 3), ("MQCMIT", 3), ("MQCLOSE", 1)):
+        owner.put_raw_group(THIS)
+        faults.arm(Fault("drop", when, verb=verb, nth=nth))
+        get_all(owner, connection)
+    assert faults.faults_fired() == 6
 
 
 @pytest.mark.embedded
-@every_unit
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=44)
-def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, status, every, call):
-    owner = make_owner()
-    owner.put_raw_group(THIS)
+@whens
+@units
+def test_every_commit_of_a_producer_gets_a_verdict(owner, faults, when, every, status):
     connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    handled = get_all(owner, every, connection, status)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert handled == THIS
-    assert owner.data() == owner.records("get") == []
-    connection.close()
-    call.check(fired)
+    commits = commits_of(every, status)
+    for nth in range(1, commits + 1):
+        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=IN_DOUBT[nth % len(IN_DOUBT)]))
+        put_all(owner, connection, every, status)
+        owner.empty()
+    assert faults.faults_fired() == commits
 
 
 @pytest.mark.embedded
-@every_unit
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-@each_call(least=4, most=8)
-def test_every_commit_of_a_producer_gets_a_verdict(make_owner, faults, reason, when, status, every, call):
-    owner = make_owner()
+@whens
+@units
+def test_every_commit_of_a_consumer_gets_a_verdict(owner, faults, when, every, status):
     connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason))
-    put_all(owner, every, connection, status)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert is_whole(owner), owner.on_queue()
-    assert owner.records("put") == []
-    connection.close()
-    assert bool(fired) == (call.nth <= commits_of(every, status))
-
-
-@pytest.mark.embedded
-@every_unit
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("reason", IN_DOUBT, ids=mq.reason_name)
-@each_call(least=4, most=8)
-def test_every_commit_of_a_consumer_gets_a_verdict(make_owner, faults, reason, when, status, every, call):
-    owner = make_owner()
-    owner.put_raw_group(THIS)
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason))
-    handled = get_all(owner, every, connection, status)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert handled == THIS
-    assert owner.data() == owner.records("get") == []
-    connection.close()
-    assert bool(fired) == (call.nth <= commits_of(every, status))
+    commits = commits_of(every, status)
+    for nth in range(1, commits + 1):
+        owner.put_raw_group(THIS)
+        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=IN_DOUBT[nth % len(IN_DOUBT)]))
+        get_all(owner, connection, every, status)
+    assert faults.faults_fired() == commits
 
 
 # --- the queue manager too, and where it ends
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 5, 6, 7])
+@whens
 def test_a_queue_manager_that_dies_at_a_commit_and_is_started_again_interrupts_nobody(
-    make_owner, own_queue_manager, background, when, nth
+    make_owner, own_queue_manager, background, when
 ):
     queue_manager = own_queue_manager()
     owner = make_owner(queue_manager, "ORDERS")
     connection = owner.connect(**RECONNECTS)
-    queue_manager.arm(Fault("kill_server", when, verb="MQCMIT", nth=nth))
+    queue_manager.arm(Fault("kill_server", when, verb="MQCMIT", nth=3))
 
     def start_again():
         queue_manager.wait()
         queue_manager.start()
 
     started = background(start_again)
-    put_all(owner, 2, connection, "classic")
+    put(owner, connection)
     started.result(30)
     owner.eye = owner.eye.mqi.connect(queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name)[1]
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
     assert owner.records("put") == []
 
 
@@ -199,12 +166,9 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
     # When it can be reached again, then what is true is found out before anything is put.
     connection._connect = connect
     clock.on_sleep = lambda: None
-    with producer.group() as group:
-        assert group.resume_from == committed
-        for data in THIS[committed:]:
-            group.put(data)
+    assert put_rest(producer) == committed
     producer.close()
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
     assert owner.records("put") == []
 
 
@@ -212,7 +176,7 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
 def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
     owner.put_raw_group(THIS)
     # As long as messages are waited for, which may come back late.
-    qmgr = owner.connect(reconnect_wait_s=1)
+    qmgr = owner.connect(reconnect_wait_s=0.2)
     consumer = owner.consumer(qmgr, commit_every=100)
     group = next(iter(consumer))
     messages = iter(group)
@@ -258,7 +222,7 @@ def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again(owner, f
             if number == 3:
                 faults.arm(Fault("answer", verb="MQCMIT", comp=mq.MQCC_WARNING, reason=mq.MQRC_BACKED_OUT))
             group.put(data)
-    assert is_whole(owner)
+    assert is_whole_group(owner.on_queue(), THIS)
     assert owner.records("put") == []
 
 
@@ -268,9 +232,7 @@ def test_an_idle_connection_that_was_lost_is_noticed_and_made_again(owner, fault
     with owner.producer(connection) as producer:
         for _ in range(3):
             faults.arm(Fault("drop"))
-            with producer.group() as group:
-                for data in THIS:
-                    group.put(data)
+            put_rest(producer)
     assert owner.data() == THIS * 3
     assert connection_of(connection).generation == 3
 
@@ -283,6 +245,5 @@ def test_a_commit_found_to_have_taken_effect_stays_so_when_the_connection_is_los
     # The first commit claims the name. Of the second the answer is lost, and then that of opening the queue again.
     faults.arm(Fault("drop", "after", verb="MQCMIT", nth=2))
     faults.arm(Fault("drop", "after", verb="MQOPEN", nth=6))
-    assert get_all(owner, 2, connection, "classic") == THIS
+    get_all(owner, connection)
     assert faults.faults_fired() == 2
-    assert owner.data() == owner.records("get") == []

@@ -8,12 +8,17 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.put.whole_groups import THIS, put_rest
 
-THIS = [b"%d" % number for number in range(7)]
 BROKEN = mq.MQRC_CONNECTION_BROKEN
 RECONNECTS = {"reconnect_wait_s": 30}
-statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
-whens = pytest.mark.parametrize(("when", "verdict"), [("before", "backed out"), ("after", "committed")])
+whens = pytest.mark.parametrize(
+    ("when", "verdict", "status"), [("before", "backed out", "classic"), ("after", "committed", "segmented")]
+)
+every_unit = pytest.mark.parametrize(
+    ("nth", "when", "status"),
+    [(1, "before", "classic"), (2, "after", "segmented"), (4, "before", "segmented"), (4, "after", "classic")],
+)
 
 
 class NotNow(Exception):
@@ -23,14 +28,6 @@ class NotNow(Exception):
 def refuse(told):
     """Raise what was told."""
     raise NotNow(told)
-
-
-def put_rest(producer):
-    """Put what is left of the group; returns how much of it was committed before."""
-    with producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    return group.resume_from
 
 
 def put_and_give_up(producer):
@@ -172,7 +169,6 @@ def test_on_resume_is_told_once_though_the_start_took_two_connections(owner, fau
 
 
 @pytest.mark.embedded
-@statuses
 @whens
 def test_a_producer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
     producer = owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append)
@@ -189,7 +185,6 @@ def test_a_producer_tells_what_became_of_a_commit_without_an_answer(owner, fault
 
 
 @pytest.mark.embedded
-@statuses
 @whens
 def test_a_consumer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
     owner.put_raw_group(THIS)
@@ -206,8 +201,9 @@ def test_a_consumer_tells_what_became_of_a_commit_without_an_answer(owner, fault
 
 @pytest.mark.embedded
 @whens
-def test_a_unit_of_work_that_is_in_doubt_twice_is_told_twice(owner, faults, told, when, verdict):
-    with owner.producer(owner.connect(**RECONNECTS), commit_every=100, on_in_doubt=told.append) as producer:
+def test_a_unit_of_work_that_is_in_doubt_twice_is_told_twice(owner, faults, told, when, verdict, status):
+    settings = {"commit_every": 100, "status_layout": status, "on_in_doubt": told.append}
+    with owner.producer(owner.connect(**RECONNECTS), **settings) as producer:
         faults.arm(Fault("answer", when, verb="MQCMIT", times=2, reason=mq.MQRC_CALL_INTERRUPTED))
         for _ in range(2):
             with producer.group() as group:
@@ -229,23 +225,17 @@ def test_a_doubt_is_told_once_however_many_tries_it_takes_to_settle(owner, fault
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("verb", ["MQPUT", "MQGET"])
-def test_a_connection_that_is_lost_in_another_call_leaves_no_doubt(owner, faults, told, verb):
+def test_what_the_queue_manager_says_it_backed_out_or_has_lost_in_another_call_is_no_doubt(owner, faults, told):
     with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
-        faults.arm(Fault("drop", "after", verb=verb))
-        put_rest(producer)
-    assert faults.faults_fired() == 1
-    assert owner.data() == THIS
-    assert told == []
-
-
-@pytest.mark.embedded
-def test_a_unit_of_work_that_the_queue_manager_says_it_backed_out_is_no_doubt(owner, faults, told):
-    with owner.producer(owner.connect(**RECONNECTS), on_in_doubt=told.append) as producer:
-        faults.arm(Fault("answer", verb="MQCMIT", reason=mq.MQRC_BACKED_OUT))
-        with producer.group() as group:
-            group.put(b"")
-    assert owner.data() == [b""]
+        for fault in (
+            Fault("drop", "after", verb="MQPUT"),
+            Fault("drop", "after", verb="MQGET"),
+            Fault("answer", verb="MQCMIT", reason=mq.MQRC_BACKED_OUT),
+        ):
+            faults.arm(fault)
+            put_rest(producer)
+    assert faults.faults_fired() == 3
+    assert owner.data() == THIS * 3
     assert told == []
 
 
@@ -262,9 +252,7 @@ def test_the_commits_of_starting_and_closing_have_no_messages_and_are_not_told(o
 
 
 @pytest.mark.embedded
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+@every_unit
 def test_what_on_in_doubt_raises_comes_out_and_the_producer_goes_on(owner, faults, when, nth, status):
     with owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as producer:
         faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
@@ -278,9 +266,7 @@ def test_what_on_in_doubt_raises_comes_out_and_the_producer_goes_on(owner, fault
 
 
 @pytest.mark.embedded
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+@every_unit
 def test_what_on_in_doubt_raises_comes_out_and_the_consumer_goes_on(owner, faults, when, nth, status):
     owner.put_raw_group(THIS)
     with owner.consumer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as consumer:

@@ -10,8 +10,7 @@ from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mq
-
-THIS = [b"%d" % number for number in range(7)]
+from tests.put.whole_groups import THIS, put_rest
 
 
 def put_groups(producer, groups, messages):
@@ -34,7 +33,7 @@ def test_n_messages_in_u_units_of_work_are_n_plus_2u_calls(owner, count_calls, m
 def test_chains_are_ended_and_taken_and_never_grow_beyond_their_bound(owner):
     most = 0
     with owner.producer(commit_every=1, status_layout="segmented") as producer:
-        for _ in range(5 * MOST_SEGMENTS):
+        for _ in range(2 * MOST_SEGMENTS + 1):
             put_groups(producer, 1, 1)
             found = owner.records("put")
             assert decode(found[-1]).unit_of_work == producer._putter.owner.number - 1
@@ -60,10 +59,8 @@ def test_a_long_checkpoint_ends_its_chain_early(owner):
 def test_a_name_can_change_from_one_to_the_other_in_the_middle_of_a_group(owner, first, second):
     owner.interrupt_put(THIS[:6], status_layout=first)
     assert len(owner.records("put")) == (3 if first == "segmented" else 1)
-    with owner.producer(owner_wait_s=30, status_layout=second) as producer, producer.group() as group:
-        assert group.resume_from == 4
-        for data in THIS[4:]:
-            group.put(data)
+    with owner.producer(owner_wait_s=30, status_layout=second) as producer:
+        assert put_rest(producer) == 4
     assert owner.data() == THIS
     assert owner.records("put") == []
 
@@ -98,41 +95,11 @@ def record(owner):
     return taken
 
 
-def test_a_missing_first_segment_stops_and_nothing_is_touched(owner, record):
-    put_segments(owner, (record, 100, mq.MQMF_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt, match="found a segment at offset 100, expected one at offset 0"):
-        owner.producer()
-    assert owner.records("put") == [record]
-
-
-def test_a_missing_segment_in_between_stops(owner, record):
-    put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (record, len(record) + 7, mq.MQMF_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt, match=f"expected one at offset {len(record)}"):
-        owner.producer()
-    assert owner.records("put") == [record, record]
-
-
-def test_two_chains_are_two_records(owner, record):
-    put_segments(owner, (record, 0, mq.MQMF_SEGMENT))
-    owner.put_raw(record, owner.status_queue("put"), GroupId=b"H" * 24, MsgFlags=mq.MQMF_SEGMENT)
-    with pytest.raises(errors.DuplicateStatusRecords, match="holds 2 records, more than one of them still needed"):
-        owner.producer()
-
-
-def test_a_damaged_segment_stops_even_if_a_good_one_follows(owner, record):
-    put_segments(owner, (b"x" + record[1:], 0, mq.MQMF_SEGMENT), (record, len(record), mq.MQMF_LAST_SEGMENT))
-    with pytest.raises(errors.StatusRecordCorrupt):
-        owner.producer()
-    assert len(owner.records("put")) == 2
-
-
 def test_an_ended_chain_is_resumed_as_well(owner, record):
     later = encode(decode(record))
     put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (later, len(record), mq.MQMF_LAST_SEGMENT))
-    with owner.producer() as producer, producer.group() as group:
-        assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+    with owner.producer() as producer:
+        assert put_rest(producer) == 2
     assert owner.records("put") == []
     assert owner.data() == THIS
 
