@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_ROLES, OPERATED_ROLES, PLAIN_ROLES
@@ -73,9 +73,9 @@ class Extents:
     every_pattern: bool = True
 
     def of(self, pattern: Pattern) -> Extent:
-        """Return what is done of a pattern; of what operators do, calls are refused and nothing else."""
+        """Return what is done of a pattern; of what operators do there are no zombies."""
         if pattern.role in OPERATED_ROLES:
-            return Extent()
+            return replace(self.other, zombies=0, zombie_variants=0)
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
         return self.plain if pattern.role in PLAIN_ROLES else self.other

@@ -14,9 +14,10 @@ from tests.faults.cluster_programs import (
     TakeoverPutProgram,
 )
 from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram, DressedPutProgram
-from tests.faults.files_program import FilesProgram
+from tests.faults.files_program import FilesProgram, SentProgram
 from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, MovedProgram
 from tests.faults.pattern import Pattern
+from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
@@ -29,6 +30,9 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "aio-get": AioGetProgram,
     "aio-pipe": AioPipeProgram,
     "files": FilesProgram,
+    "sent": SentProgram,
+    "quarantined": QuarantinedProgram,
+    "skipped": SkippedProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
@@ -79,8 +83,14 @@ def _aio_patterns() -> list[Pattern]:
 
 
 def _files_patterns() -> list[Pattern]:
-    """Return those of files: between two groups the first one's file is put in place."""
-    return [Pattern("files", status, False, 3, every, groups=2) for status, every in (("classic", 2), ("classic", 100))]
+    """Return those of files: between two groups the first one's file is put in place, or in the archive."""
+    received = [Pattern("files", "classic", False, 3, every, groups=2) for every in (2, 100)]
+    return [*received, *(Pattern("sent", "classic", segmented, 3, 2, groups=2) for segmented in (False, True))]
+
+
+def _poison_patterns() -> list[Pattern]:
+    """Return those whose good group is behind two that have poison."""
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped")]
 
 
 def _dressed_patterns() -> list[Pattern]:
@@ -136,6 +146,7 @@ PATTERNS = {
         *_batch_patterns(),
         *_aio_patterns(),
         *_files_patterns(),
+        *_poison_patterns(),
         *_dressed_patterns(),
         *_operated_patterns(),
         *_cluster_patterns(),

@@ -17,7 +17,7 @@ from typing import Any
 import mqgroups
 from mqgroups.embedded import Fault
 from mqgroups.errors import ConfigurationError, GroupQuarantined, MQGroupsError
-from tests.faults.application import MODEL, Application
+from tests.faults.application import BACKOUT_MODEL, BACKOUT_QUEUE, MODEL, Application
 from tests.faults.cases import fault_at
 from tests.faults.extents import Sample, Task, split
 from tests.faults.machine import Machine
@@ -28,7 +28,6 @@ from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "settings"
-BACKOUT_MODEL, BACKOUT_QUEUE = "FAULTS.BACKOUT.MODEL", "FAULTS.BACKOUT"
 _COMMON = {"layout": ("classic", "segmented"), "every": ("1", "3")}
 AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "get": {

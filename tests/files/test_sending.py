@@ -26,8 +26,7 @@ from mqgroups.files.description import Description, failure
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.files.sending import FileSender, Look, Records
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
-from tests.files.test_sink import Died, FileCalls, hidden, in_place
+from tests.files.test_sink import Died, ended_at, hidden, in_place
 from tests.fix_cli import MQGROUPS, environment, invoke, run
 from tests.fix_mqi import PATIENCE_S
 from tests.workers.conftest import wait_until
@@ -360,10 +359,10 @@ def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_gro
     assert (done.exit_code, in_place(target)) == (ExitCode.DONE, {"a": b"12"})
 
 
-@pytest.mark.parametrize("code", [0, "0", "", None])
-def test_a_return_code_of_zero_is_no_failure(owner, target, code):
-    put(owner, {}, (b"1", b""), {"UserReturnCode": code})
-    assert list(receive(owner, target).values()) == [""]
+def test_a_return_code_of_zero_is_no_failure(owner, target):
+    for code in (0, "0", "", None):
+        put(owner, {}, (b"1", b""), {"UserReturnCode": code})
+    assert list(receive(owner, target).values()) == [""] * 4
 
 
 @pytest.mark.parametrize(
@@ -395,111 +394,77 @@ def test_with_mft_an_abandoned_group_has_its_failure_marker(owner, source, targe
     assert reason == "WMQFTEResultCode 40: the sender has given up"
 
 
-# --- kills
+# --- the last call, and the last file operation
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize("records", ["file", "bytes:5"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=96)
-def test_each_file_is_sent_once_whatever_call_is_the_last(
-    make_owner, faults, source, archive, target, when, records, call
-):
-    owner = make_owner()
-    qmgr = owner.connect()
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    with contextlib.suppress(errors.MQGroupsError):
-        send(owner, sorted_files(source), qmgr, records=records, archive=archive)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    qmgr.close()
-    send(owner, sorted_files(source), records=records, archive=archive, owner_wait_s=30)
-    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
-    assert receive(owner, target) == dict.fromkeys(FILES, "")
-    assert in_place(target) == FILES
-    assert owner.records("put") == []
-    call.check(fired)
-
-
-@pytest.mark.embedded
-@each_call(least=30, most=96)
-def test_without_an_archive_the_same_files_are_sent_once(make_owner, faults, source, target, call):
-    owner = make_owner()
-    qmgr = owner.connect()
-    faults.clear_faults()
-    faults.arm(Fault("drop", "after", nth=call.nth))
-    with contextlib.suppress(errors.MQGroupsError):
-        send(owner, sorted_files(source), qmgr)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    qmgr.close()
-    send(owner, sorted_files(source), owner_wait_s=30)
-    assert receive(owner, target) == dict.fromkeys(FILES, "")
-    assert in_place(target) == FILES
-    call.check(fired)
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=64)
-def test_each_file_is_received_once_whatever_call_is_the_last(make_owner, faults, source, target, when, call):
-    owner = make_owner()
-    send(owner, sorted_files(source))
-    put(owner, {"mqgroups.FileBytes": 3})
-    qmgr = owner.connect()
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    with contextlib.suppress(errors.MQGroupsError):
-        receive(owner, target, qmgr)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    qmgr.close()
-    receive(owner, target, owner_wait_s=30)
+def receive_all(owner, target, **more):
+    """Receive the files, and one that goes to quarantine."""
+    receive(owner, target, **more)
     quarantined = in_place(target / "quarantine")
     (target / "quarantine").rename(target.parent / "quarantine")
     assert in_place(target) == FILES
-    assert len(quarantined) == 2
     assert b"12" in quarantined.values()
+    assert len(quarantined) == 2
     assert hidden(target) == owner.data() == owner.records("get") == []
-    call.check(fired)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=44)
-def test_each_file_is_received_once_whatever_file_operation_is_the_last(owner, source, target, when, call):
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "nth"), [("before", 2), ("after", 2), ("after", 5)])
+@pytest.mark.parametrize("archived", [True, False])
+def test_each_file_is_sent_once_whatever_commit_is_the_last(
+    owner, faults, source, archive, target, archived, when, nth
+):
+    more = {"archive": archive} if archived else {}
+    qmgr = owner.connect()
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+    with pytest.raises(errors.MQGroupsError):
+        send(owner, sorted_files(source), qmgr, **more)
+    qmgr.close()
+    paths = [source / name for name in sorted(FILES)]
+    send(owner, paths, owner_wait_s=30, **more)
+    assert in_place(archive if archived else source) == FILES
+    assert receive(owner, target) == dict.fromkeys(FILES, "")
+    assert in_place(target) == FILES
+    assert len(owner.records("put")) == (not archived)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("when", "nth"), [("before", 2), ("after", 2), ("after", 4)])
+def test_each_file_is_received_once_whatever_commit_is_the_last(owner, faults, source, target, when, nth):
     send(owner, sorted_files(source))
     put(owner, {"mqgroups.FileBytes": 3})
     qmgr = owner.connect()
-    with pytest.MonkeyPatch.context() as patch:
-        calls = FileCalls(patch, call.nth, when)
-        with contextlib.suppress(Died):
-            receive(owner, target, qmgr)
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+    with pytest.raises(errors.MQGroupsError):
+        receive(owner, target, qmgr)
     qmgr.close()
-    receive(owner, target)
-    quarantined = in_place(target / "quarantine")
-    (target / "quarantine").rename(target.parent / "quarantine")
-    assert in_place(target) == FILES
-    assert len(quarantined) == 2
-    assert hidden(target) == owner.data() == owner.records("get") == []
-    call.check(calls.left <= 0)
+    receive_all(owner, target, owner_wait_s=30)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=9, most=20)
-def test_each_file_is_sent_once_whatever_file_operation_is_the_last(owner, source, archive, target, when, call):
+@pytest.mark.parametrize(("name", "nth"), [("fsync", 1), ("rename", 1), ("fsync", 4), ("rename", 4)])
+def test_each_file_is_received_once_whatever_file_operation_is_the_last(owner, source, target, name, nth, when):
+    send(owner, sorted_files(source))
+    put(owner, {"mqgroups.FileBytes": 3})
+    qmgr = owner.connect()
+    with ended_at(name, nth, when):
+        receive(owner, target, qmgr)
+    qmgr.close()
+    receive_all(owner, target)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("name", "nth"), [("rename", 1), ("fsync", 1), ("rename", 3)])
+def test_each_file_is_sent_once_whatever_file_operation_is_the_last(owner, source, archive, target, name, nth, when):
     paths = sorted_files(source)
     qmgr = owner.connect()
-    with pytest.MonkeyPatch.context() as patch:
-        calls = FileCalls(patch, call.nth, when)
-        with contextlib.suppress(Died):
-            send(owner, paths, qmgr, archive=archive)
+    with ended_at(name, nth, when):
+        send(owner, paths, qmgr, archive=archive)
     qmgr.close()
     send(owner, paths, archive=archive)
-    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
+    assert in_place(archive) == FILES
     assert receive(owner, target) == dict.fromkeys(FILES, "")
     assert owner.records("put") == []
-    call.check(calls.left <= 0)
 
 
 # --- the commands

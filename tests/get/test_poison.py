@@ -15,7 +15,6 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -292,29 +291,22 @@ def test_the_errors_pickle(error):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=36)
-def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy, call):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
-    owner.put_raw_group(THIS)
-    find_poison(owner)
-    # Now it is moved, on a connection that is lost at one call.
-    connection = owner.connect(reconnect_wait_s=30)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
+@pytest.mark.parametrize(("verb", "when"), [("MQGET", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
+def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(
+    poisoned, backout_queue, faults, verb, when, policy
+):
+    find_poison(poisoned)
+    connection = poisoned.connect(reconnect_wait_s=30)
     done = []
     with (
-        owner.consumer(connection, commit_every=3, poison=policy) as consumer,
+        poisoned.consumer(connection, commit_every=3, poison=policy) as consumer,
         contextlib.suppress(errors.GroupQuarantined),
     ):
+        faults.arm(Fault("drop", when, verb=verb))
         for group in consumer:
             done += [message.data for message in group]
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    moved = owner.on_queue("TEST.BACKOUT")
+    assert faults.faults_fired() == 1
+    moved = poisoned.on_queue(backout_queue)
     assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:])
     assert done == (THIS[5:] if policy == "skip" else [])
-    assert owner.data() == owner.records("get") == []
-    empty(owner, "TEST.BACKOUT")
-    connection.close()
-    call.check(fired)
+    assert poisoned.data() == poisoned.records("get") == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 
@@ -14,7 +13,6 @@ from mqgroups.cli.main import main
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
@@ -331,29 +329,6 @@ def test_to_check_a_takeover_removes_nothing(pair, recover):
     assert one.records("get") == before
     assert recover().exit_code == MAY_START
     assert (one.records("get"), one.anchors("get")) == ([], 0)
-
-
-@pytest.mark.embedded
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
-@each_call(least=1, most=8)
-def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status, call):
-    one, other = pair
-    one.put_group(THIS)
-    half(one, status_layout=status)
-    q_mgr = other.connect()
-    faults.arm(Fault("drop", when, call.nth, verb))
-    with contextlib.suppress(errors.MQIError):
-        operate.take_over(q_mgr, one.name, "get", by=other.name, wait_s=WAIT_S)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    q_mgr.close()
-    # What was done before the end is done; the rest of the group is got once, by the other.
-    operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
-    assert groups_of(other) == [(2, THIS[2:])]
-    assert groups_of(one, owner_wait_s=WAIT_S) == []
-    call.check(fired)
 
 
 def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):
