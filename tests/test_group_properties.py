@@ -6,6 +6,7 @@ What is on the queue is asked of MQINQMP (``fix_properties``), not of the librar
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -92,19 +93,17 @@ def test_a_first_message_with_another_value_for_one_of_the_groups_is_refused_and
     assert on_queue(owner, "file") == [("a",), ("b",)]
 
 
-@pytest.mark.parametrize(
-    ("properties", "why"),
-    [
+def test_properties_that_a_group_cannot_have_are_refused_before_it_begins(owner):
+    refused: list[tuple[Any, str]] = [
         ({"no blanks": 1}, "cannot have the name"),
         ({"file": object()}, "is object"),
         ([("file", "a")], "must be a mapping"),
         ({"long": "x" * MOST_BYTES}, "at most 32768 bytes"),
-    ],
-)
-def test_properties_that_a_group_cannot_have_are_refused_before_it_begins(owner, properties, why):
+    ]
     with owner.producer() as producer:
-        with pytest.raises(errors.MessageRefused, match=why):
-            producer.group(properties=properties)
+        for properties, why in refused:
+            with pytest.raises(errors.MessageRefused, match=why):
+                producer.group(properties=properties)
         with producer.group(properties={"file": "a"}) as group:
             group.put(b"1")
     assert on_queue(owner, "file") == [("a",)]
@@ -148,21 +147,18 @@ def test_a_group_of_which_nothing_was_committed_may_begin_with_others(owner):
     assert on_queue(owner, "file") == [("other",)] + [(...,)] * 6
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_the_rest_of_an_interrupted_group_is_not_put_with_the_properties_of_another(owner):
+    interrupt_put(owner, THIS[:6], properties=FILE)
+    others: list[dict[str, Any]] = [
         {"properties": {"file": "orders-0816.csv"}},
         {"properties": {"file": "orders-0815.csv", "more": 1}},
         {"properties": {"lines": 1200.0}},
         {"name": "orders 0816"},
-    ],
-    ids=str,
-)
-def test_the_rest_of_an_interrupted_group_is_not_put_with_the_properties_of_another(owner, given):
-    interrupt_put(owner, THIS[:6], properties=FILE)
+    ]
     with owner.producer() as producer:
-        with pytest.raises(errors.GroupUsage, match="was interrupted after 4 messages; its property"):
-            producer.group(**given)
+        for given in others:
+            with pytest.raises(errors.GroupUsage, match="was interrupted after 4 messages; its property"):
+                producer.group(**given)
         with producer.group() as group:
             for payload in THIS[group.resume_from :]:
                 group.put(payload)

@@ -132,42 +132,34 @@ def test_an_attempt_whose_group_is_being_committed_by_another_waits_for_it(batch
     assert batches.groups() == {"A": A5}
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
+def test_other_messages_for_an_interrupted_group_are_refused(batches):
+    interrupt(batches.attempt(), "A", 5, after=4)
+    for changed, said in (
         ([b"A:1", b"A:other", b"A:3"], "other messages are given now"),
         ([b"A:1"], "1 are given now"),
         ([b"A:1", b"A:2"], "no message follows"),
         ([b"A:2", b"A:1", b"A:3"], "other messages are given now"),
-    ],
-    ids=["another-message", "fewer", "no-more", "another-order"],
-)
-def test_other_messages_for_an_interrupted_group_are_refused(batches, changed, said):
-    interrupt(batches.attempt(), "A", 5, after=4)
-    with pytest.raises(errors.InputChanged, match=said) as caught:
-        batches.attempt().put_group("A", map(BatchMessage, changed))
-    assert (caught.value.name, caught.value.msg_seq_number) == (f"{batches.sink}/0/A", 2)
-    assert batches.depth() == 2
+    ):
+        with pytest.raises(errors.InputChanged, match=said) as caught:
+            batches.attempt().put_group("A", map(BatchMessage, changed))
+        assert (caught.value.name, caught.value.msg_seq_number) == (f"{batches.sink}/0/A", 2)
+        assert batches.depth() == 2
     assert batches.attempt().put_group("A", messages("A", 5)) == 3
     assert batches.groups() == {"A": A5}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_other_messages_for_a_whole_group_are_refused(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    for changed in (
         [*messages("A", 4), BatchMessage(b"A:other")],
         messages("A", 4),
         messages("A", 6),
         [*messages("A", 4), BatchMessage(b"A:5", format="MQSTR")],
         [*messages("A", 4), BatchMessage(b"A:5", properties={"a": b"1"})],
         [*messages("A", 4), BatchMessage("A:5")],
-    ],
-    ids=["another-message", "fewer", "more", "another-format", "another-property", "text"],
-)
-def test_other_messages_for_a_whole_group_are_refused(batches, changed):
-    batches.attempt().put_group("A", messages("A", 5))
-    with pytest.raises(errors.InputChanged):
-        batches.attempt(run="run-2").put_group("A", changed)
+    ):
+        with pytest.raises(errors.InputChanged):
+            batches.attempt(run="run-2").put_group("A", changed)
     assert batches.groups() == {"A": A5}
 
 
@@ -194,15 +186,13 @@ def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches
     assert f"group {batches.sink}/0/A of an earlier batch is incomplete, with 2 messages" in caplog.text
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "begun"])
-def test_a_key_in_two_partitions_of_a_run_is_refused(batches, whole):
+def test_a_key_in_two_partitions_of_a_run_is_refused(batches):
     first = batches.attempt(partition=3)
-    if whole:
-        first.put_group("A", messages("A", 5))
-    else:
-        interrupt(first, "A", 5, after=0)
-    with pytest.raises(errors.KeyInTwoPartitions, match="partition 3 and in partition 4"):
-        batches.attempt(partition=4).put_group("A", messages("A", 5))
+    first.put_group("A", messages("A", 5))
+    interrupt(first, "B", 5, after=0)
+    for key in ("A", "B"):
+        with pytest.raises(errors.KeyInTwoPartitions, match="partition 3 and in partition 4"):
+            batches.attempt(partition=4).put_group(key, messages(key, 5))
 
 
 def test_a_key_may_be_in_another_partition_when_the_batch_is_done_again(batches):
@@ -260,13 +250,13 @@ def test_messages_have_format_correl_id_priority_and_properties(batches):
     assert second.data.endswith(b"A:2")
 
 
-@pytest.mark.parametrize("number", [1, 2, 4])
-def test_the_error_of_a_message_that_is_too_long_names_its_group_and_number(make_batches, number):
+def test_the_error_of_a_message_that_is_too_long_names_its_group_and_number(make_batches):
     batches = make_batches(model="TEST.SEGMENTS.10")
-    given = messages("A", 4)
-    given[number - 1] = BatchMessage(b"longer than ten")
-    with pytest.raises(errors.MessageTooLong, match=f"at message {number} of group {batches.sink}/0/A"):
-        batches.attempt().put_group("A", given)
+    for number in (1, 2, 4):
+        given = messages(f"{number}", 4)
+        given[number - 1] = BatchMessage(b"longer than ten")
+        with pytest.raises(errors.MessageTooLong, match=f"at message {number} of group {batches.sink}/0/{number}"):
+            batches.attempt().put_group(f"{number}", given)
 
 
 def test_the_error_of_a_message_that_cannot_be_one_names_its_group_and_number(batches):

@@ -160,7 +160,7 @@ def test_skipping_moves_the_message_alone_with_its_identity(poisoned, backout_qu
     assert moved.msg_flags == mq.MQMF_MSG_IN_GROUP
 
 
-@pytest.mark.parametrize("bad", [(b"0",), (b"7",), (b"2", b"3", b"7")], ids=repr)
+@pytest.mark.parametrize("bad", [(b"0",), (b"2", b"3", b"7")], ids=repr)
 def test_any_messages_can_be_skipped_the_first_and_the_last_too(poisoned, backout_queue, bad):
     application = Application(poisoned, poison="skip")
     application.run(bad=bad)
@@ -276,17 +276,13 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
         owner.set_attribute(mq.MQIA_INHIBIT_GET, mq.MQQA_GET_ALLOWED)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_the_errors_pickle():
+    for error in (
         errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
         errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_the_errors_pickle(error):
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.__dict__) == (str(error), error.__dict__)
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.__dict__) == (type(error), str(error), error.__dict__)
 
 
 @pytest.mark.embedded

@@ -19,15 +19,14 @@ def asker(owner):
     return connection_of(owner.qmgr)
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["handle-open", "handle-closed"])
-def test_what_units_of_work_have_put_and_got_is_counted(owner, asker, kept):
+def test_what_units_of_work_have_put_and_got_is_counted(owner, asker):
     assert command_server.uncommitted(asker, owner.queue) == 0
     owner.put_raw(b"there")
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
     assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
     assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
-    if not kept:
-        handle.close()
+    assert command_server.uncommitted(asker, owner.queue) == 2
+    assert handle.close() == OK
     assert command_server.uncommitted(asker, owner.queue) == 2
     assert owner.eye.back_out() == OK
     assert command_server.uncommitted(asker, owner.queue) == 0

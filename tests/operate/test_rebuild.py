@@ -598,27 +598,18 @@ def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, 
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, when):
-    fired = nth = 1
-    away = make_queue()
-    while fired:
-        owner.interrupt_put(THIS[:6])
-        damage(owner, "put")
-        qmgr = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert (salvage.done, salvage.unreadable) == (True, 1)
-        assert (len(owner.on_queue(away)), len(owner.records("put"))) == (nth, 1), nth
-        qmgr.close()
-        resume_put(owner, THIS)
-        assert_whole(owner, THIS)
-        owner.empty()
-        nth += 1
-    assert nth > 20
+@pytest.mark.parametrize(("verb", "when"), [("MQOPEN", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
+def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, verb, when):
+    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
+    owner.interrupt_put(THIS[:6])
+    damage(owner, "put")
+    faults.arm(Fault("drop", when, verb=verb))
+    salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
+    assert faults.faults_fired() == 1
+    assert (salvage.done, salvage.unreadable) == (True, 1)
+    assert (len(owner.on_queue(away)), len(owner.records("put"))) == (1, 1)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
 
 
 # --- what cannot be
