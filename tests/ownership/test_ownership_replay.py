@@ -121,7 +121,7 @@ def test_the_library_goes_the_way_of_the_model(world, role, faults):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("role", ["put", "pipe"], indirect=True)
+@pytest.mark.parametrize("role", ["pipe"], indirect=True)
 def test_the_library_goes_the_way_of_the_model_where_handles_are_closed_first(
     role, make_owner, own_queue_manager, tmp_path
 ):
