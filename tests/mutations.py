@@ -940,7 +940,7 @@ MUTATIONS = (
         "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
         "            _take(connection, shared, _done_with(found, batch))\n"
         "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
-        "tests/batch/test_batch_interleaving.py -k late",
+        "tests/batch/test_batch_producer.py -k late",
     ),
     Mutation(
         "batch: other messages for a group that was begun are refused",

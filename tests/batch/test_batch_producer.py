@@ -233,6 +233,28 @@ def test_the_claim_is_locked_until_it_is_committed(batches, faults):
     assert batches.groups() == {"A": A5}
 
 
+def test_a_late_attempt_finds_its_group_or_the_high_water_mark_whenever_its_batch_is_completed(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    driver = batches.owner.connect()
+    commit = connection_of(driver).binding.MQCMIT
+    found = []
+
+    def late():
+        found.append(batches.attempt().put_group("A", messages("A", 5)))
+
+    def late_before_and_after(hconn):
+        late()
+        answer = commit(hconn)
+        late()
+        return answer
+
+    batches.owner.doctor(driver, MQCMIT=late_before_and_after)
+    batches.complete(0, driver)
+    assert found == [0, 0, 0, 0]
+    assert batches.groups() == {"A": A5}
+    assert batches.kinds() == ["high-water mark"]
+
+
 def test_messages_have_format_correl_id_priority_and_properties(batches):
     group = [
         BatchMessage("A:é", correl_id=b"C" * 24, properties={"source": b"\x00\xff", "number": 7, "text": "é"}),

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import io
 import json
-import signal
 
 import pytest
 
-import mqgroups.operate.command_server
 import mqgroups.operate.rebuild
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK, wait_until
+from tests.fix_mqi import OK
 from tests.operate.lost_records import (
     LAST,
     MIG,
@@ -92,30 +90,6 @@ def test_the_last_message_of_a_group_begun_in_segments_stays_its_last(owner):
     assert (lost["offset"], lost["in_last_message"]) == (4, True)
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert known(owner.record("put")) == known(lost)
-
-
-PUT = """
-with connect().group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
-    for number in range(group.resume_from + 1, 8):
-        group.put(b"%d" % number)
-"""
-
-
-@pytest.mark.embedded
-def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
-    faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
-    assert program.run(PUT).returncode == -signal.SIGKILL
-    faults.clear_faults()
-    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
-    committed = len(owner.on_queue())
-    assert 0 < committed < 7
-    lose(owner, "put")
-    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, wait_s=30)
-    assert salvage.record is not None
-    assert salvage.record.msg_seq_number == committed
-    done = program.run(PUT)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert_whole(owner, THIS)
 
 
 def test_nothing_is_written_when_only_asked(owner):
@@ -408,31 +382,6 @@ def test_another_getter_is_a_doubt_for_a_consumer(owner):
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
     assert refused(owner, "get") == "in-use"
     handle.close()
-
-
-GET = """
-with connect().group_consumer(queue, name=name, commit_every=2, wait_s=0, group_wait_s=0) as consumer:
-    for group in consumer:
-        for message in group:
-            print(message.msg_seq_number, message.data.decode())
-"""
-
-
-@pytest.mark.embedded
-def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
-    owner.put_raw_group(THIS)
-    faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
-    assert program.run(GET).returncode == -signal.SIGKILL
-    faults.clear_faults()
-    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
-    left = owner.data()
-    assert 0 < len(left) < 7
-    lose(owner, "get")
-    operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue, wait_s=30)
-    done = program.run(GET)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{data.decode()} {data.decode()}" for data in left]
-    assert owner.data() == owner.records("get") == []
 
 
 @pytest.mark.embedded
