@@ -681,42 +681,6 @@ def test_a_killed_command_goes_on_and_sigterm_ends_a_watch(make_owner, faults, s
     assert in_place(target) == {**FILES, "large": large, "late": b"late"}
 
 
-# Run as ``python -c``: the command ``send``, which is killed at the second file that it moves.
-KILLED_AT_A_MOVE = """
-import os, signal
-from pathlib import Path
-from mqgroups.cli.main import main
-rename, moves = Path.rename, []
-def killed(*places):
-    moves.append(places)
-    if len(moves) < 2 or {after}:
-        rename(*places)
-    if len(moves) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-Path.rename = killed
-main()
-"""
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_a_command_that_is_killed_when_it_moves_a_file_to_the_archive_goes_on(owner, source, archive, target, after):
-    variables = {**os.environ, **owner.target.environment(), **environment(owner.target)}
-    paths = sorted_files(source)
-    words = ["send", *map(str, paths), "--queue", owner.queue, "--name", owner.name, "--archive", str(archive)]
-    program = [sys.executable, "-c", KILLED_AT_A_MOVE.format(after=after), *words]
-    died = subprocess.run(program, env=variables, capture_output=True, text=True, timeout=60, check=False)
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    assert len(list(archive.iterdir())) == 1 + after
-    went_on = subprocess.run(
-        [*MQGROUPS, *words], env=variables, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (went_on.returncode, went_on.stderr) == (0, "")
-    sent = went_on.stdout.splitlines()
-    assert sent == [f"{path}: was sent before" for path in paths[1:2] if not after] + [f"{paths[2]}: sent"]
-    assert {path.name: path.read_bytes() for path in archive.iterdir()} == FILES
-    assert receive(owner, target) == dict.fromkeys(FILES, "")
-
-
 # Run as ``python -c``: the command ``send``, which gets a signal when it moves the first file.
 STOPPED_AT_A_MOVE = """
 import os

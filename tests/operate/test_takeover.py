@@ -1,9 +1,8 @@
-"""Several consumers on one queue, and what a dead one left: taken over by its successor, or by one of another name."""
+"""What a dead producer or consumer left is taken over by one of another name."""
 
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +18,6 @@ from tests.status.test_ownership import ZOMBIE, Stopped
 THIS = [b"%d" % number for number in range(1, 8)]
 MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, _, MISSING = range(8)
 WAIT_S = 30
-statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
 
 def half(owner, **more):
@@ -67,63 +65,7 @@ def recover(pair):
     return run
 
 
-# --- several on one queue
-
-
-def test_consumers_on_one_queue_each_take_a_whole_group_and_none_waits_for_another(make_owner, background):
-    """Each holds its group, in the middle of it, until all have one; so they get the same share, group for group."""
-    one = make_owner()
-    owners = [one, *(make_owner(queue=one.queue) for _ in range(2))]
-    for number in range(9):
-        one.put_group([b"%d.%d" % (number, part) for part in range(5)])
-    together = threading.Barrier(3)
-
-    def work(owner):
-        done = []
-        with owner.consumer(owner.connect(), complete_groups_only=True) as consumer:
-            for group in consumer:
-                messages = iter(group)
-                first = next(messages).data
-                together.wait(WAIT_S)
-                done.append([first, *(message.data for message in messages)])
-        return done
-
-    shares = [call.result() for call in [background(work, owner) for owner in owners]]
-    assert [len(share) for share in shares] == [3, 3, 3]
-    assert sorted(group for share in shares for group in share) == [
-        [b"%d.%d" % (number, part) for part in range(5)] for number in range(9)
-    ]
-
-
-def test_a_group_that_another_consumer_has_begun_is_not_seen(pair):
-    one, other = pair
-    one.put_group(THIS)
-    half(one)
-    assert groups_of(other) == []
-    one.put_group(THIS[:2])
-    assert groups_of(other) == [(0, THIS[:2])]
-
-
-def test_a_group_that_is_not_complete_yet_is_left_to_whoever_comes_when_it_is(pair):
-    one, other = pair
-    one.interrupt_put(THIS[:4])
-    assert groups_of(one) == groups_of(other) == []
-    with one.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    assert groups_of(other) == [(0, THIS)]
-
-
 # --- taken over
-
-
-@statuses
-def test_the_successor_goes_on_with_the_half_group_by_its_status_queue(pair, status):
-    one, other = pair
-    one.put_group(THIS)
-    half(one, status_layout=status)
-    assert groups_of(other) == []
-    assert groups_of(one, status_layout=status) == [(2, THIS[2:])]
 
 
 @pytest.mark.parametrize(("status", "its_status"), [("classic", "segmented"), ("segmented", "classic")])
