@@ -9,6 +9,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
 from tests.fix_properties import MessageHandle
 
 THIS = [b"%d" % number for number in range(5)]
@@ -52,7 +53,8 @@ def test_result_and_reason_are_message_properties(owner):
     )
 
 
-@pytest.mark.parametrize(("every", "stream"), [(1, False), (2, True), (100, False)])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("every", [1, 2, 100])
 def test_a_consumer_is_told_after_the_last_message_and_goes_on_with_the_next_group(owner, every, stream):
     abandon(owner)
     owner.put_group(THIS)
@@ -163,23 +165,29 @@ def test_a_group_whose_last_message_is_half_put_cannot_be_abandoned(owner):
     assert owner.get_groups() == [[b"x" * 40]]
 
 
-def test_a_result_that_no_message_can_carry_is_refused(owner):
-    with owner.producer() as producer:
-        for result in (-1, 2**31):
-            with pytest.raises(errors.ConfigurationError, match="is 0 to"):
-                producer.group().abandon(result)
+@pytest.mark.parametrize("result", [-1, 2**31])
+def test_a_result_that_no_message_can_carry_is_refused(owner, result):
+    with owner.producer() as producer, pytest.raises(errors.ConfigurationError, match="is 0 to"):
+        producer.group().abandon(result)
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("verb", "when"), [("MQPUT", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
-def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, verb, when):
-    with owner.producer(owner.connect(reconnect_wait_s=30)) as producer, producer.group() as group:
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=8, most=14)
+def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(make_owner, faults, when, call):
+    owner = make_owner()
+    connection = owner.connect(reconnect_wait_s=30)
+    with owner.producer(connection) as producer, producer.group() as group:
         put_beginning(group)
-        faults.arm(Fault("drop", when, verb=verb))
+        faults.clear_faults()
+        faults.arm(Fault("drop", when, nth=call.nth))
         group.abandon()
-    assert faults.faults_fired() == 1
+    fired = faults.faults_fired()
+    faults.clear_faults()
     assert owner.data() == [*THIS[:4], b""]
     assert owner.records("put") == []
+    connection.close()
+    call.check(fired)
 
 
 @pytest.mark.parametrize("reason", ["", "the file <orders & more> ended early", "é"])

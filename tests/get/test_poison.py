@@ -15,6 +15,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -160,7 +161,7 @@ def test_skipping_moves_the_message_alone_with_its_identity(poisoned, backout_qu
     assert moved.msg_flags == mq.MQMF_MSG_IN_GROUP
 
 
-@pytest.mark.parametrize("bad", [(b"0",), (b"2", b"3", b"7")], ids=repr)
+@pytest.mark.parametrize("bad", [(b"0",), (b"7",), (b"2", b"3", b"7")], ids=repr)
 def test_any_messages_can_be_skipped_the_first_and_the_last_too(poisoned, backout_queue, bad):
     application = Application(poisoned, poison="skip")
     application.run(bad=bad)
@@ -276,33 +277,44 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
         owner.set_attribute(mq.MQIA_INHIBIT_GET, mq.MQQA_GET_ALLOWED)
 
 
-def test_the_errors_pickle():
-    for error in (
+@pytest.mark.parametrize(
+    "error",
+    [
         errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
         errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
-    ):
-        again = pickle.loads(pickle.dumps(error))
-        assert (type(again), str(again), again.__dict__) == (type(error), str(error), error.__dict__)
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_the_errors_pickle(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])
-@pytest.mark.parametrize(("verb", "when"), [("MQGET", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
-def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(
-    poisoned, backout_queue, faults, verb, when, policy
-):
-    find_poison(poisoned)
-    connection = poisoned.connect(reconnect_wait_s=30)
+@pytest.mark.parametrize("when", ["before", "after"])
+@each_call(least=20, most=36)
+def test_what_is_moved_is_moved_once_whatever_call_loses_the_connection(make_owner, faults, when, policy, call):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS)
+    find_poison(owner)
+    # Now it is moved, on a connection that is lost at one call.
+    connection = owner.connect(reconnect_wait_s=30)
+    faults.clear_faults()
+    faults.arm(Fault("drop", when, nth=call.nth))
     done = []
     with (
-        poisoned.consumer(connection, commit_every=3, poison=policy) as consumer,
+        owner.consumer(connection, commit_every=3, poison=policy) as consumer,
         contextlib.suppress(errors.GroupQuarantined),
     ):
-        faults.arm(Fault("drop", when, verb=verb))
         for group in consumer:
             done += [message.data for message in group]
-    assert faults.faults_fired() == 1
-    moved = poisoned.on_queue(backout_queue)
+    fired = faults.faults_fired()
+    faults.clear_faults()
+    moved = owner.on_queue("TEST.BACKOUT")
     assert [one.data for one in moved] == (THIS[4:5] if policy == "skip" else THIS[4:])
     assert done == (THIS[5:] if policy == "skip" else [])
-    assert poisoned.data() == poisoned.records("get") == []
+    assert owner.data() == owner.records("get") == []
+    empty(owner, "TEST.BACKOUT")
+    connection.close()
+    call.check(fired)
