@@ -285,7 +285,8 @@ def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties
     assert found == [({"file": "a"}, [150])]
 
 
-def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner):
+@pytest.mark.embedded
+def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner, faults):
     """Its first message is got again, alone, and the record in between is not of this group."""
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     put(owner, properties={"file": "a"})
@@ -293,7 +294,15 @@ def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner):
         qmgr = owner.connect()
         next(iter(next(iter(owner.consumer(qmgr)))))
         qmgr.close()
-    assert interrupt_get(owner, 3).properties == {"file": "a"}
+    qmgr = owner.connect(reconnect_wait_s=30)
+    group = next(iter(owner.consumer(qmgr)))
+    # The commit that notes the suspicion.
+    faults.arm(Fault("drop", verb="MQCMIT"))
+    for message in group:
+        if message.msg_seq_number == 4:
+            break
+    assert (faults.faults_fired(), group.properties) == (1, {"file": "a"})
+    qmgr.close()
     assert owner.record("get")["properties"] == {"file": "a"}
     assert seen(owner) == [("", {"file": "a"}, THIS[3:])]
     assert owner.on_queue("TEST.BACKOUT") == []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
+from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mqi
+from mqgroups.mqi import structures as st
 from tests.fix_batches import messages
 from tests.fix_mqi import OK
 
@@ -119,9 +123,6 @@ def test_an_attempt_whose_group_is_being_committed_by_another_waits_for_it(batch
     interrupt(first, "A", 5, after=4)
     eye = connection_of(batches.owner.connect())
     hidden = eye.open_queue(batches.status_queue, mqi.MQOO_INPUT_SHARED)
-    from mqgroups.core.claim import Claim, Sink
-    from mqgroups.mqi import structures as st
-
     claim = Claim(Sink(batches.sink, batches.queue, eye.q_mgr_identifier), 0, "A", "", "", 0)
     take = st.gmo(mqi.MQGMO_SYNCPOINT | mqi.MQGMO_NO_WAIT, match_options=mqi.MQMO_MATCH_CORREL_ID)
     assert hidden.get(st.md(correl_id=claim.status_id), take) is not None
@@ -253,6 +254,38 @@ def test_a_late_attempt_finds_its_group_or_the_high_water_mark_whenever_its_batc
     assert found == [0, 0, 0, 0]
     assert batches.groups() == {"A": A5}
     assert batches.kinds() == ["high-water mark"]
+
+
+def test_an_attempt_whose_record_goes_between_its_look_and_its_claim_looks_again(batches):
+    interrupt(batches.attempt(), "A", 5, after=0)
+    attempt = batches.attempt()
+    take = attempt._shared.take
+
+    def take_too_late(found):
+        batches.complete(0)
+        return take(found)
+
+    attempt._shared.take = take_too_late
+    with pytest.raises(errors.OwnerActive):
+        attempt.put_group("A", messages("A", 5))
+    assert batches.attempt().put_group("A", messages("A", 5)) == 0
+
+
+def test_a_browse_that_finds_a_record_and_its_successor_is_made_again(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    attempt = batches.attempt()
+    find, extra = attempt._shared.find, iter([b"1", b"", b"2", b"3"])
+
+    def find_one_more(correl_id):
+        found = find(correl_id)
+        other = next(extra, b"")
+        return [*found, replace(found[0], msg_id=other)] if found and other else found
+
+    attempt._shared.find = find_one_more
+    correl_id = Claim(Sink(batches.sink, batches.queue, ""), 0, "A", "", "", 0).status_id
+    assert attempt._shared.find_one(correl_id).record.msg_seq_number == 5
+    with pytest.raises(errors.OwnerActive):
+        attempt._shared.find_one(correl_id)
 
 
 def test_messages_have_format_correl_id_priority_and_properties(batches):

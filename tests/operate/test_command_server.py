@@ -6,6 +6,7 @@ import pytest
 
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate import command_server
 from tests.fix_mqi import OK, wait_until
@@ -55,6 +56,13 @@ def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
         command_server.queue_names(asker, "MQGROUPS.*")
     # Nor does a command server that is started later run it.
     wait_until(lambda: owner.on_queue() == [])
+
+
+def test_a_lost_connection_is_not_taken_for_an_answer(owner, faults):
+    lost = connection_of(owner.connect(reconnect_wait_s=0))
+    faults.arm(Fault("drop", verb="MQPUT"))
+    with pytest.raises(errors.ConnectionBroken):
+        command_server.uncommitted(lost, owner.queue)
 
 
 def test_nothing_is_left_open_by_a_question(owner, asker):

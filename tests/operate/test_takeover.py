@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
@@ -244,6 +245,37 @@ def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_f
     # Nothing is left of the one who gave, who does not come back.
     assert (one.records("get"), one.anchors("get")) == ([], 0)
     assert groups_of(other) == [(2, THIS[2:])]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nth", [3, 5])
+def test_a_takeover_that_cannot_open_a_queue_is_asked_for_again(pair, faults, nth):
+    one, other = pair
+    one.put_group(THIS)
+    half(one)
+    faults.arm(Fault("drop", "before", nth, "MQOPEN"))
+    with pytest.raises(errors.ConnectionBroken):
+        operate.take_over(other.connect(reconnect_wait_s=0), one.name, "get", by=other.name, wait_s=WAIT_S)
+    assert operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S).done
+    assert groups_of(other) == [(2, THIS[2:])]
+
+
+def test_what_an_owner_has_is_not_known_while_it_commits(pair):
+    one, other = pair
+    qmgr = one.connect()
+    commit = connection_of(qmgr).binding.MQCMIT
+    seen = []
+
+    def look_and_commit(hconn):
+        seen.append(operate.inspect_owner(other.qmgr, one.name, "put"))
+        return commit(hconn)
+
+    with one.producer(qmgr) as producer:
+        one.doctor(qmgr, MQCMIT=look_and_commit)
+        with producer.group() as group:
+            for data in THIS:
+                group.put(data)
+    assert {(each.state, each.record) for each in seen} == {(operate.OwnerState.ACTIVE, None)}
 
 
 @pytest.mark.embedded

@@ -66,9 +66,7 @@ def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
     assert not failing.can_leave
 
 
-@pytest.mark.parametrize(
-    ("handler", "threads"), [(handlers.fail_once, False), (handlers.be_stopped_once, False), (handlers.fail_once, True)]
-)
+@pytest.mark.parametrize(("handler", "threads"), [(handlers.fail_once, False), (handlers.be_stopped_once, True)])
 def test_a_worker_whose_handler_fails_is_started_again_and_resumes(site, threads, quick_pauses, caplog, handler):
     groups = site.put_groups(3)
     workers = site.run_until(site.is_done, handler, threads=threads)
