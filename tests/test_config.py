@@ -123,7 +123,7 @@ def test_a_codec_without_encode_and_decode_is_refused(owner):
 
 # What os.environ.get and argparse give if nobody looked: None and text.
 NAMES = (None, 5, b"A")
-NUMBERS = ("10", b"1", True, [], -1)
+NUMBERS: tuple[Any, ...] = ("10", b"1", True, [], -1)
 
 
 WRONG = {

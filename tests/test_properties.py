@@ -228,7 +228,7 @@ def test_of_all_but_the_first_message_no_property_is_read_that_nobody_asks_for(o
 OWN = "<shop><a>1</a></shop>"
 
 
-HEADERS = [
+HEADERS: list[tuple[tuple[str, ...], tuple[str, ...] | None, dict[str, Any]]] = [
     ((OWN,), (OWN,), {}),
     (("<usr><a dt='i4'>1</a></usr>",), None, {"a": 1}),
     (("<mcd><Msd>jms_text</Msd></mcd>", OWN), (OWN,), {"mcd.Msd": "jms_text"}),
