@@ -569,7 +569,7 @@ MUTATIONS = (
         "get/cursor.py",
         "and not backout_count and taken is None",
         "and taken is None",
-        "tests/get/test_poison.py",
+        "tests/get/test_poison.py -k again_and_again",
     ),
     Mutation(
         "the last message of a group ends it",
@@ -583,7 +583,7 @@ MUTATIONS = (
         "get/group.py",
         "if not message.is_plain or getter.decode is not None:",
         "if not message.is_plain:",
-        "tests/test_codecs.py tests/get",
+        "tests/test_codecs.py -k values_are_put",
     ),
     Mutation(
         "a group that was left or interrupted gets no more messages",
@@ -639,7 +639,7 @@ MUTATIONS = (
         "core/status.py",
         "self.suspect is not None or self.checkpoint is not None",
         "self.suspect is not None",
-        "tests/operate/test_takeover.py tests/core/test_status.py",
+        "tests/operate/test_takeover.py -k with_its_checkpoint",
     ),
     Mutation(
         "a takeover leaves a record where it takes one",
@@ -779,7 +779,7 @@ MUTATIONS = (
         "mqi/properties.py",
         "if not -_INT64 <= value < _INT64:",
         "if False:",
-        "tests/test_properties.py",
+        "tests/test_properties.py -k what_no_property",
     ),
     Mutation(
         "a name of a property has at most 4095 characters",
@@ -898,7 +898,7 @@ MUTATIONS = (
         "core/poison.py",
         "return Treatment.ISOLATE",
         "return Treatment.POISON",
-        "tests/get/test_poison.py",
+        "tests/get/test_poison.py -k found_among_the_innocent",
     ),
     Mutation(
         "a digest guards the status record",
@@ -941,7 +941,7 @@ MUTATIONS = (
         "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
         "            _take(connection, shared, _done_with(found, batch))\n"
         "            if not any(_batch(mark) >= batch for mark in found.marks):\n",
-        "tests/batch/test_batch_interleaving.py -k late",
+        "tests/batch/test_batch_producer.py -k late",
     ),
     Mutation(
         "batch: other messages for a group that was begun are refused",

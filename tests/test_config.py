@@ -6,7 +6,7 @@ application would be shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
 from typing import Any, get_args
 
 import pytest
@@ -50,34 +50,29 @@ def accept(q_mgr: mqgroups.QueueManager) -> object:
     return operate.move_group(q_mgr, "Q", bytes(24), accept=["in use"])  # type: ignore[list-item]  # "in-use"
 
 
-@pytest.mark.parametrize("wrong", [layout, consumer_s_layout, bind, poison, pipe_s_poison, trace, role, accept])
-def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(
-    owner, wrong: Callable[[mqgroups.QueueManager], object]
-):
-    with pytest.raises(ConfigurationError, match=r"must be .*'|must be a collection of") as refused:
-        wrong(owner.qmgr)
-    assert wrong.__name__.rpartition("_")[2] in str(refused.value)
+def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(owner):
+    for wrong in (layout, consumer_s_layout, bind, poison, pipe_s_poison, trace, role, accept):
+        with pytest.raises(ConfigurationError, match=r"must be .*'|must be a collection of") as refused:
+            wrong(owner.qmgr)
+        assert wrong.__name__.rpartition("_")[2] in str(refused.value)
     assert owner.on_queue() == []
 
 
-@pytest.mark.parametrize("mode", [modes.StatusLayout, modes.Bind, modes.Poison, modes.Trace, modes.RoleName])
-def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused(mode: Any):
-    words = get_args(mode)
-    assert all(modes.problem("setting", word, mode) is None for word in words)
-    problem = modes.problem("setting", "nonsense", mode) or ""
-    assert all(repr(word) in problem for word in words)
-    assert problem.endswith(f"or {words[-1]!r}, got 'nonsense'")
+def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused():
+    every: tuple[Any, ...] = (modes.StatusLayout, modes.Bind, modes.Poison, modes.Trace, modes.RoleName)
+    for mode in every:
+        words = get_args(mode)
+        assert all(modes.problem("setting", word, mode) is None for word in words)
+        problem = modes.problem("setting", "nonsense", mode) or ""
+        assert all(repr(word) in problem for word in words)
+        assert problem.endswith(f"or {words[-1]!r}, got 'nonsense'")
 
 
-@pytest.mark.parametrize("flag", ["stream", "complete_groups_only"])
-@pytest.mark.parametrize("given", ["no", 1, None])
-def test_a_setting_that_is_true_or_false_is_nothing_else(owner, flag: str, given: Any):
-    settings: dict[str, Any] = {flag: given}
-    with pytest.raises(ConfigurationError, match=f"{flag} must be True or False, got {given!r}"):
-        owner.consumer(**settings)
-
-
-def test_propagate_is_true_or_false(owner):
+def test_a_setting_that_is_true_or_false_is_nothing_else(owner):
+    for flag, given in itertools.product(("stream", "complete_groups_only"), ("no", 1, None)):
+        settings: dict[str, Any] = {flag: given}
+        with pytest.raises(ConfigurationError, match=f"{flag} must be True or False, got {given!r}"):
+            owner.consumer(**settings)
     with pytest.raises(ConfigurationError, match="propagate must be True or False, got 'false'"):
         owner.connect(propagate="false")
 
@@ -94,22 +89,19 @@ def test_last_is_true_or_false_and_a_groups_name_is_text(owner):
     assert owner.on_queue() == []
 
 
-@pytest.mark.parametrize("hook", ["on_resume", "on_in_doubt", "on_progress", "on_abandon"])
-def test_a_hook_that_cannot_be_called_is_refused(owner, hook: str):
-    hooks: dict[str, Any] = {hook: "print"}
-    with pytest.raises(ConfigurationError, match=f"{hook} must be a function, got 'print'"):
-        owner.consumer(**hooks)
-
-
 async def coroutine_function(_: object) -> None:
     """What nobody would await."""
 
 
-@pytest.mark.parametrize("hook", ["on_resume", "on_in_doubt", "on_progress", "on_abandon"])
-def test_a_coroutine_function_as_a_hook_is_refused_because_it_would_never_run(owner, hook: str):
-    hooks: dict[str, Any] = {hook: coroutine_function}
-    with pytest.raises(ConfigurationError, match=f"{hook} must be a plain function, got .*, a coroutine function"):
-        owner.qmgr.group_consumer("Q", name="N", **hooks)
+def test_a_hook_that_cannot_be_called_and_a_coroutine_function_that_would_never_run_are_refused(owner):
+    for hook in ("on_resume", "on_in_doubt", "on_progress", "on_abandon"):
+        for wrong, said in (
+            ("print", "a function, got 'print'"),
+            (coroutine_function, "a plain function, got .*, a cor"),
+        ):
+            hooks: dict[str, Any] = {hook: wrong}
+            with pytest.raises(ConfigurationError, match=f"{hook} must be {said}"):
+                owner.consumer(**hooks)
 
 
 def test_a_coroutine_function_as_before_commit_is_refused_by_the_consumer_and_by_the_group(owner):
@@ -122,44 +114,44 @@ def test_a_coroutine_function_as_before_commit_is_refused_by_the_consumer_and_by
             group.before_commit(coroutine_function)
 
 
-@pytest.mark.parametrize("make", ["group_producer", "group_consumer"])
-def test_a_codec_without_encode_and_decode_is_refused(owner, make: str):
+def test_a_codec_without_encode_and_decode_is_refused(owner):
     codec: Any = "json"
-    with pytest.raises(ConfigurationError, match=r"codec must have encode and decode.*got 'json'"):
-        getattr(owner.qmgr, make)("Q", name="N", codec=codec)
+    for make in (owner.qmgr.group_producer, owner.qmgr.group_consumer):
+        with pytest.raises(ConfigurationError, match=r"codec must have encode and decode.*got 'json'"):
+            make("Q", name="N", codec=codec)
 
 
 # What os.environ.get and argparse give if nobody looked: None and text.
-NAMES = [None, 5, b"A"]
-NUMBERS = ["10", b"1", True, [], -1]
+NAMES = (None, 5, b"A")
+NUMBERS: tuple[Any, ...] = ("10", b"1", True, [], -1)
 
 
-@pytest.mark.parametrize(
-    ("setting", "wrong"),
-    [
-        *[(setting, wrong) for setting in ("queue", "name", "status_model") for wrong in NAMES],
-        *[("status_queue", wrong) for wrong in NAMES[1:]],
-        *[(setting, wrong) for setting in ("owner_wait_s", "full_wait_s") for wrong in [None, *NUMBERS]],
-        *[(setting, wrong) for setting in ("segment_bytes", "priority", "commit_every") for wrong in [2.5, *NUMBERS]],
-        *[("persistence", wrong) for wrong in (None, 2, "PERSISTENT")],
-    ],
-)
-def test_a_setting_of_a_wrong_type_is_refused_by_its_name(owner, setting: str, wrong: object):
-    given: dict[str, Any] = {"queue": "Q", "name": "N", setting: wrong}
-    with pytest.raises(ConfigurationError, match=setting):
-        owner.qmgr.group_producer(**given)
-    if setting in ("owner_wait_s", "segment_bytes"):
-        setting = {"owner_wait_s": "group_wait_s", "segment_bytes": "max_message_length"}[setting]
+WRONG = {
+    **dict.fromkeys(("queue", "name", "status_model"), NAMES),
+    "status_queue": NAMES[1:],
+    **dict.fromkeys(("owner_wait_s", "full_wait_s"), (None, *NUMBERS)),
+    **dict.fromkeys(("segment_bytes", "priority", "commit_every"), (2.5, *NUMBERS)),
+    "persistence": (None, 2, "PERSISTENT"),
+}
+
+
+def test_a_setting_of_a_wrong_type_is_refused_by_its_name(owner):
+    for setting, wrong in ((setting, wrong) for setting, each in WRONG.items() for wrong in each):
+        given: dict[str, Any] = {"queue": "Q", "name": "N", setting: wrong}
         with pytest.raises(ConfigurationError, match=setting):
-            owner.qmgr.group_consumer(**{"queue": "Q", "name": "N", setting: wrong})
+            owner.qmgr.group_producer(**given)
+    for setting, each in {"group_wait_s": WRONG["owner_wait_s"], "max_message_length": WRONG["segment_bytes"]}.items():
+        for wrong in each:
+            with pytest.raises(ConfigurationError, match=setting):
+                owner.qmgr.group_consumer(**{"queue": "Q", "name": "N", setting: wrong})
 
 
-@pytest.mark.parametrize("setting", ["q_mgr_name", "channel", "conn_name", "user", "connect_wait_s", "password"])
-def test_an_argument_of_connect_of_a_wrong_type_is_refused_by_its_name(setting: str):
-    given: dict[str, Any] = {"q_mgr_name": "QM1", setting: ["secret"]}
-    with pytest.raises(ConfigurationError, match=f"{setting}.* must be ") as refused:
-        mqgroups.connect(**given)
-    assert setting != "password" or "secret" not in str(refused.value)
+def test_an_argument_of_connect_of_a_wrong_type_is_refused_by_its_name():
+    for setting in ("q_mgr_name", "channel", "conn_name", "user", "connect_wait_s", "password"):
+        given: dict[str, Any] = {"q_mgr_name": "QM1", setting: ["secret"]}
+        with pytest.raises(ConfigurationError, match=f"{setting}.* must be ") as refused:
+            mqgroups.connect(**given)
+        assert setting != "password" or "secret" not in str(refused.value)
 
 
 def test_what_an_operator_may_accept_are_the_doubts_of_the_core():

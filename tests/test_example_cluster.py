@@ -64,35 +64,26 @@ def test_nothing_is_different_when_each_group_is_whole_at_one_instance():
     assert differences(TABLE, [ALL_DELTA, got(UNITED)]) == []
 
 
-@pytest.mark.parametrize(
-    ("parts", "found"),
-    [
-        pytest.param([], {Kind.LOST: 4}, id="group lost"),
-        pytest.param([got(UNITED[:3])], {Kind.LOST: 1}, id="message lost"),
-        pytest.param([got((*UNITED, UNITED[3]))], {Kind.DOUBLED: 1}, id="message doubled"),
-        pytest.param([got(UNITED), got(UNITED, "QM2", group_id="CC")], {Kind.DOUBLED: 4}, id="group doubled"),
-        pytest.param([got(UNITED), got(UNITED[:2], consumer="SINK.2")], {Kind.DOUBLED: 2}, id="part doubled"),
-        pytest.param([got(UNITED[:2]), got(UNITED[2:], "QM2", first=3)], {Kind.SPLIT: 1}, id="two instances"),
-        pytest.param(
-            [got(UNITED[:2]), got(UNITED[2:], consumer="SINK.2", first=3)], {Kind.SPLIT: 1}, id="two consumers"
-        ),
-        pytest.param([got(UNITED[:2]), got(UNITED[2:], group_id="CC")], {Kind.SPLIT: 1}, id="two groups"),
-        pytest.param(
-            [got(UNITED[:2]), got(UNITED[1:3], "QM2")],
-            {Kind.LOST: 1, Kind.DOUBLED: 1, Kind.SPLIT: 1},
-            id="all of these",
-        ),
-        pytest.param([got((UNITED[1], UNITED[0], *UNITED[2:]))], {Kind.OTHER: 1}, id="not in sequence"),
-        pytest.param([got(UNITED, first=2)], {Kind.OTHER: 1}, id="other numbers"),
-        pytest.param([got((*UNITED, DELTA[0]))], {Kind.OTHER: 1}, id="another group's message"),
-        pytest.param([got(UNITED), got([flight(1, "JFK", "B6")], group_id="CC")], {Kind.OTHER: 1}, id="unknown group"),
-        pytest.param([got(UNITED), got(["torn"], group_id="CC")], {Kind.OTHER: 1}, id="no flight"),
-    ],
-)
-def test_what_is_different_is_found(parts, found):
-    different = differences(TABLE, [*parts, ALL_DELTA])
-    assert {each.kind: each.number for each in different} == found
-    assert len(different) == len(found)
+def test_what_is_different_is_found():
+    for parts, found, name in (
+        ([], {Kind.LOST: 4}, "group lost"),
+        ([got(UNITED[:3])], {Kind.LOST: 1}, "message lost"),
+        ([got((*UNITED, UNITED[3]))], {Kind.DOUBLED: 1}, "message doubled"),
+        ([got(UNITED), got(UNITED, "QM2", group_id="CC")], {Kind.DOUBLED: 4}, "group doubled"),
+        ([got(UNITED), got(UNITED[:2], consumer="SINK.2")], {Kind.DOUBLED: 2}, "part doubled"),
+        ([got(UNITED[:2]), got(UNITED[2:], "QM2", first=3)], {Kind.SPLIT: 1}, "two instances"),
+        ([got(UNITED[:2]), got(UNITED[2:], consumer="SINK.2", first=3)], {Kind.SPLIT: 1}, "two consumers"),
+        ([got(UNITED[:2]), got(UNITED[2:], group_id="CC")], {Kind.SPLIT: 1}, "two groups"),
+        ([got(UNITED[:2]), got(UNITED[1:3], "QM2")], {Kind.LOST: 1, Kind.DOUBLED: 1, Kind.SPLIT: 1}, "all of these"),
+        ([got((UNITED[1], UNITED[0], *UNITED[2:]))], {Kind.OTHER: 1}, "not in sequence"),
+        ([got(UNITED, first=2)], {Kind.OTHER: 1}, "other numbers"),
+        ([got((*UNITED, DELTA[0]))], {Kind.OTHER: 1}, "another group's message"),
+        ([got(UNITED), got([flight(1, "JFK", "B6")], group_id="CC")], {Kind.OTHER: 1}, "unknown group"),
+        ([got(UNITED), got(["torn"], group_id="CC")], {Kind.OTHER: 1}, "no flight"),
+    ):
+        different = differences(TABLE, [*parts, ALL_DELTA])
+        assert {each.kind: each.number for each in different} == found, name
+        assert len(different) == len(found), name
 
 
 def test_a_split_group_is_told_with_what_is_where():
@@ -114,8 +105,8 @@ def test_a_consumers_file_is_read_group_by_group(tmp_path):
 # --- the run
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_everything_goes_wrong_in_each_round(rounds):
+def test_everything_goes_wrong_in_each_round():
+    rounds = 3
     planned = plan(Random(1), rounds)
     moments = [moment for moment, _ in planned]
     assert (moments == sorted(moments), moments[0] > 0, moments[-1] < 0.9) == (True, True, True)

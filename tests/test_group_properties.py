@@ -5,8 +5,8 @@ What is on the queue is asked of MQINQMP (``fix_properties``), not of the librar
 
 from __future__ import annotations
 
-import contextlib
 import math
+from typing import Any
 
 import pytest
 
@@ -14,14 +14,12 @@ from mqgroups import errors, operate
 from mqgroups.core.group_properties import MOST_BYTES
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 from tests.fix_mqi import OK
 from tests.fix_properties import MessageHandle, get, rfh2
 from tests.get.test_poison import empty
 
 THIS = [b"%d" % number for number in range(7)]
 FILE = {"file": "orders-0815.csv", "lines": 1200, "exact": 0.1, "digest": b"\0\xff", "test": False, "none": None}
-RECONNECTS = {"reconnect_wait_s": 30}
 MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
@@ -95,19 +93,17 @@ def test_a_first_message_with_another_value_for_one_of_the_groups_is_refused_and
     assert on_queue(owner, "file") == [("a",), ("b",)]
 
 
-@pytest.mark.parametrize(
-    ("properties", "why"),
-    [
+def test_properties_that_a_group_cannot_have_are_refused_before_it_begins(owner):
+    refused: list[tuple[Any, str]] = [
         ({"no blanks": 1}, "cannot have the name"),
         ({"file": object()}, "is object"),
         ([("file", "a")], "must be a mapping"),
         ({"long": "x" * MOST_BYTES}, "at most 32768 bytes"),
-    ],
-)
-def test_properties_that_a_group_cannot_have_are_refused_before_it_begins(owner, properties, why):
+    ]
     with owner.producer() as producer:
-        with pytest.raises(errors.MessageRefused, match=why):
-            producer.group(properties=properties)
+        for properties, why in refused:
+            with pytest.raises(errors.MessageRefused, match=why):
+                producer.group(properties=properties)
         with producer.group(properties={"file": "a"}) as group:
             group.put(b"1")
     assert on_queue(owner, "file") == [("a",)]
@@ -151,21 +147,18 @@ def test_a_group_of_which_nothing_was_committed_may_begin_with_others(owner):
     assert on_queue(owner, "file") == [("other",)] + [(...,)] * 6
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_the_rest_of_an_interrupted_group_is_not_put_with_the_properties_of_another(owner):
+    interrupt_put(owner, THIS[:6], properties=FILE)
+    others: list[dict[str, Any]] = [
         {"properties": {"file": "orders-0816.csv"}},
         {"properties": {"file": "orders-0815.csv", "more": 1}},
         {"properties": {"lines": 1200.0}},
         {"name": "orders 0816"},
-    ],
-    ids=str,
-)
-def test_the_rest_of_an_interrupted_group_is_not_put_with_the_properties_of_another(owner, given):
-    interrupt_put(owner, THIS[:6], properties=FILE)
+    ]
     with owner.producer() as producer:
-        with pytest.raises(errors.GroupUsage, match="was interrupted after 4 messages; its property"):
-            producer.group(**given)
+        for given in others:
+            with pytest.raises(errors.GroupUsage, match="was interrupted after 4 messages; its property"):
+                producer.group(**given)
         with producer.group() as group:
             for payload in THIS[group.resume_from :]:
                 group.put(payload)
@@ -292,7 +285,8 @@ def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties
     assert found == [({"file": "a"}, [150])]
 
 
-def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner):
+@pytest.mark.embedded
+def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner, faults):
     """Its first message is got again, alone, and the record in between is not of this group."""
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     put(owner, properties={"file": "a"})
@@ -300,7 +294,15 @@ def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner):
         qmgr = owner.connect()
         next(iter(next(iter(owner.consumer(qmgr)))))
         qmgr.close()
-    assert interrupt_get(owner, 3).properties == {"file": "a"}
+    qmgr = owner.connect(reconnect_wait_s=30)
+    group = next(iter(owner.consumer(qmgr)))
+    # The commit that notes the suspicion.
+    faults.arm(Fault("drop", verb="MQCMIT"))
+    for message in group:
+        if message.msg_seq_number == 4:
+            break
+    assert (faults.faults_fired(), group.properties) == (1, {"file": "a"})
+    qmgr.close()
     assert owner.record("get")["properties"] == {"file": "a"}
     assert seen(owner) == [("", {"file": "a"}, THIS[3:])]
     assert owner.on_queue("TEST.BACKOUT") == []
@@ -404,100 +406,53 @@ def test_properties_of_an_outgoing_group_come_before_its_first_message(owner, ta
     assert on_queue(owner, "file", queue=target) == [(...,)] * 7
 
 
-# --- whatever call loses the connection
+# --- a commit that loses the connection
+
+commits = pytest.mark.parametrize(("when", "nth"), [("before", 1), ("after", 1), ("before", 3)])
+
+
+@pytest.fixture
+def losing(owner, faults):
+    """A function that connects and arms the loss of the connection at a commit."""
+
+    def connect(when, nth):
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+        return owner.connect(reconnect_wait_s=30)
+
+    yield connect
+    assert faults.faults_fired() == 1
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=50)
-def test_a_redone_first_message_has_the_same_properties_whatever_call_loses_the_connection(
-    make_owner, faults, when, call
-):
-    owner = make_owner()
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
+@commits
+def test_a_redone_first_message_has_the_same_properties(owner, losing, when, nth):
+    connection = losing(when, nth)
     put(owner, THIS[:3], name="first", properties={"file": "a"}, connection=connection)
     put(owner, THIS[:3], name="second", properties={"file": "b"}, connection=connection)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    nothing = (..., ...)
-    assert on_queue(owner, "mqgroups.Name", "file") == [
-        ("first", "a"),
-        *[nothing] * 2,
-        ("second", "b"),
-        *[nothing] * 2,
-    ]
-    connection.close()
-    call.check(fired)
+    described = [("first", "a"), (..., ...), (..., ...), ("second", "b"), (..., ...), (..., ...)]
+    assert on_queue(owner, "mqgroups.Name", "file") == described
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=30, most=50)
-def test_a_group_keeps_its_properties_whatever_call_loses_the_consumers_connection(make_owner, faults, when, call):
-    owner = make_owner()
+@commits
+def test_a_group_keeps_its_properties_when_its_consumer_goes_on(owner, losing, when, nth):
     put(owner, THIS[:5], properties={"file": "a"})
     put(owner, THIS[:5])
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    records, found = [], []
-    with owner.consumer(connection) as consumer:
-
-        @consumer.before_commit
-        def remember(group):
-            records.append(dict(group.properties))
-
+    before_commits, found = [], []
+    with owner.consumer(losing(when, nth)) as consumer:
+        consumer.before_commit(lambda group: before_commits.append(dict(group.properties)))
         for group in consumer:
             found.append((dict(group.properties), [message.data for message in group]))
-    fired = faults.faults_fired()
-    faults.clear_faults()
     assert found == [({"file": "a"}, THIS[:5]), ({}, THIS[:5])]
-    assert records == [{"file": "a"}] * 3 + [{}] * 3
-    connection.close()
-    call.check(fired)
+    assert before_commits == [{"file": "a"}] * 3 + [{}] * 3
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=25, most=36)
-def test_a_consumer_cut_off_at_any_call_has_the_properties_when_it_is_started_again(make_owner, faults, when, call):
-    owner = make_owner()
+@commits
+def test_an_outgoing_group_has_its_properties_when_its_pipe_goes_on(owner, target, losing, when, nth):
     put(owner, THIS[:5], properties={"file": "a"})
-    qmgr = owner.connect()
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    with contextlib.suppress(errors.MQGroupsError), owner.consumer(qmgr) as consumer:
-        for group in consumer:
-            list(group)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    qmgr.close()
-    for _, properties, data in seen(owner, owner_wait_s=30):
-        assert properties == {"file": "a"}
-        assert data == THIS[5 - len(data) : 5]
-    assert owner.data() == []
-    call.check(fired)
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=40, most=58)
-def test_an_outgoing_group_has_its_properties_whatever_call_loses_the_pipes_connection(
-    make_owner, make_queue, faults, when, call
-):
-    owner, target = make_owner(), make_queue()
-    put(owner, THIS[:5], properties={"file": "a"})
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    piped(owner, target, connection)
-    fired = faults.faults_fired()
-    faults.clear_faults()
+    piped(owner, target, losing(when, nth))
     assert on_queue(owner, "file", queue=target) == [("a",)] + [(...,)] * 3
-    connection.close()
-    call.check(fired)
 
 
 def test_the_record_is_readable_text(owner):

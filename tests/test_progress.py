@@ -15,10 +15,8 @@ import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from mqgroups.progress import short_size
-from tests.each_call import each_call
 
 THIS = [b"%d" % number for number in range(7)]
-RECONNECTS = {"reconnect_wait_s": 30}
 
 
 def put(owner, told, connection=None, **more):
@@ -106,8 +104,7 @@ class Full(errors.MQGroupsError):
     """An error of a hook that looks like one of the library's own."""
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError, Full])
-@pytest.mark.parametrize("nth", [1, 2, 4])
+@pytest.mark.parametrize(("error", "nth"), [(ZeroDivisionError, 1), (Full, 2), (ZeroDivisionError, 4), (Full, 4)])
 def test_a_commit_stands_if_the_hook_fails_and_the_same_objects_go_on(owner, error, nth):
     def fail(progress):
         told.append(progress)
@@ -143,39 +140,19 @@ def test_a_commit_stands_if_the_hook_fails_and_the_same_objects_go_on(owner, err
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=32)
-def test_a_producers_commits_are_told_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
-    owner = make_owner()
-    told: list[mqgroups.Progress] = []
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    put(owner, told.append, connection)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert places(told) == [(1, 2, 2, False), (2, 2, 4, False), (3, 2, 6, False), (4, 1, 7, True)]
-    assert [one.total_bytes for one in told] == [2, 4, 6, 7]
-    assert {one.group_name for one in told} == {"file"}
-    connection.close()
-    call.check(fired)
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-@each_call(least=20, most=44)
-def test_a_consumers_commits_are_told_once_whatever_call_loses_the_connection(make_owner, faults, when, call):
-    owner = make_owner()
-    told: list[mqgroups.Progress] = []
-    put(owner, None)
-    connection = owner.connect(**RECONNECTS)
-    faults.clear_faults()
-    faults.arm(Fault("drop", when, nth=call.nth))
-    assert get(owner, told.append, connection) == [THIS]
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    assert places(told) == [(1, 2, 2, False), (2, 2, 4, False), (3, 2, 6, False), (4, 1, 7, True)]
-    connection.close()
-    call.check(fired)
+@pytest.mark.parametrize("nth", [1, 4])
+def test_commits_are_told_once_whatever_commit_loses_the_connection(owner, faults, nth, when):
+    for act in (put, get):
+        told: list[mqgroups.Progress] = []
+        connection = owner.connect(reconnect_wait_s=30)
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+        act(owner, told.append, connection)
+        assert places(told) == [(1, 2, 2, False), (2, 2, 4, False), (3, 2, 6, False), (4, 1, 7, True)]
+        assert [one.total_bytes for one in told] == [2, 4, 6, 7]
+        assert {one.group_name for one in told} == {"file"}
+        connection.close()
+    assert owner.data() == []
+    assert faults.faults_fired() == 2
 
 
 # --- the bar
@@ -245,9 +222,6 @@ def test_at_a_terminal_a_missing_rich_is_named_with_its_remedy(monkeypatch):
         mqgroups.ProgressBar().__enter__()
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (3_145_728, "3.1 MB"), (5 * 10**15, "5000.0 TB")],
-)
-def test_sizes_are_short(size, text):
-    assert short_size(size) == text
+def test_sizes_are_short():
+    sizes = {0: "0 B", 999: "999 B", 1000: "1.0 kB", 3_145_728: "3.1 MB", 5 * 10**15: "5000.0 TB"}
+    assert {size: short_size(size) for size in sizes} == sizes

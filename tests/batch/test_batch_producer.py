@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
+from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mqi
+from mqgroups.mqi import structures as st
 from tests.fix_batches import messages
 from tests.fix_mqi import OK
 
@@ -119,9 +123,6 @@ def test_an_attempt_whose_group_is_being_committed_by_another_waits_for_it(batch
     interrupt(first, "A", 5, after=4)
     eye = connection_of(batches.owner.connect())
     hidden = eye.open_queue(batches.status_queue, mqi.MQOO_INPUT_SHARED)
-    from mqgroups.core.claim import Claim, Sink
-    from mqgroups.mqi import structures as st
-
     claim = Claim(Sink(batches.sink, batches.queue, eye.q_mgr_identifier), 0, "A", "", "", 0)
     take = st.gmo(mqi.MQGMO_SYNCPOINT | mqi.MQGMO_NO_WAIT, match_options=mqi.MQMO_MATCH_CORREL_ID)
     assert hidden.get(st.md(correl_id=claim.status_id), take) is not None
@@ -132,42 +133,34 @@ def test_an_attempt_whose_group_is_being_committed_by_another_waits_for_it(batch
     assert batches.groups() == {"A": A5}
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
+def test_other_messages_for_an_interrupted_group_are_refused(batches):
+    interrupt(batches.attempt(), "A", 5, after=4)
+    for changed, said in (
         ([b"A:1", b"A:other", b"A:3"], "other messages are given now"),
         ([b"A:1"], "1 are given now"),
         ([b"A:1", b"A:2"], "no message follows"),
         ([b"A:2", b"A:1", b"A:3"], "other messages are given now"),
-    ],
-    ids=["another-message", "fewer", "no-more", "another-order"],
-)
-def test_other_messages_for_an_interrupted_group_are_refused(batches, changed, said):
-    interrupt(batches.attempt(), "A", 5, after=4)
-    with pytest.raises(errors.InputChanged, match=said) as caught:
-        batches.attempt().put_group("A", map(BatchMessage, changed))
-    assert (caught.value.name, caught.value.msg_seq_number) == (f"{batches.sink}/0/A", 2)
-    assert batches.depth() == 2
+    ):
+        with pytest.raises(errors.InputChanged, match=said) as caught:
+            batches.attempt().put_group("A", map(BatchMessage, changed))
+        assert (caught.value.name, caught.value.msg_seq_number) == (f"{batches.sink}/0/A", 2)
+        assert batches.depth() == 2
     assert batches.attempt().put_group("A", messages("A", 5)) == 3
     assert batches.groups() == {"A": A5}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_other_messages_for_a_whole_group_are_refused(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    for changed in (
         [*messages("A", 4), BatchMessage(b"A:other")],
         messages("A", 4),
         messages("A", 6),
         [*messages("A", 4), BatchMessage(b"A:5", format="MQSTR")],
         [*messages("A", 4), BatchMessage(b"A:5", properties={"a": b"1"})],
         [*messages("A", 4), BatchMessage("A:5")],
-    ],
-    ids=["another-message", "fewer", "more", "another-format", "another-property", "text"],
-)
-def test_other_messages_for_a_whole_group_are_refused(batches, changed):
-    batches.attempt().put_group("A", messages("A", 5))
-    with pytest.raises(errors.InputChanged):
-        batches.attempt(run="run-2").put_group("A", changed)
+    ):
+        with pytest.raises(errors.InputChanged):
+            batches.attempt(run="run-2").put_group("A", changed)
     assert batches.groups() == {"A": A5}
 
 
@@ -194,15 +187,13 @@ def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches
     assert f"group {batches.sink}/0/A of an earlier batch is incomplete, with 2 messages" in caplog.text
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "begun"])
-def test_a_key_in_two_partitions_of_a_run_is_refused(batches, whole):
+def test_a_key_in_two_partitions_of_a_run_is_refused(batches):
     first = batches.attempt(partition=3)
-    if whole:
-        first.put_group("A", messages("A", 5))
-    else:
-        interrupt(first, "A", 5, after=0)
-    with pytest.raises(errors.KeyInTwoPartitions, match="partition 3 and in partition 4"):
-        batches.attempt(partition=4).put_group("A", messages("A", 5))
+    first.put_group("A", messages("A", 5))
+    interrupt(first, "B", 5, after=0)
+    for key in ("A", "B"):
+        with pytest.raises(errors.KeyInTwoPartitions, match="partition 3 and in partition 4"):
+            batches.attempt(partition=4).put_group(key, messages(key, 5))
 
 
 def test_a_key_may_be_in_another_partition_when_the_batch_is_done_again(batches):
@@ -243,6 +234,60 @@ def test_the_claim_is_locked_until_it_is_committed(batches, faults):
     assert batches.groups() == {"A": A5}
 
 
+def test_a_late_attempt_finds_its_group_or_the_high_water_mark_whenever_its_batch_is_completed(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    driver = batches.owner.connect()
+    commit = connection_of(driver).binding.MQCMIT
+    found = []
+
+    def late():
+        found.append(batches.attempt().put_group("A", messages("A", 5)))
+
+    def late_before_and_after(hconn):
+        late()
+        answer = commit(hconn)
+        late()
+        return answer
+
+    batches.owner.doctor(driver, MQCMIT=late_before_and_after)
+    batches.complete(0, driver)
+    assert found == [0, 0, 0, 0]
+    assert batches.groups() == {"A": A5}
+    assert batches.kinds() == ["high-water mark"]
+
+
+def test_an_attempt_whose_record_goes_between_its_look_and_its_claim_looks_again(batches):
+    interrupt(batches.attempt(), "A", 5, after=0)
+    attempt = batches.attempt()
+    take = attempt._shared.take
+
+    def take_too_late(found):
+        batches.complete(0)
+        return take(found)
+
+    attempt._shared.take = take_too_late
+    with pytest.raises(errors.OwnerActive):
+        attempt.put_group("A", messages("A", 5))
+    assert batches.attempt().put_group("A", messages("A", 5)) == 0
+
+
+def test_a_browse_that_finds_a_record_and_its_successor_is_made_again(batches):
+    batches.attempt().put_group("A", messages("A", 5))
+    attempt = batches.attempt()
+    find, extra = attempt._shared.find, iter([b"1", b"", b"2", b"3"])
+
+    def find_one_more(correl_id):
+        found = find(correl_id)
+        other = next(extra, b"")
+        return [*found, replace(found[0], msg_id=other)] if found and other else found
+
+    attempt._shared.find = find_one_more
+    correl_id = Claim(Sink(batches.sink, batches.queue, ""), 0, "A", "", "", 0).status_id
+    assert attempt._shared.find_one(correl_id).record.msg_seq_number == 5
+    with pytest.raises(errors.OwnerActive):
+        attempt._shared.find_one(correl_id)
+
+
 def test_messages_have_format_correl_id_priority_and_properties(batches):
     group = [
         BatchMessage("A:é", correl_id=b"C" * 24, properties={"source": b"\x00\xff", "number": 7, "text": "é"}),
@@ -260,13 +305,13 @@ def test_messages_have_format_correl_id_priority_and_properties(batches):
     assert second.data.endswith(b"A:2")
 
 
-@pytest.mark.parametrize("number", [1, 2, 4])
-def test_the_error_of_a_message_that_is_too_long_names_its_group_and_number(make_batches, number):
+def test_the_error_of_a_message_that_is_too_long_names_its_group_and_number(make_batches):
     batches = make_batches(model="TEST.SEGMENTS.10")
-    given = messages("A", 4)
-    given[number - 1] = BatchMessage(b"longer than ten")
-    with pytest.raises(errors.MessageTooLong, match=f"at message {number} of group {batches.sink}/0/A"):
-        batches.attempt().put_group("A", given)
+    for number in (1, 2, 4):
+        given = messages(f"{number}", 4)
+        given[number - 1] = BatchMessage(b"longer than ten")
+        with pytest.raises(errors.MessageTooLong, match=f"at message {number} of group {batches.sink}/0/{number}"):
+            batches.attempt().put_group(f"{number}", given)
 
 
 def test_the_error_of_a_message_that_cannot_be_one_names_its_group_and_number(batches):

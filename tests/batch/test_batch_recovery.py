@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -11,16 +11,16 @@ from mqgroups import errors
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 from tests.fix_batches import messages
 from tests.fix_mqi import OK, wait_until
 
 KEYS = ("A", "B")
 WHOLE = {key: [f"{key}:{n}".encode() for n in range(1, 6)] for key in KEYS}
 DEPTH = 10
-# Of an attempt.
-MOST_CALLS = 54
+LOST = pytest.raises((errors.ConnectionBroken, errors.CommitOutcomeUnknown))
 whenever = pytest.mark.parametrize("when", ["before", "after"])
+# Of the claim, in the middle of a group, and of its end.
+commits = pytest.mark.parametrize(("when", "nth"), [("before", 1), ("after", 2), ("before", 4), ("after", 4)])
 
 
 def put_all(batches, qmgr, **more):
@@ -35,72 +35,41 @@ def completed(batches):
     return batches.kinds() == ["high-water mark"]
 
 
-def disturbed(make_batches, faults, fault, act):
-    """Call ``act`` with a function that arms the fault, then do all of the batch again; returns whether the fault has fired."""
-    batches = make_batches()
-    faults.clear_faults()
-    act(batches, lambda: faults.arm(fault))
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    batches.attempt()  # makes the status queue, if nobody has
+def finish(batches):
+    """Do all of the batch again, complete it, and look at what is there."""
     # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
     put_all(batches, batches.owner.connect(), claim_wait_s=30)
     wait_until(partial(completed, batches))
     assert batches.groups() == WHOLE
     assert batches.depth() == DEPTH
-    return fired
+
+
+@pytest.mark.embedded
+@commits
+@pytest.mark.parametrize("response", ["sync", "async"])
+@pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["the next one", "by itself"])
+def test_an_attempt_goes_on_whatever_commit_loses_the_connection(
+    batches, faults, reconnect_wait_s, response, when, nth
+):
+    qmgr = batches.owner.connect(reconnect_wait_s=reconnect_wait_s)
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+    with nullcontext() if reconnect_wait_s else LOST:
+        put_all(batches, qmgr, every=3, put_response=response, claim_wait_s=reconnect_wait_s)
+    assert faults.faults_fired() == 1
+    finish(batches)
 
 
 @pytest.mark.embedded
 @whenever
-@each_call(least=40, most=MOST_CALLS)
-def test_the_next_attempt_goes_on_whatever_call_ends_an_attempt(make_batches, faults, when, call):
-    def act(batches, arm):
-        qmgr = batches.owner.connect(reconnect_wait_s=0)
-        arm()
-        with suppress(errors.ConnectionBroken, errors.CommitOutcomeUnknown):
-            put_all(batches, qmgr)
-
-    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))
-
-
-def put_with_patience(batches, arm):
-    qmgr = batches.owner.connect(reconnect_wait_s=30)
-    arm()
-    put_all(batches, qmgr, claim_wait_s=30)
-
-
-@pytest.mark.embedded
-@whenever
-@each_call(least=40, most=MOST_CALLS)
-def test_an_attempt_goes_on_by_itself_whatever_call_loses_its_connection(make_batches, faults, when, call):
-    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), put_with_patience))
-
-
-@pytest.mark.embedded
-@whenever
-@pytest.mark.parametrize("reason", [mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CALL_INTERRUPTED], ids=mq.reason_name)
-@each_call(least=7, most=10)
-def test_every_commit_of_an_attempt_gets_a_verdict(make_batches, faults, reason, when, call):
-    fault = Fault("answer", when, verb="MQCMIT", nth=call.nth, reason=reason)
-    call.check(disturbed(make_batches, faults, fault, put_with_patience))
-
-
-@pytest.mark.embedded
-@whenever
-@pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["the-next-driver", "by-itself"])
-@each_call(least=10, most=19)
-def test_a_batch_is_completed_whatever_call_loses_the_driver(make_batches, faults, when, reconnect_wait_s, call):
-    def act(batches, arm):
-        put_all(batches, batches.owner.connect())
-        qmgr = batches.owner.connect(reconnect_wait_s=reconnect_wait_s)
-        arm()
-        try:
-            batches.complete(0, qmgr)
-        except errors.MQIError:
-            assert reconnect_wait_s == 0
-
-    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))
+@pytest.mark.parametrize("nth", [1, 2])
+@pytest.mark.parametrize("reconnect_wait_s", [0, 30], ids=["the next one", "by itself"])
+def test_a_batch_is_completed_whatever_commit_loses_the_driver(batches, faults, reconnect_wait_s, nth, when):
+    put_all(batches, batches.owner.connect())
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
+    with nullcontext() if reconnect_wait_s else LOST:
+        batches.complete(0, batches.owner.connect(reconnect_wait_s=reconnect_wait_s))
+    assert faults.faults_fired() == 1
+    finish(batches)
 
 
 @pytest.mark.embedded
@@ -224,15 +193,3 @@ def test_an_asynchronous_put_that_fails_has_its_unit_of_work_put_again(batches, 
         assert attempt.put_group(key, messages(key, 9)) == 9
     assert faults.faults_fired() == 2
     assert batches.groups() == {key: [f"{key}:{n}".encode() for n in range(1, 10)] for key in KEYS}
-
-
-@pytest.mark.embedded
-@whenever
-@each_call(least=30, most=MOST_CALLS + 4)
-def test_asynchronous_puts_go_on_by_themselves_whatever_call_loses_the_connection(make_batches, faults, when, call):
-    def act(batches, arm):
-        qmgr = batches.owner.connect(reconnect_wait_s=30)
-        arm()
-        put_all(batches, qmgr, every=3, put_response="async", claim_wait_s=30)
-
-    call.check(disturbed(make_batches, faults, Fault("drop", when, nth=call.nth), act))

@@ -15,6 +15,7 @@ from tests.faults.pattern import Pattern
 from tests.faults.reader import Reader, Seen, says_nothing
 
 MODEL = "FAULTS.MODEL"
+BACKOUT_MODEL, BACKOUT_QUEUE = "FAULTS.BACKOUT.MODEL", "FAULTS.BACKOUT"
 PATIENCE_S = 20
 
 

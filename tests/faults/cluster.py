@@ -70,10 +70,8 @@ class ClusterReader(_InstanceReader):
         for q_mgr_name in at:
             self._readers[q_mgr_name].mqsc(f"DELETE QLOCAL({name}) PURGE")
 
-    def put_group(
-        self, name: str, messages: Sequence[Sequence[bytes]], *, backwards: bool = False, whole: bool = True
-    ) -> bytes:
-        group_id = super().put_group(name, messages, backwards=backwards, whole=whole)
+    def put_group(self, name: str, messages: Sequence[Sequence[bytes]], **more: Any) -> bytes:
+        group_id = super().put_group(name, messages, **more)
         self.wait_until_delivered()
         return group_id
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import mqgroups
 from mqgroups.errors import GroupAbandoned
+from tests.faults.application import Application, Notebook
 from tests.faults.pattern import Pattern, changed, cut
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 from tests.faults.reader import Reader
 
-_NAME, _PROPERTIES = "march", {"customer": "kit", "weight": 7}
+_NAME, _PROPERTIES = "march", {"customer": "kit"}
+_DESCRIBED = {"mqgroups.Name": _NAME, **_PROPERTIES}
 
 
 class Functions:
@@ -60,18 +62,55 @@ class Functions:
         return data
 
 
-class _Dressed:
+class _Dressed(Application):
+    """Writes down each commit that it is told of, and whatever is not as it was put."""
+
+    hooks: tuple[str, ...]
+
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
         self.functions = Functions()
-        super().__init__(pattern, queue, name)  # type: ignore[call-arg]  # beside a program
+        self._told = Notebook()
+        self._odd = Notebook()
+
+    def _settings(self) -> dict[str, Any]:
+        hooks = self.functions.hooks("on_resume", "on_in_doubt", *self.hooks)
+        return {**super()._settings(), **hooks, "on_progress": self._committed, "codec": self.functions}
+
+    def _committed(self, progress: mqgroups.Progress) -> None:
+        self._told.write(b"%d" % progress.unit_of_work)
+        self.functions.call("on_progress")
+
+    def wrong(self, reader: Reader) -> str:
+        """Each commit is told once by the process that made it. One that was killed or cut off may not have come so far."""
+        told = [int(line) for line in self._told.lines()]
+        if len(set(told)) < len(told):
+            return f"units of work were told of twice: {told}"
+        if self.times_there == 1 and told != [*range(1, len(told) + 1)]:
+            return f"units of work were not told of: {told}"
+        return b"; ".join(self._odd.lines()).decode() or super().wrong(reader)
+
+    def close(self) -> None:
+        self._told.close()
+        self._odd.close()
+        super().close()
+
+
+def _wrong_with_properties(reader: Reader, queue: str) -> str:
+    """Say what keeps the first message of each group, and no other one, from having the properties of the group."""
+    described = [*_DESCRIBED.values()]
+    found = reader.properties(queue, [*_DESCRIBED])
+    wrong = [one for one in found if one[1] != (described if one[0] == 1 else [None] * len(described))]
+    return f"properties {wrong}" if wrong else ""
 
 
 class DressedPutProgram(_Dressed, PutProgram):
     """Puts groups with properties. Every second message is a stream, the others are values."""
 
-    def _settings(self) -> dict[str, Any]:
-        hooks = self.functions.hooks("on_resume", "on_in_doubt", "on_progress")
-        return {**super()._settings(), **hooks, "codec": self.functions}
+    hooks = ()
+
+    def wrong(self, reader: Reader) -> str:
+        return super().wrong(reader) or _wrong_with_properties(reader, self.queue)
 
     def work(self, producer: Any) -> None:
         group_number, message_number = producer.checkpoint or (1, 0)
@@ -96,11 +135,14 @@ class DressedPutProgram(_Dressed, PutProgram):
 class DressedGetProgram(_Dressed, GetProgram):
     """Gets an abandoned group, and groups of messages whose segments it does not see."""
 
+    hooks = ("on_abandon",)
+
     def prepare(self, reader: Reader) -> None:
         self._make_queue(reader)
         self._abandoned = reader.put_abandoned_group(self.queue)
         for _ in range(self.pattern.groups):
-            reader.put_group(self.queue, [cut(payload, self.pattern.segmented) for payload in self._payloads])
+            messages = [cut(payload, self.pattern.segmented) for payload in self._payloads]
+            reader.put_group(self.queue, messages, properties=_DESCRIBED)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         if group_id != self._abandoned:
@@ -108,9 +150,7 @@ class DressedGetProgram(_Dressed, GetProgram):
         return int(all(seen.group_id != group_id for seen in reader.browse(self.queue))), 0
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
-        functions = self.functions
-        hooks: dict[str, Any] = functions.hooks("on_resume", "on_in_doubt", "on_abandon", "on_progress")
-        settings = {**self._settings(), **hooks, "codec": functions}
+        functions, settings = self.functions, self._settings()
         consumer = connection.group_consumer(self.queue, wait_s=self.wait_s, group_wait_s=self.patience_s, **settings)
         consumer.before_commit(functions.at("before_commit"))
         consumer.attach(before_commit=functions.at("sink"), before_forget=functions.at("before_forget"))
@@ -122,6 +162,9 @@ class DressedGetProgram(_Dressed, GetProgram):
         groups = self.hand["groups"] = iter(consumer)
         for group in groups:
             group.before_commit(self.functions.at("before_commit of a group"))
+            described = {} if group.group_id == self._abandoned else _DESCRIBED
+            if (group.name, group.properties) != (described.get("mqgroups.Name", ""), described):
+                self._odd.write(b"group %r has %r" % (group.name, dict(group.properties)))
             try:
                 for message in group:
                     for chunk in cut(message.value, self.pattern.segmented):
@@ -135,9 +178,10 @@ class DressedGetProgram(_Dressed, GetProgram):
 class DressedPipeProgram(_Dressed, PipeProgram):
     """Gets groups, and puts values that it makes of them, with properties."""
 
-    def _settings(self) -> dict[str, Any]:
-        hooks = self.functions.hooks("on_resume", "on_in_doubt", "on_abandon", "on_progress")
-        return {**super()._settings(), **hooks, "codec": self.functions}
+    hooks = ("on_abandon",)
+
+    def wrong(self, reader: Reader) -> str:
+        return super().wrong(reader) or _wrong_with_properties(reader, self.target)
 
     def work(self, pipe: Any) -> None:
         groups = self.hand["groups"] = iter(pipe)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_ROLES, OPERATED_ROLES, PLAIN_ROLES
@@ -73,9 +74,9 @@ class Extents:
     every_pattern: bool = True
 
     def of(self, pattern: Pattern) -> Extent:
-        """Return what is done of a pattern; of what operators do, calls are refused and nothing else."""
+        """Return what is done of a pattern; of what operators do there are no zombies."""
         if pattern.role in OPERATED_ROLES:
-            return Extent()
+            return replace(self.other, zombies=0, zombie_variants=0)
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
         return self.plain if pattern.role in PLAIN_ROLES else self.other
@@ -90,154 +91,59 @@ class Extents:
         return [those[turn % len(those)] for those in by_role.values()]
 
 
-SHORT = Extents(
-    plain=Extent(
-        single=0.35,
-        single_kills=0.05,
-        double=0.004,
-        double_kills=0.0004,
-        zombies=0.08,
-        zombie_variants=0.1,
-        lines=0.005,
-        pairs=0.001,
-        stops=0.02,
-        refusals=0.05,
-        settings=0.02,
-        foreign_ends=0.025,
-        intrusions=0.03,
-        signals=10,
-        races=3,
-        drawn=40,
-    ),
-    other=Extent(
-        single=0.1,
-        single_kills=0.05,
-        double=0.005,
-        zombies=0.1,
-        zombie_variants=0.1,
-        cancellations=0.02,
-        functions=0.05,
-    ),
-    cluster=Extent(
-        single=0.03, single_kills=0.03, double=0.005, double_kills=0.001, zombies=0.03, zombie_variants=0.05, drawn=12
-    ),
-    without=Extent(single=0.03, single_kills=0.03),
-)
-# Of the short form, under each reading that is not the usual one: something of each phase.
-GLIMPSE = Extents(
-    plain=Extent(
-        single=0.01,
-        single_kills=0.003,
-        double=0.02,
-        double_kills=0.002,
-        zombies=0.02,
-        zombie_variants=0.05,
-        lines=0.001,
-        pairs=0.0003,
-        stops=0.003,
-        refusals=0.005,
-        settings=0.001,
-        foreign_ends=0.006,
-        intrusions=0.01,
-        signals=1,
-        races=1,
-        drawn=3,
-    ),
-    other=Extent(single=0.015, zombies=0.03, cancellations=0.002, functions=0.002),
-    cluster=Extent(single=0.003, zombies=0.005, drawn=1),
-    without=Extent(),
-    every_pattern=False,
-)
-# In each run of the tests: about 50 cases of each role.
-STRIDE = Extents(
-    plain=Extent(
-        single=0.05,
-        single_kills=0.03,
-        double=0.0006,
-        double_kills=0.0001,
-        zombies=0.1,
-        zombie_variants=0.05,
-        lines=0.0025,
-        pairs=0.0008,
-        stops=0.0015,
-        refusals=0.01,
-        settings=0.002,
-        foreign_ends=0.006,
-        intrusions=0.03,
-        races=1,
-        drawn=3,
-    ),
-    other=Extent(
-        single=0.05,
-        single_kills=0.03,
-        double=0.0006,
-        double_kills=0.0001,
-        zombies=0.1,
-        zombie_variants=0.05,
-        cancellations=0.002,
-        functions=0.01,
-    ),
-    cluster=Extent(single=0.03, single_kills=0.01, double=0.0003, zombies=0.03, drawn=1),
-    without=Extent(),
-    every_pattern=False,
-)
-FULL = Extents(
-    plain=Extent(
-        single=1,
-        single_kills=1,
-        double=0.25,
-        double_kills=0.03,
-        zombies=1,
-        zombie_variants=2,
-        lines=0.4,
-        pairs=0.1,
-        stops=0.3,
-        refusals=1,
-        settings=1,
-        foreign_ends=0.3,
-        intrusions=1,
-        signals=300,
-        races=50,
-        drawn=2000,
-    ),
-    other=Extent(
-        single=1,
-        single_kills=1,
-        double=0.1,
-        double_kills=0.02,
-        zombies=1,
-        zombie_variants=2,
-        cancellations=1,
-        functions=1,
-    ),
-    cluster=Extent(
-        single=1, single_kills=1, double=0.05, double_kills=0.005, zombies=1, zombie_variants=0.5, drawn=400
-    ),
-    without=Extent(single=0.3, single_kills=0.3),
-)
-# Of the full form, under each reading that is not the usual one, and under combinations of them.
-LOOK = Extents(
-    plain=Extent(
-        single=0.2,
-        single_kills=0.05,
-        double=0.003,
-        double_kills=0.0005,
-        zombies=0.1,
-        zombie_variants=0.2,
-        lines=0.006,
-        pairs=0.001,
-        stops=0.02,
-        refusals=0.1,
-        settings=0.01,
-        foreign_ends=0.03,
-        intrusions=0.05,
-        signals=10,
-        races=2,
-        drawn=60,
-    ),
-    other=Extent(single=0.1, single_kills=0.05, zombies=0.1, zombie_variants=0.1, cancellations=0.02, functions=0.02),
-    cluster=Extent(single=0.04, single_kills=0.02, zombies=0.04, zombie_variants=0.05, drawn=10),
-    without=Extent(),
+_Table: TypeAlias = dict[str, tuple[float, float, float, float, float]]
+# Five forms: short; a glimpse of that under each reading that is not the usual one; a stride in each run of the tests, about 50
+# cases of each role; full; and a look of that under each reading, and under combinations of them.
+_PLAIN: _Table = {
+    "single": (0.35, 0.01, 0.05, 1, 0.2),
+    "single_kills": (0.05, 0.003, 0.03, 1, 0.05),
+    "double": (0.004, 0.02, 0.0006, 0.25, 0.003),
+    "double_kills": (0.0004, 0.002, 0.0001, 0.03, 0.0005),
+    "zombies": (0.08, 0.02, 0.1, 1, 0.1),
+    "zombie_variants": (0.1, 0.05, 0.05, 2, 0.2),
+    "lines": (0.005, 0.001, 0.0025, 0.4, 0.006),
+    "pairs": (0.001, 0.0003, 0.0008, 0.1, 0.001),
+    "stops": (0.02, 0.003, 0.0015, 0.3, 0.02),
+    "refusals": (0.05, 0.005, 0.01, 1, 0.1),
+    "settings": (0.02, 0.001, 0.002, 1, 0.01),
+    "foreign_ends": (0.025, 0.006, 0.006, 0.3, 0.03),
+    "intrusions": (0.03, 0.01, 0.03, 1, 0.05),
+    "signals": (10, 1, 0, 300, 10),
+    "races": (3, 1, 1, 50, 2),
+    "drawn": (40, 3, 3, 2000, 60),
+}
+_OTHER: _Table = {
+    "single": (0.1, 0.015, 0.05, 1, 0.1),
+    "single_kills": (0.05, 0, 0.03, 1, 0.05),
+    "double": (0.005, 0, 0.0006, 0.1, 0),
+    "double_kills": (0, 0, 0.0001, 0.02, 0),
+    "zombies": (0.1, 0.03, 0.1, 1, 0.1),
+    "zombie_variants": (0.1, 0, 0.05, 2, 0.1),
+    "cancellations": (0.02, 0.002, 0.002, 1, 0.02),
+    "functions": (0.05, 0.002, 0.01, 1, 0.02),
+}
+_CLUSTER: _Table = {
+    "single": (0.03, 0.003, 0.03, 1, 0.04),
+    "single_kills": (0.03, 0, 0.01, 1, 0.02),
+    "double": (0.005, 0, 0.0003, 0.05, 0),
+    "double_kills": (0.001, 0, 0, 0.005, 0),
+    "zombies": (0.03, 0.005, 0.03, 1, 0.04),
+    "zombie_variants": (0.05, 0, 0, 0.5, 0.05),
+    "drawn": (12, 1, 1, 400, 10),
+}
+_WITHOUT: _Table = {
+    "single": (0.03, 0, 0, 0.3, 0),
+    "single_kills": (0.03, 0, 0, 0.3, 0),
+}
+
+
+def _extent(table: _Table, form: int) -> Extent:
+    return Extent(**{name: values[form] for name, values in table.items()})  # type: ignore[arg-type]  # numbers are whole
+
+
+SHORT, GLIMPSE, STRIDE, FULL, LOOK = (
+    Extents(*(_extent(table, form) for table in (_PLAIN, _OTHER, _CLUSTER, _WITHOUT)), every_pattern=form not in (1, 2))
+    for form in range(5)
 )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import mqgroups
 from mqgroups import operate
-from mqgroups.core.modes import RoleName
 from mqgroups.errors import SalvageRefused
 from tests.faults.application import MODEL, Application
 from tests.faults.pattern import Pattern, cut
@@ -20,20 +19,21 @@ from tests.faults.reader import Reader, Seen, says_nothing
 _COMMITTED = 2
 
 
-def _given(connection: mqgroups.QueueManager, name: str, role: RoleName, queue: str, giver: str, **more: Any) -> None:
-    """Rebuild the record of ``giver``, and let ``name`` take it over."""
-    if operate.inspect_owner(connection, name, role).state is operate.OwnerState.INTERRUPTED:
-        return
-    if operate.inspect_owner(connection, giver, role).state is not operate.OwnerState.INTERRUPTED:
-        operate.salvage_owner(connection, giver, role, queue=queue, **more)
-    operate.take_over(connection, giver, role, by=name)
-
-
 class _Given(Application):
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         super().__init__(pattern, queue, name)
         self._giver = f"{name}.GIVER"
         self.others = (f"MQGROUPS.{self.owner.upper()}.{self._giver}",)
+
+    def _take_over(self, connection: mqgroups.QueueManager, **more: Any) -> None:
+        """Rebuild the giver's record, and take it over; both may end with a lost connection, and are done again."""
+        role, interrupted = self.owner, operate.OwnerState.INTERRUPTED
+        self.asks_again = True
+        if not self.is_there and operate.inspect_owner(connection, self.name, role).state is not interrupted:
+            if operate.inspect_owner(connection, self._giver, role).state is not interrupted:
+                operate.salvage_owner(connection, self._giver, role, queue=self.queue, **more)
+            operate.take_over(connection, self._giver, role, by=self.name)
+        self.asks_again = False
 
     def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
         """Return what is left, but for a giver's record that says nothing: a takeover that stands may not have removed it."""
@@ -51,8 +51,7 @@ class GivenPutProgram(_Given, PutProgram):
         reader.put_group(self.queue, begun, whole=False)
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
-        if not self.is_there:
-            _given(connection, self.name, "put", self.queue, self._giver)
+        self._take_over(connection)
         return super()._make(connection)
 
 
@@ -65,8 +64,7 @@ class GivenGetProgram(_Given, GetProgram):
             self.notes.write(b"%s %s" % (seen.group_id.hex().encode(), seen.data))
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
-        if not self.is_there:
-            _given(connection, self.name, "get", self.queue, self._giver, checkpoint=_COMMITTED)
+        self._take_over(connection, checkpoint=_COMMITTED)
         return super()._make(connection)
 
 

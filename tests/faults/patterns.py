@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from tests.faults.abandon_program import AbandonProgram
 from tests.faults.aio_programs import AioGetProgram, AioPipeProgram, AioPutProgram
 from tests.faults.batch_program import BatchProgram
-from tests.faults.broken_programs import AbandonProgram, PoisonProgram, QuarantineProgram
 from tests.faults.cluster_programs import (
     ClusterGetProgram,
     ClusterPutOnOpenProgram,
@@ -15,9 +15,10 @@ from tests.faults.cluster_programs import (
     TakeoverPutProgram,
 )
 from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram, DressedPutProgram
-from tests.faults.files_program import FilesProgram
+from tests.faults.files_program import FilesProgram, SentProgram
 from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, MovedProgram
 from tests.faults.pattern import Pattern
+from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
@@ -30,12 +31,13 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "aio-get": AioGetProgram,
     "aio-pipe": AioPipeProgram,
     "files": FilesProgram,
+    "sent": SentProgram,
+    "quarantined": QuarantinedProgram,
+    "skipped": SkippedProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
     "abandon": AbandonProgram,
-    "skip": PoisonProgram,
-    "quarantine": QuarantineProgram,
     "given-put": GivenPutProgram,
     "given-get": GivenGetProgram,
     "moved": MovedProgram,
@@ -83,8 +85,14 @@ def _aio_patterns() -> list[Pattern]:
 
 
 def _files_patterns() -> list[Pattern]:
-    """Return those of files: between two groups the first one's file is put in place."""
-    return [Pattern("files", status, False, 3, every, groups=2) for status, every in (("classic", 2), ("classic", 100))]
+    """Return those of files: between two groups the first one's file is put in place, or in the archive."""
+    received = [Pattern("files", "classic", False, 3, every, groups=2) for every in (2, 100)]
+    return [*received, *(Pattern("sent", "classic", segmented, 3, 2, groups=2) for segmented in (False, True))]
+
+
+def _poison_patterns() -> list[Pattern]:
+    """Return those whose good group is behind two that have poison."""
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped")]
 
 
 def _dressed_patterns() -> list[Pattern]:
@@ -97,14 +105,9 @@ def _dressed_patterns() -> list[Pattern]:
     ]
 
 
-def _broken_patterns() -> list[Pattern]:
-    """Return those whose groups are broken off."""
-    return [
-        Pattern("abandon", "classic", False, 5, 2),
-        Pattern("abandon", "segmented", True, 3, 2),
-        Pattern("skip", "classic", False, 5, 2),
-        Pattern("quarantine", "segmented", False, 5, 2),
-    ]
+def _abandon_patterns() -> list[Pattern]:
+    """Return those whose group is abandoned, one in the middle of a message."""
+    return [Pattern("abandon", "classic", False, 5, 2), Pattern("abandon", "segmented", True, 3, 2)]
 
 
 def _operated_patterns() -> list[Pattern]:
@@ -150,8 +153,9 @@ PATTERNS = {
         *_batch_patterns(),
         *_aio_patterns(),
         *_files_patterns(),
+        *_poison_patterns(),
         *_dressed_patterns(),
-        *_broken_patterns(),
+        *_abandon_patterns(),
         *_operated_patterns(),
         *_cluster_patterns(),
         *_asynchronous_patterns(),

@@ -3,9 +3,7 @@
 They do what an application should. A producer learns from its group where to go on; a consumer writes down what it handled
 and, when it starts, cuts that back to its checkpoint.
 
-A new pattern is a class like ``PutProgram``, and its name in ``patterns.py``. Those of clusters are in ``cluster_programs.py``,
-those of asyncio in ``aio_programs.py``, broken groups in ``broken_programs.py``, a batch of groups is in ``batch_program.py``,
-and files are in ``files_program.py``.
+A new pattern is a class like ``PutProgram`` in a module of its own, and its name in ``patterns.py``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import ctypes
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,7 @@ class Reader:
         self._qmgr = qmgr
         self._connection: Any = None
         self._executor: pymqi.PCFExecute | None = None
+        self._handle: Any = None
         # The process that it is a connection to.
         self._pid = 0
 
@@ -94,6 +95,8 @@ class Reader:
                 # What a program for asyncio concludes about a commit is compared in its connection's thread.
                 connection.connect_with_options(qmgr.q_mgr_name, cd=cd, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
             self._connection = connection
+            # For the properties of messages that are got, and of those that are put, which all have the same ones.
+            self._handle = pymqi.MessageHandle(connection)
         return self._connection
 
     def close(self) -> None:
@@ -125,7 +128,13 @@ class Reader:
                 raise
 
     def put_group(
-        self, name: str, messages: Sequence[Sequence[bytes]], *, backwards: bool = False, whole: bool = True
+        self,
+        name: str,
+        messages: Sequence[Sequence[bytes]],
+        *,
+        backwards: bool = False,
+        whole: bool = True,
+        properties: Mapping[str, str] | None = None,
     ) -> bytes:
         """Put one group in one unit of work, each message as its segments; return its GroupId.
 
@@ -134,6 +143,7 @@ class Reader:
             messages: each as its segments.
             backwards: put the last one first, as messages may arrive that took several channels.
             whole: whether the last one of these messages is that of the group.
+            properties: of its first message.
         """
         connection = self._connected()
         queue = pymqi.Queue(connection, name, CMQC.MQOO_OUTPUT)
@@ -151,7 +161,8 @@ class Reader:
         for number, offset, flags, data in reversed(parts) if backwards else parts:
             place = {"GroupId": group_id, "MsgSeqNumber": number, "Offset": offset} if backwards else {}
             md = pymqi.MD(Version=2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT, **place)
-            queue.put(data, md, pymqi.PMO(Version=2, Options=order | CMQC.MQPMO_SYNCPOINT))
+            described = self._described(properties) if properties and number == 1 else {}
+            queue.put(data, md, pymqi.PMO(Version=3, Options=order | CMQC.MQPMO_SYNCPOINT, **described))
             group_id = md.GroupId
         connection.commit()
         with contextlib.suppress(pymqi.MQMIError):
@@ -168,6 +179,35 @@ class Reader:
         queue.put(b"", md, pymqi.PMO(Version=2, Options=CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_NO_SYNCPOINT))
         queue.close()
         return bytes(md.GroupId)
+
+    def _described(self, properties: Mapping[str, str]) -> dict[str, int]:
+        """Return what gives a put these properties."""
+        for name, value in properties.items():
+            self._handle.properties.set(name.encode(), value)
+        return {"OriginalMsgHandle": self._handle.msg_handle}
+
+    def properties(self, name: str, asked: Sequence[str]) -> list[tuple[int, list[Any]]]:
+        """Return MsgSeqNumber and the values of properties of each message on a queue; ``None`` for one that it has not."""
+        queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_BROWSE)
+        handle = self._handle
+
+        def value(of: str) -> Any:
+            try:
+                return handle.properties.get(of.encode())
+            except pymqi.MQMIError as error:
+                if error.reason != CMQC.MQRC_PROPERTY_NOT_AVAILABLE:
+                    raise
+                return None
+
+        found = []
+        for _ in self.browse(name):
+            md = pymqi.MD(Version=2)
+            options = CMQC.MQGMO_BROWSE_NEXT | CMQC.MQGMO_PROPERTIES_IN_HANDLE
+            more = {"MatchOptions": CMQC.MQMO_NONE, "MsgHandle": handle.msg_handle}
+            queue.get(100_000, md, pymqi.GMO(Version=4, Options=options, **more))
+            found.append((md.MsgSeqNumber, [value(each) for each in asked]))
+        queue.close()
+        return found
 
     def take(self, name: str, number: int) -> list[Seen]:
         """Get the first messages of a queue."""

@@ -17,12 +17,12 @@ from typing import Any
 import mqgroups
 from mqgroups.embedded import Fault
 from mqgroups.errors import ConfigurationError, GroupQuarantined, MQGroupsError
-from tests.faults.application import MODEL, Application
-from tests.faults.broken_programs import BACKOUT_QUEUE, make_queue_with_backouts
+from tests.faults.application import BACKOUT_QUEUE, MODEL, Application
 from tests.faults.cases import fault_at
 from tests.faults.extents import Sample, Task, split
 from tests.faults.machine import Machine
 from tests.faults.pattern import SEGMENT_BYTES, Pattern, changed, cut, wrong_with_groups
+from tests.faults.poison_program import make_queue_with_backouts
 from tests.faults.programs import PipeProgram, PutProgram
 from tests.faults.reader import PROGRAM, Reader
 from tests.faults.result import Result

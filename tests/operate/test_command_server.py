@@ -6,6 +6,7 @@ import pytest
 
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
+from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate import command_server
 from tests.fix_mqi import OK, wait_until
@@ -19,15 +20,14 @@ def asker(owner):
     return connection_of(owner.qmgr)
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["handle-open", "handle-closed"])
-def test_what_units_of_work_have_put_and_got_is_counted(owner, asker, kept):
+def test_what_units_of_work_have_put_and_got_is_counted(owner, asker):
     assert command_server.uncommitted(asker, owner.queue) == 0
     owner.put_raw(b"there")
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
     assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
     assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
-    if not kept:
-        handle.close()
+    assert command_server.uncommitted(asker, owner.queue) == 2
+    assert handle.close() == OK
     assert command_server.uncommitted(asker, owner.queue) == 2
     assert owner.eye.back_out() == OK
     assert command_server.uncommitted(asker, owner.queue) == 0
@@ -56,6 +56,13 @@ def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
         command_server.queue_names(asker, "MQGROUPS.*")
     # Nor does a command server that is started later run it.
     wait_until(lambda: owner.on_queue() == [])
+
+
+def test_a_lost_connection_is_not_taken_for_an_answer(owner, faults):
+    lost = connection_of(owner.connect(reconnect_wait_s=0))
+    faults.arm(Fault("drop", verb="MQPUT"))
+    with pytest.raises(errors.ConnectionBroken):
+        command_server.uncommitted(lost, owner.queue)
 
 
 def test_nothing_is_left_open_by_a_question(owner, asker):

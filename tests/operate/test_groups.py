@@ -84,7 +84,7 @@ def test_the_memory_for_groups_does_not_grow_with_their_number():
         return found
 
     peak(100)
-    assert peak(20_000) < 2 * peak(2_000)
+    assert peak(5_000) < 2 * peak(1_000)
 
 
 def test_progress_is_told_and_an_alias_is_followed(owner):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-
 import pytest
 
 from mqgroups import errors, operate
@@ -12,18 +9,8 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspected
-from mqgroups.operate.command_server import queue_names
-from tests.each_call import each_call
-from tests.fix_mqi import EMPTY, OK, delete, wait_until
+from tests.fix_mqi import EMPTY, OK
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
-
-
-@pytest.fixture
-def alone(owner):
-    """No status queues of other tests: a move looks at all that there are, and its calls are counted."""
-    for kind in ("PUT", "GET", "SHARED"):
-        for name in queue_names(connection_of(owner.qmgr), f"MQGROUPS.{kind}.*"):
-            delete(owner.eye.open(name, mq.MQOO_INQUIRE))
 
 
 def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
@@ -207,53 +194,13 @@ def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_qu
     assert moved.md.MsgId == was.md.MsgId
 
 
-MOVE = """
-mqgroups.operate.move_group(connect(), queue, bytes.fromhex(sys.argv[1]), to=sys.argv[2], commit_every=2)
-"""
-
-
 @pytest.mark.embedded
-@pytest.mark.slow
-@pytest.mark.usefixtures("alone")
-@each_call(least=20, most=120)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_move_killed_at_every_call_leaves_each_message_once_and_is_finished_by_the_next(
-    owner, program, faults, make_queue, when, call
-):
+def test_a_move_goes_on_by_itself_when_a_commit_loses_the_connection(owner, faults, make_queue, when):
     owner.put_raw_group(THIS)
     was, away = owner.on_queue(), make_queue()
-    command = [*program.command(MOVE), was[0].group_id.hex(), away]
-    faults.arm(Fault("kill_client", when, nth=call.nth))
-    code = subprocess.run(command, env=program.environment, capture_output=True, check=False).returncode
-    faults.clear_faults()
-    there = owner.on_queue(away)
-    left = wait_for_backout(owner, len(was) - len(there))
-    assert placed(there) + placed(left) == placed(was)
-    if left:
-        assert code == -signal.SIGKILL
-        assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
-    assert (owner.on_queue(), placed(owner.on_queue(away))) == ([], placed(was))
-    call.check(code)
-
-
-def wait_for_backout(owner, number):
-    """Return what is on the queue once the unit of work of the dead is backed out."""
-    wait_until(lambda: len(owner.on_queue()) == number)
-    return owner.on_queue()
-
-
-@pytest.mark.embedded
-@pytest.mark.usefixtures("alone")
-@each_call(least=20, most=120)
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_move_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, make_queue, when, call):
-    away = make_queue()
-    owner.put_raw_group(THIS)
-    was = owner.on_queue()
+    faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
     qmgr = owner.connect(reconnect_wait_s=30)
-    faults.arm(Fault("drop", when, nth=call.nth))
-    operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
-    fired = faults.faults_fired()
-    faults.clear_faults()
+    assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2).done
+    assert faults.faults_fired() == 1
     assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
-    call.check(fired)

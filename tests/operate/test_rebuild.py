@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import io
 import json
-import signal
 
 import pytest
 
-import mqgroups.operate.command_server
 import mqgroups.operate.rebuild
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK, wait_until
+from tests.fix_mqi import OK
 from tests.operate.lost_records import (
     LAST,
     MIG,
@@ -92,30 +90,6 @@ def test_the_last_message_of_a_group_begun_in_segments_stays_its_last(owner):
     assert (lost["offset"], lost["in_last_message"]) == (4, True)
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert known(owner.record("put")) == known(lost)
-
-
-PUT = """
-with connect().group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
-    for number in range(group.resume_from + 1, 8):
-        group.put(b"%d" % number)
-"""
-
-
-@pytest.mark.embedded
-def test_a_producer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
-    faults.arm(Fault("kill_client", nth=6, verb="MQPUT"))
-    assert program.run(PUT).returncode == -signal.SIGKILL
-    faults.clear_faults()
-    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
-    committed = len(owner.on_queue())
-    assert 0 < committed < 7
-    lose(owner, "put")
-    salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, wait_s=30)
-    assert salvage.record is not None
-    assert salvage.record.msg_seq_number == committed
-    done = program.run(PUT)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert_whole(owner, THIS)
 
 
 def test_nothing_is_written_when_only_asked(owner):
@@ -410,31 +384,6 @@ def test_another_getter_is_a_doubt_for_a_consumer(owner):
     handle.close()
 
 
-GET = """
-with connect().group_consumer(queue, name=name, commit_every=2, wait_s=0, group_wait_s=0) as consumer:
-    for group in consumer:
-        for message in group:
-            print(message.msg_seq_number, message.data.decode())
-"""
-
-
-@pytest.mark.embedded
-def test_a_consumer_killed_in_a_group_goes_on_after_its_record_was_lost(owner, program, faults):
-    owner.put_raw_group(THIS)
-    faults.arm(Fault("kill_client", nth=8, verb="MQGET"))
-    assert program.run(GET).returncode == -signal.SIGKILL
-    faults.clear_faults()
-    wait_until(lambda: mqgroups.operate.command_server.uncommitted(connection_of(owner.qmgr), owner.queue) == 0)
-    left = owner.data()
-    assert 0 < len(left) < 7
-    lose(owner, "get")
-    operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue, wait_s=30)
-    done = program.run(GET)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{data.decode()} {data.decode()}" for data in left]
-    assert owner.data() == owner.records("get") == []
-
-
 @pytest.mark.embedded
 def test_behind_an_alias_is_its_base_queue(owner, make_queue):
     owner.interrupt_put(THIS[:6], queue="TEST.ALIAS")
@@ -598,27 +547,18 @@ def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, 
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, when):
-    fired = nth = 1
-    away = make_queue()
-    while fired:
-        owner.interrupt_put(THIS[:6])
-        damage(owner, "put")
-        qmgr = owner.connect(reconnect_wait_s=30)
-        faults.clear_faults()
-        faults.arm(Fault("drop", when, nth=nth))
-        salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
-        fired = faults.faults_fired()
-        faults.clear_faults()
-        assert (salvage.done, salvage.unreadable) == (True, 1)
-        assert (len(owner.on_queue(away)), len(owner.records("put"))) == (nth, 1), nth
-        qmgr.close()
-        resume_put(owner, THIS)
-        assert_whole(owner, THIS)
-        owner.empty()
-        nth += 1
-    assert nth > 20
+@pytest.mark.parametrize(("verb", "when"), [("MQOPEN", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
+def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, verb, when):
+    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
+    owner.interrupt_put(THIS[:6])
+    damage(owner, "put")
+    faults.arm(Fault("drop", when, verb=verb))
+    salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
+    assert faults.faults_fired() == 1
+    assert (salvage.done, salvage.unreadable) == (True, 1)
+    assert (len(owner.on_queue(away)), len(owner.records("put"))) == (1, 1)
+    resume_put(owner, THIS)
+    assert_whole(owner, THIS)
 
 
 # --- what cannot be

@@ -1,27 +1,24 @@
-"""Several consumers on one queue, and what a dead one left: taken over by its successor, or by one of another name."""
+"""What a dead producer or consumer left is taken over by one of another name."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
 
 import pytest
 from click.testing import CliRunner
 
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, decode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_call import each_call
 from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped
 
 THIS = [b"%d" % number for number in range(1, 8)]
 MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, _, MISSING = range(8)
 WAIT_S = 30
-statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
 
 def half(owner, **more):
@@ -69,67 +66,10 @@ def recover(pair):
     return run
 
 
-# --- several on one queue
-
-
-def test_consumers_on_one_queue_each_take_a_whole_group_and_none_waits_for_another(make_owner, background):
-    """Each holds its group, in the middle of it, until all have one; so they get the same share, group for group."""
-    one = make_owner()
-    owners = [one, *(make_owner(queue=one.queue) for _ in range(2))]
-    for number in range(9):
-        one.put_group([b"%d.%d" % (number, part) for part in range(5)])
-    together = threading.Barrier(3)
-
-    def work(owner):
-        done = []
-        with owner.consumer(owner.connect(), complete_groups_only=True) as consumer:
-            for group in consumer:
-                messages = iter(group)
-                first = next(messages).data
-                together.wait(WAIT_S)
-                done.append([first, *(message.data for message in messages)])
-        return done
-
-    shares = [call.result() for call in [background(work, owner) for owner in owners]]
-    assert [len(share) for share in shares] == [3, 3, 3]
-    assert sorted(group for share in shares for group in share) == [
-        [b"%d.%d" % (number, part) for part in range(5)] for number in range(9)
-    ]
-
-
-def test_a_group_that_another_consumer_has_begun_is_not_seen(pair):
-    one, other = pair
-    one.put_group(THIS)
-    half(one)
-    assert groups_of(other) == []
-    one.put_group(THIS[:2])
-    assert groups_of(other) == [(0, THIS[:2])]
-
-
-def test_a_group_that_is_not_complete_yet_is_left_to_whoever_comes_when_it_is(pair):
-    one, other = pair
-    one.interrupt_put(THIS[:4])
-    assert groups_of(one) == groups_of(other) == []
-    with one.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    assert groups_of(other) == [(0, THIS)]
-
-
 # --- taken over
 
 
-@statuses
-def test_the_successor_goes_on_with_the_half_group_by_its_status_queue(pair, status):
-    one, other = pair
-    one.put_group(THIS)
-    half(one, status_layout=status)
-    assert groups_of(other) == []
-    assert groups_of(one, status_layout=status) == [(2, THIS[2:])]
-
-
-@statuses
-@pytest.mark.parametrize("its_status", ["classic", "segmented"])
+@pytest.mark.parametrize(("status", "its_status"), [("classic", "segmented"), ("segmented", "classic")])
 def test_another_name_takes_a_half_group_over(pair, recover, status, its_status):
     one, other = pair
     one.put_group(THIS)
@@ -217,13 +157,13 @@ def test_a_takeover_for_another_queue_changes_nothing(pair, recover):
     assert (one.records("get"), other.records("get")) == (before, [])
 
 
-@pytest.mark.parametrize("check", [(), ("--check",)], ids=["recover", "check"])
-def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(pair, recover, check):
-    result = recover("--takeover", "TYPO", *check)
-    assert result.exit_code == MISSING
-    assert result.stdout.splitlines() == [
-        "TYPO was never started, or its status queue was deleted: there is no MQGROUPS.GET.TYPO"
-    ]
+def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(pair, recover):
+    for check in ((), ("--check",)):
+        result = recover("--takeover", "TYPO", *check)
+        assert result.exit_code == MISSING
+        assert result.stdout.splitlines() == [
+            "TYPO was never started, or its status queue was deleted: there is no MQGROUPS.GET.TYPO"
+        ]
     assert operate.take_over(pair[1].qmgr, "TYPO", "get", by=pair[1].name).unknown
 
 
@@ -308,6 +248,37 @@ def test_a_takeover_whose_commit_had_no_answer_is_done_or_not_and_can_be_asked_f
 
 
 @pytest.mark.embedded
+@pytest.mark.parametrize("nth", [3, 5])
+def test_a_takeover_that_cannot_open_a_queue_is_asked_for_again(pair, faults, nth):
+    one, other = pair
+    one.put_group(THIS)
+    half(one)
+    faults.arm(Fault("drop", "before", nth, "MQOPEN"))
+    with pytest.raises(errors.ConnectionBroken):
+        operate.take_over(other.connect(reconnect_wait_s=0), one.name, "get", by=other.name, wait_s=WAIT_S)
+    assert operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S).done
+    assert groups_of(other) == [(2, THIS[2:])]
+
+
+def test_what_an_owner_has_is_not_known_while_it_commits(pair):
+    one, other = pair
+    qmgr = one.connect()
+    commit = connection_of(qmgr).binding.MQCMIT
+    seen = []
+
+    def look_and_commit(hconn):
+        seen.append(operate.inspect_owner(other.qmgr, one.name, "put"))
+        return commit(hconn)
+
+    with one.producer(qmgr) as producer:
+        one.doctor(qmgr, MQCMIT=look_and_commit)
+        with producer.group() as group:
+            for data in THIS:
+                group.put(data)
+    assert {(each.state, each.record) for each in seen} == {(operate.OwnerState.ACTIVE, None)}
+
+
+@pytest.mark.embedded
 def test_a_takeover_that_is_dying_hides_the_record_but_not_that_there_is_one(make_owner, own_queue_manager):
     """Where handles are closed before the unit of work is backed out, the one who gives can start in between."""
     target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
@@ -331,29 +302,6 @@ def test_to_check_a_takeover_removes_nothing(pair, recover):
     assert one.records("get") == before
     assert recover().exit_code == MAY_START
     assert (one.records("get"), one.anchors("get")) == ([], 0)
-
-
-@pytest.mark.embedded
-@statuses
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", ["MQOPEN", "MQINQ", "MQGET", "MQPUT", "MQCMIT", "MQCLOSE"])
-@each_call(least=1, most=8)
-def test_a_takeover_cut_off_at_any_call_leaves_the_group_with_one_of_the_two(pair, faults, verb, when, status, call):
-    one, other = pair
-    one.put_group(THIS)
-    half(one, status_layout=status)
-    q_mgr = other.connect()
-    faults.arm(Fault("drop", when, call.nth, verb))
-    with contextlib.suppress(errors.MQIError):
-        operate.take_over(q_mgr, one.name, "get", by=other.name, wait_s=WAIT_S)
-    fired = faults.faults_fired()
-    faults.clear_faults()
-    q_mgr.close()
-    # What was done before the end is done; the rest of the group is got once, by the other.
-    operate.take_over(other.connect(), one.name, "get", by=other.name, wait_s=WAIT_S)
-    assert groups_of(other) == [(2, THIS[2:])]
-    assert groups_of(one, owner_wait_s=WAIT_S) == []
-    call.check(fired)
 
 
 def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):

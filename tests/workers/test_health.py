@@ -197,10 +197,10 @@ def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served
     assert site.status_queues() == []
 
 
-def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site, threads, caplog):
+def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site, caplog):
     caplog.set_level(logging.INFO, logger="mqgroups.workers")
     directory = site.directory / "health.d"
-    workers = site.start(site.make(handlers.slowly, threads=threads), http=("127.0.0.1", 0), health_directory=directory)
+    workers = site.start(site.make(handlers.slowly), http=("127.0.0.1", 0), health_directory=directory)
     wait_until(lambda: workers.is_ready)
     port = port_in(caplog)
     assert ask(port, "/readyz")[0] == ask(port, "/livez")[0] == 200

@@ -1,0 +1,107 @@
+"""The applications of the campaign that have poison: a message that never decodes, and one that they never can process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgroups.errors import GroupQuarantined, NotDecoded
+from tests.faults.application import BACKOUT_MODEL, BACKOUT_QUEUE
+from tests.faults.pattern import Pattern
+from tests.faults.programs import GetProgram
+from tests.faults.reader import Reader
+
+# The first one of a unit of work, so that it alone is backed out again and again.
+_BAD = 3
+_UNDECODABLE, _IMPOSSIBLE = b"undecodable", b"impossible"
+
+
+def make_queue_with_backouts(reader: Reader, name: str) -> None:
+    """Make a queue whose poison goes to the backout queue, which all of them share, so one after the other."""
+    reader.make_queue(name, BACKOUT_MODEL)
+    reader.take(BACKOUT_QUEUE, 100)
+
+
+class _Failed(Exception):
+    """The application fails at a message."""
+
+
+class _Codec:
+    @staticmethod
+    def encode(value: bytes) -> bytes:
+        return value
+
+    @staticmethod
+    def decode(data: bytes) -> bytes:
+        if data == _UNDECODABLE:
+            raise NotDecoded("it is not")
+        return data
+
+
+class QuarantinedProgram(GetProgram):
+    """Gets a group with a message that does not decode, one with a message that is never processed, and good ones.
+
+    The rest of a bad group goes to the backout queue, from the bad message on.
+    """
+
+    policy = "quarantine"
+
+    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
+        super().__init__(pattern, queue, name)
+        self._moved: list[tuple[bytes, int, bytes]] = []
+        self._handled: list[bytes] = []
+
+    def prepare(self, reader: Reader) -> None:
+        make_queue_with_backouts(reader, self.queue)
+        for bad in (_UNDECODABLE, _IMPOSSIBLE, *[b""] * self.pattern.groups):
+            messages = [*self._payloads[: _BAD - 1], bad or self._payloads[_BAD - 1], *self._payloads[_BAD:]]
+            group_id = reader.put_group(self.queue, [[data] for data in messages])
+            for number, data in enumerate(messages, 1):
+                if bad and (number == _BAD or (number > _BAD and self.policy == "quarantine")):
+                    self._moved.append((group_id, number, data))
+                else:
+                    self._handled.append(_line(group_id, data))
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "codec": _Codec, "poison": self.policy}
+
+    def work(self, consumer: Any) -> None:
+        while True:
+            try:
+                self._get(consumer)
+                return
+            except (_Failed, GroupQuarantined):
+                continue
+
+    def _get(self, consumer: Any) -> None:
+        self.notes.cut(consumer.checkpoint or 0)
+        handled = len(self.notes.lines())
+        for group in consumer:
+            for message in group:
+                if message.value == _IMPOSSIBLE:
+                    raise _Failed
+                self.notes.write(_line(group.group_id, message.value))
+                handled += 1
+                group.set_checkpoint(handled)
+
+    def wrong(self, reader: Reader) -> str:
+        if left := reader.browse(self.queue):
+            return f"{len(left)} messages left on the queue"
+        moved = [(one.group_id, one.msg_seq_number, one.data) for one in reader.browse(BACKOUT_QUEUE)]
+        if moved != self._moved:
+            return f"moved {moved}, expected {self._moved}"
+        lines = self.notes.lines()
+        return "" if lines == self._handled else f"handled {lines}, expected {self._handled}"
+
+    def wrong_on_the_way(self, reader: Reader) -> str:  # noqa: ARG002 - its notes say it
+        lines = self.notes.lines()
+        return "" if lines == self._handled[: len(lines)] else f"handled {lines}, expected {self._handled}"
+
+
+class SkippedProgram(QuarantinedProgram):
+    """The same, but only the bad message goes to the backout queue, and its group goes on."""
+
+    policy = "skip"
+
+
+def _line(group_id: bytes, data: bytes) -> bytes:
+    return b"%s %s" % (group_id.hex().encode(), data)
