@@ -44,6 +44,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
+from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 
@@ -140,7 +141,7 @@ def test_where_is_the_limit_of_a_unit_of_work(connect, queue, make_queue, findin
     finding("MQCMIT after 2024", connection.commit())
 
 
-@pytest.mark.parametrize(
+@table(
     ("persistence", "reading"),
     [(MQPER_NOT_PERSISTENT, ""), (MQPER_PERSISTENT, "mqcmit after a failed asynchronous put")],
     ids=["not persistent", "persistent"],

@@ -8,8 +8,6 @@ Sources: IBM MQ, topics "MQGMO options" (MQGMO_COMPLETE_MSG, MQGMO_LOGICAL_ORDER
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.mqi.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -40,6 +38,7 @@ from mqgroups.mqi.constants import (
 )
 from tests.fix_mqi import EMPTY, OK, failed, shared_input, text
 from tests.fix_properties import MessageHandle, get, put, rfh2
+from tests.tables import table
 
 MIG, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
 GROUP = b"open questions".ljust(24, b".")
@@ -61,7 +60,7 @@ def test_may_two_messages_of_a_group_have_one_sequence_number(connection, queue,
     finding("a group with sequence numbers 1, 1 and 2, got in logical order", [*got, str(answer.code)])
 
 
-@pytest.mark.parametrize("order", [0, MQGMO_LOGICAL_ORDER], ids=["physical", "logical"])
+@table("order", [0, MQGMO_LOGICAL_ORDER], ids=["physical", "logical"])
 def test_what_is_the_reason_against_a_complete_message_at_an_offset(connection, queue, finding, order):
     assert connection.put1(queue, b"m", GroupId=GROUP, MsgFlags=LAST).code == OK
     source = shared_input(connection, queue)
@@ -152,7 +151,7 @@ def test_do_properties_survive_segmentation_by_the_queue_manager(connection, mak
     finding("which segments of a message with a property have it, where the queue manager made them", seen)
 
 
-@pytest.mark.parametrize("kind", ["segments of one message", "messages of one group"])
+@table("kind", ["segments of one message", "messages of one group"])
 def test_is_a_mixture_with_a_hole_seen_by_all_available(connection, queue, finding, kind):
     target = connection.open(queue, MQOO_OUTPUT)
     if kind.startswith("segments"):
@@ -166,7 +165,7 @@ def test_is_a_mixture_with_a_hole_seen_by_all_available(connection, queue, findi
     finding(f"MQGET of all {kind}, one in the middle missing", answer.code)
 
 
-@pytest.mark.parametrize("verb", ["MQPUT", "MQGET"])
+@table("verb", ["MQPUT", "MQGET"])
 def test_is_logical_order_refused_on_a_connection_that_reconnects(mqi, mq, connection, queue, finding, verb):
     given = {"user": mq.user, "password": mq.password, "options": MQCNO_HANDLE_SHARE_BLOCK | MQCNO_RECONNECT}
     code, reconnecting = mqi.connect(mq.q_mgr_name, mq.channel, mq.conn_name, **given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from mqgroups.mqi.constants import (
     MQPMO_SYNCPOINT,
 )
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S
+from tests.tables import table
 
 LO, ALL, SEGMENTS = MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE
 MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
@@ -51,9 +51,9 @@ COMPLETE = [(Z, 2, 0, LAST_MIG, b"z2"), (Z, 1, 0, MIG, b"z1")]
 PLAIN = (MQGI_NONE, 1, 0, 0, b"a")
 
 
-@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
-@pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_FIRST], ids=["removing", "browsing"])
-@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+@table("order", [0, LO], ids=["without logical order", "in logical order"])
+@table("browse", [0, MQGMO_BROWSE_FIRST], ids=["removing", "browsing"])
+@table("messages", INCOMPLETE.values())
 def test_an_incomplete_group_is_not_available(connection, queue, messages, browse, order):
     fill(connection, queue, *messages)
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
@@ -62,8 +62,8 @@ def test_an_incomplete_group_is_not_available(connection, queue, messages, brows
     assert connection.depth(queue) == len(messages)
 
 
-@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
-@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+@table("order", [0, LO], ids=["without logical order", "in logical order"])
+@table("messages", INCOMPLETE.values())
 def test_incomplete_groups_are_passed_over(connection, queue, messages, order):
     fill(connection, queue, *messages, PLAIN, *COMPLETE)
     source = connection.open(queue, MQOO_INPUT_SHARED)

@@ -24,6 +24,7 @@ from mqgroups.mqi.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from tests.fix_mqi import EMPTY, OK, failed, warning
+from tests.tables import table
 
 FIRST, NEXT = MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT
 UNDER, TAKE = MQGMO_BROWSE_MSG_UNDER_CURSOR, MQGMO_MSG_UNDER_CURSOR
@@ -198,7 +199,7 @@ def test_getting_needs_a_queue_open_for_input(connection, queue):
 # --- truncation
 
 
-@pytest.mark.parametrize("options", [FIRST, NEXT])
+@table("options", [FIRST, NEXT])
 def test_a_truncated_message_that_is_not_accepted_leaves_the_cursor(connection, queue, options):
     put(connection, queue, b"1", b"a long one", b"3")
     browser = connection.open(queue, MQOO_BROWSE)

@@ -23,6 +23,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 from tests.fix_mqi import OK, PATIENCE_S, failed
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,12 +39,12 @@ def code_of(mqi, mq, **changed):
     return code
 
 
-@pytest.mark.parametrize("name", ["QM1", ""])
+@table("name", ["QM1", ""])
 def test_the_queue_manager_by_its_name_and_as_the_default(mqi, mq, name):
     assert code_of(mqi, mq, q_mgr_name=name) == OK
 
 
-@pytest.mark.parametrize("name", ["QM9", "qm1", "QM"])
+@table("name", ["QM9", "qm1", "QM"])
 def test_another_queue_managers_name(mqi, mq, name):
     assert code_of(mqi, mq, q_mgr_name=name) == failed(MQRC_Q_MGR_NAME_ERROR)
 
@@ -59,7 +60,7 @@ def test_nothing_listens(mqi, mq):
         assert code_of(mqi, mq, conn_name=conn_name) == failed(MQRC_HOST_NOT_AVAILABLE)
 
 
-@pytest.mark.parametrize(
+@table(
     ("user", "password", "expected"),
     [
         ("app", "passw0rd", OK),
@@ -151,7 +152,7 @@ def test_an_hconn_inherited_over_fork_is_useless_and_harmless(mqi, mq, connectio
     assert [answer.data for answer in connection.browse(queue)] == [b"before the fork", b"parent"]
 
 
-@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"])
+@table("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"])
 def test_only_loopback_is_listened_on(listen, tmp_path):
     with (
         pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"),

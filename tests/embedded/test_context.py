@@ -34,6 +34,7 @@ from mqgroups.mqi.constants import (
     MQRC_OPTIONS_ERROR,
 )
 from tests.fix_mqi import OK, failed, shared_input
+from tests.tables import table
 
 OTHER_USERS = Path(__file__).with_name("other_users.mqsc")
 SET = {
@@ -74,7 +75,7 @@ def target(make_queue):
     return make_queue()
 
 
-@pytest.mark.parametrize("option", [0, MQPMO_DEFAULT_CONTEXT])
+@table("option", [0, MQPMO_DEFAULT_CONTEXT])
 def test_by_default_the_queue_manager_says_who_puts_what_when(connection, queue, option):
     out = connection.open(queue, MQOO_OUTPUT)
     returned = put(out, option, **SET).md
@@ -138,7 +139,7 @@ def test_the_context_of_the_message_got_last_can_be_passed_on(
         assert md.PutDate != SET["PutDate"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "reason"),
     [
         (MQPMO_PASS_IDENTITY_CONTEXT, MQRC_NOT_OPEN_FOR_PASS_IDENT),
@@ -180,7 +181,7 @@ def test_mqput1_opens_for_what_it_needs(connection, queue):
     assert context(shared_input(connection, queue).get().md) == SET
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQOO_INPUT_SHARED | MQOO_PASS_ALL_CONTEXT,

@@ -14,6 +14,7 @@ import pytest
 from mqgroups.embedded.store.files import DATABASE, StoreError
 from mqgroups.embedded.store.rows import StoredObject
 from mqgroups.embedded.store.store import Store
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -189,7 +190,7 @@ def test_a_flipped_bit_in_the_last_frame_of_the_journal_undoes_the_last_unit_of_
     assert contents(killed) == without
 
 
-@pytest.mark.parametrize("commits", [1, 2], ids=["the first one of a round", "a later one"])
+@table("commits", [1, 2], ids=["the first one of a round", "a later one"])
 def test_a_server_that_is_killed_at_any_write_of_a_commit_starts_again(tmp_path, commits):
     """The journal is written from its start again, over what it had before. So a frame that is cut off is no shorter."""
     store = filled(tmp_path / "running")
@@ -309,7 +310,7 @@ def test_a_start_for_which_there_is_no_room_says_so(tmp_path, monkeypatch):
         Store(tmp_path, "QM1")
 
 
-@pytest.mark.parametrize("length", [1_000, 400_000])
+@table("length", [1_000, 400_000])
 def test_space_comes_back_when_a_queue_is_drained(tmp_path, length):
     def used():
         return sum(path.stat().st_blocks * 512 for path in tmp_path.iterdir())

@@ -27,6 +27,7 @@ from mqgroups.mqi.constants import (
     MQRC_PRIORITY_EXCEEDS_MAXIMUM,
 )
 from tests.fix_mqi import OK, failed, warning
+from tests.tables import table
 
 FIFO = "TEST.FIFO.MODEL"
 
@@ -63,7 +64,7 @@ def test_priority_returns_the_highest_first_and_within_one_the_first_in(connecti
     assert got(connection, queue) == ["9b", "9e", "5a", "5d", "0c"]
 
 
-@pytest.mark.parametrize(("model", "expected"), [(FIFO, ["1a", "9c"]), (None, ["9c", "1a"])], ids=["FIFO", "PRIORITY"])
+@table(("model", "expected"), [(FIFO, ["1a", "9c"]), (None, ["9c", "1a"])], ids=["FIFO", "PRIORITY"])
 def test_only_messages_that_satisfy_the_selection_count(connection, make_queue, model, expected):
     queue = make_queue(model)
     put(connection, queue, "1a", CorrelId=b"c".ljust(24, b"\0"))
@@ -78,7 +79,7 @@ def test_fifo_leaves_the_priority_in_the_descriptor(connection, make_queue):
     assert [answer.md.Priority for answer in connection.browse(queue)] == [9, 1]
 
 
-@pytest.mark.parametrize("model", [FIFO, None], ids=["FIFO", "PRIORITY"])
+@table("model", [FIFO, None], ids=["FIFO", "PRIORITY"])
 def test_a_backed_out_message_is_first_again(connection, make_queue, model):
     queue = make_queue(model)
     put(connection, queue, "5a", "5b", "5c")
@@ -99,7 +100,7 @@ def test_under_fifo_a_message_backed_out_is_not_overtaken_by_priority(connection
     assert got(connection, queue) == ["1a", "9b", "9c"]
 
 
-@pytest.mark.parametrize(("model", "expected"), [(FIFO, ["1a", "9b"]), (None, ["9b", "1a"])], ids=["FIFO", "PRIORITY"])
+@table(("model", "expected"), [(FIFO, ["1a", "9b"]), (None, ["9b", "1a"])], ids=["FIFO", "PRIORITY"])
 def test_messages_of_one_unit_of_work_take_the_places_of_their_puts(connection, make_queue, model, expected):
     queue = make_queue(model)
     put(connection, queue, "1a", "9b", options=MQPMO_SYNCPOINT)
@@ -123,7 +124,7 @@ def test_groups_stand_where_their_first_message_stands(connection, queue):
     assert got(connection, queue, MQGMO_LOGICAL_ORDER) == ["5z1", "0z2", "3y1", "9y2"]
 
 
-@pytest.mark.parametrize(("model", "priority"), [(FIFO, 3), ("TEST.DEFAULTS.MODEL", 7), (None, 0)])
+@table(("model", "priority"), [(FIFO, 3), ("TEST.DEFAULTS.MODEL", 7), (None, 0)])
 def test_priority_as_q_def_is_resolved_when_the_message_is_put(connection, make_queue, model, priority):
     queue = make_queue(model)
     answer = connection.open(queue, MQOO_OUTPUT).put(b"m", Priority=MQPRI_PRIORITY_AS_Q_DEF)
@@ -142,7 +143,7 @@ def test_a_priority_beyond_the_maximum_is_accepted_with_a_warning(connection, qu
     assert out.put(b"", Priority=-2).code == failed(MQRC_PRIORITY_ERROR)
 
 
-@pytest.mark.parametrize(("model", "expected"), [(FIFO, MQMDS_FIFO), (None, MQMDS_PRIORITY)])
+@table(("model", "expected"), [(FIFO, MQMDS_FIFO), (None, MQMDS_PRIORITY)])
 def test_mqinq_tells_the_sequence(connection, make_queue, model, expected):
     handle = connection.open(make_queue(model), MQOO_INQUIRE)
     assert handle.inquire(MQIA_MSG_DELIVERY_SEQUENCE) == (OK, expected)

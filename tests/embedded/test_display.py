@@ -10,6 +10,7 @@ from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -200,7 +201,7 @@ def test_connections_and_what_they_have_open(escape, connect, q_mgr):
     assert "CHANNEL(DEV.APP.SVRCONN)" in escape(f"DIS CONN({number}) ALL")[0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "parameters"),
     [
         ("NAMES('a b', C, 'd')", {"NAMES": "a b,C,d"}),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.mqi.constants import (
     MQGI_NONE,
     MQGMO_BROWSE_FIRST,
@@ -29,6 +27,7 @@ from mqgroups.mqi.constants import (
     MQRC_WRONG_MD_VERSION,
 )
 from tests.fix_mqi import EMPTY, OK, Code, failed, warning
+from tests.tables import table
 
 LO, SYNC = MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT
 MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
@@ -76,28 +75,28 @@ SEGMENTED = [
 # --- Table 16
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
+@table("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
 def test_table_16_no_current_group_looks_for_1_and_0(connection, queue, options):
     fill(connection, queue, *MIXED)
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     assert source.get(options | LO).data == b"z1"
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
+@table("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
 def test_table_16_current_group_looks_for_the_next_sequence_number(connection, queue, options):
     fill(connection, queue, *MIXED)
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     assert taken(source.all(options | LO)) == [b"z1", b"z2", b"a", b"y1", b"y2", b"y3"]
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
+@table("options", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
 def test_table_16_current_logical_message_looks_for_the_next_offset(connection, queue, options):
     fill(connection, queue, *SEGMENTED)
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     assert taken(source.all(options | LO)) == [b"y1.0", b"y1.4", b"y1.8", b"y2.0", b"y2.4", b"x.0", b"x.3", b"a"]
 
 
-@pytest.mark.parametrize("fields", [{"MsgId": b"?" * 24, "CorrelId": b"?" * 24}, {"GroupId": X, "MsgSeqNumber": 9}])
+@table("fields", [{"MsgId": b"?" * 24, "CorrelId": b"?" * 24}, {"GroupId": X, "MsgSeqNumber": 9}])
 def test_table_16_in_a_group_the_descriptor_s_fields_do_not_count(connection, queue, fields):
     fill(connection, queue, *MIXED)
     source = connection.open(queue, MQOO_INPUT_SHARED)
@@ -105,7 +104,7 @@ def test_table_16_in_a_group_the_descriptor_s_fields_do_not_count(connection, qu
     assert source.get(LO, **fields).data == b"z2"
 
 
-@pytest.mark.parametrize(
+@table(
     ("match", "fields", "expected"),
     [
         (MQMO_MATCH_MSG_ID, {"MsgId": b"y1".ljust(24, b"\0")}, b"y1"),
@@ -122,8 +121,8 @@ def test_table_16_match_options_choose_where_to_begin(connection, queue, match, 
     assert (answer.code, answer.data) == ((OK, expected) if expected else (EMPTY, b""))
 
 
-@pytest.mark.parametrize("before", ["nothing", "current group", "current logical message", "both"])
-@pytest.mark.parametrize(
+@table("before", ["nothing", "current group", "current logical message", "both"])
+@table(
     ("match", "fields", "expected"),
     [
         (MQMO_MATCH_MSG_ID, {"MsgId": b"y2.0".ljust(24, b"\0")}, b"y2.0"),
@@ -153,7 +152,7 @@ def test_table_16_without_logical_order_the_match_options_say_it_all(
 # --- statuses
 
 
-@pytest.mark.parametrize(
+@table(
     ("message", "status"),
     [
         (plain(b"m"), "   "),
@@ -166,7 +165,7 @@ def test_table_16_without_logical_order_the_match_options_say_it_all(
         ((Y, 1, 0, MQMF_SEGMENTATION_ALLOWED, b"m"), "  A"),
     ],
 )
-@pytest.mark.parametrize("options", [0, LO, MQGMO_BROWSE_FIRST])
+@table("options", [0, LO, MQGMO_BROWSE_FIRST])
 def test_group_status_segment_status_and_segmentation(connection, queue, message, status, options):
     fill(connection, queue, message)
     answer = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE).get(options)
@@ -184,8 +183,8 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize(("previous", "comp"), [(LO, 1), (0, 0)], ids=["after logical order", "after none"])
-@pytest.mark.parametrize(
+@table(("previous", "comp"), [(LO, 1), (0, 0)], ids=["after logical order", "after none"])
+@table(
     ("left", "wanted", "reason"),
     [
         ("group", plain(b"a"), MQRC_INCOMPLETE_GROUP),
@@ -204,11 +203,9 @@ def test_table_17_get_without_logical_order(connection, queue, previous, comp, l
     assert connection.depth(queue) == 1
 
 
-@pytest.mark.parametrize(
-    ("previous", "current", "comp"), [(LO, LO, 2), (0, LO, 2), (LO, 0, 1), (0, 0, 0)], ids=["LL", "-L", "L-", "--"]
-)
-@pytest.mark.parametrize(("first", "second"), [(0, SYNC), (SYNC, 0)], ids=["into syncpoint", "out of syncpoint"])
-@pytest.mark.parametrize("left", ["group", "message"])
+@table(("previous", "current", "comp"), [(LO, LO, 2), (0, LO, 2), (LO, 0, 1), (0, 0, 0)], ids=["LL", "-L", "L-", "--"])
+@table(("first", "second"), [(0, SYNC), (SYNC, 0)], ids=["into syncpoint", "out of syncpoint"])
+@table("left", ["group", "message"])
 def test_table_17_get_in_another_unit_of_work_scope(connection, queue, left, first, second, previous, current, comp):
     fill(connection, queue, *LEFT[left])
     source = connection.open(queue, MQOO_INPUT_SHARED)
@@ -228,7 +225,7 @@ def test_a_group_goes_on_in_the_next_unit_of_work(connection, queue):
     assert source.get(LO | SYNC).data == b"z2"
 
 
-@pytest.mark.parametrize(("left", "reason"), [("group", MQRC_INCOMPLETE_GROUP), ("message", MQRC_INCOMPLETE_MSG)])
+@table(("left", "reason"), [("group", MQRC_INCOMPLETE_GROUP), ("message", MQRC_INCOMPLETE_MSG)])
 def test_table_17_close(connection, queue, left, reason):
     for options, expected in ((LO, warning(reason)), (0, OK)):
         fill(connection, queue, *LEFT[left])
@@ -238,7 +235,7 @@ def test_table_17_close(connection, queue, left, reason):
         assert len(connection.open(queue, MQOO_INPUT_SHARED).all()) == 1
 
 
-@pytest.mark.parametrize("left", ["group", "message"])
+@table("left", ["group", "message"])
 def test_close_of_a_queue_opened_for_browse_only_is_ok(connection, queue, left):
     fill(connection, queue, *LEFT[left])
     source = connection.open(queue, MQOO_BROWSE)
@@ -317,7 +314,7 @@ def test_another_handle_may_take_the_next_of_the_group(connection, queue):
     assert other.get(LO).data == b"y3"
 
 
-@pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
+@table("browse", [0, MQGMO_BROWSE_NEXT], ids=["removing", "browsing"])
 def test_a_group_whose_first_item_is_missing_is_never_entered(connection, queue, browse):
     fill(connection, queue, (Y, 2, 0, MIG, b"y2"), (Y, 3, 0, LAST_MIG, b"y3"), (Z, 1, 4, SEG, b"z"), plain(b"a"))
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
@@ -340,7 +337,7 @@ def test_one_of_two_messages_with_one_sequence_number_is_got_in_logical_order(co
     assert connection.depth(queue) == 1
 
 
-@pytest.mark.parametrize("given_back", [False, True], ids=["as put", "after one was backed out"])
+@table("given_back", [False, True], ids=["as put", "after one was backed out"])
 def test_of_two_messages_with_one_sequence_number_the_first_on_the_queue_comes(connection, queue, given_back):
     fill(connection, queue, (Y, 1, 0, MIG, b"y1"), (Y, 2, 0, MIG, b"first"), (Y, 2, 0, MIG, b"second"))
     source = connection.open(queue, MQOO_INPUT_SHARED)
@@ -350,7 +347,7 @@ def test_of_two_messages_with_one_sequence_number_the_first_on_the_queue_comes(c
     assert [source.get(LO).data for _ in range(2)] == [b"y1", b"first"]
 
 
-@pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_FIRST])
+@table("browse", [0, MQGMO_BROWSE_FIRST])
 def test_logical_order_needs_structures_of_version_2(connection, queue, mqi, browse):
     fill(connection, queue, plain(b"a"))
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)

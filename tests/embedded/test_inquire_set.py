@@ -76,6 +76,7 @@ from mqgroups.mqi.constants import (
     MQUS_NORMAL,
 )
 from tests.fix_mqi import OK, failed, warning
+from tests.tables import table
 
 # Written in tests/embedded/objects.mqsc, or the default of DEFINE QLOCAL.
 BASE = {
@@ -107,7 +108,7 @@ ALIAS = {
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("name", "expected"), [("TEST.BASE", BASE), ("TEST.ALIAS", ALIAS)])
+@table(("name", "expected"), [("TEST.BASE", BASE), ("TEST.ALIAS", ALIAS)])
 def test_a_queue_answers_with_its_definition(connection, name, expected):
     handle = connection.open(name, MQOO_INQUIRE)
     assert {selector: handle.inquire(selector) for selector in expected} == {
@@ -115,7 +116,7 @@ def test_a_queue_answers_with_its_definition(connection, name, expected):
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("model", "selector", "value"),
     [
         (None, MQIA_DEFINITION_TYPE, MQQDT_PERMANENT_DYNAMIC),
@@ -192,20 +193,20 @@ def test_the_identifier_survives_a_restart(own_queue_manager, connect, mqi):
 # --- what MQINQ refuses
 
 
-@pytest.mark.parametrize("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET])
+@table("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET])
 def test_inquiring_needs_a_queue_open_for_it(connection, queue, options):
     code, _ = connection.open(queue, options).inquire(MQIA_CURRENT_Q_DEPTH)
     assert code == failed(MQRC_NOT_OPEN_FOR_INQUIRE)
 
 
-@pytest.mark.parametrize("selector", [1999, 999])
+@table("selector", [1999, 999])
 def test_an_unknown_selector_is_refused(connection, queue, selector):
     code, _ = connection.open(queue, MQOO_INQUIRE).inquire(selector)
     assert code == failed(MQRC_SELECTOR_ERROR)
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("selector", [MQIA_CURRENT_Q_DEPTH, MQIA_OPEN_INPUT_COUNT, MQIA_MAX_Q_DEPTH])
+@table("selector", [MQIA_CURRENT_Q_DEPTH, MQIA_OPEN_INPUT_COUNT, MQIA_MAX_Q_DEPTH])
 def test_an_attribute_of_another_type_of_queue_is_a_warning(connection, mqi, selector):
     """MQIAV_NOT_APPLICABLE, -1, is returned for it; ibmmq passes no integers on with a warning."""
     code, value = connection.open("TEST.ALIAS", MQOO_INQUIRE).inquire(selector)
@@ -243,7 +244,7 @@ def test_too_little_room_is_a_warning(ibmmq_only, connection, queue):
 # --- MQSET
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "value"),
     [
         (MQIA_INHIBIT_GET, MQQA_GET_INHIBITED),
@@ -273,13 +274,13 @@ def test_what_mqset_sets_survives_a_restart(own_queue_manager, tmp_path, connect
     assert handle.inquire(MQIA_INHIBIT_GET) == (OK, MQQA_GET_INHIBITED)
 
 
-@pytest.mark.parametrize("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_INQUIRE])
+@table("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_INQUIRE])
 def test_setting_needs_a_queue_open_for_it(connection, queue, options):
     code = connection.open(queue, options).set(MQIA_INHIBIT_GET, MQQA_GET_INHIBITED)
     assert code == failed(MQRC_NOT_OPEN_FOR_SET)
 
 
-@pytest.mark.parametrize(
+@table(
     ("selector", "value", "reason"),
     [
         (MQIA_MAX_Q_DEPTH, 10, MQRC_SELECTOR_ERROR),

@@ -25,6 +25,7 @@ from mqgroups.embedded.wire.frames import HEADER, encode_reply
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
 from tests.embedded.peer import Answers, Caller, Peer, well_behaved
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -54,7 +55,7 @@ def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
 LIBRARIES = (CLIENT_LIBRARY, SERVER_LIBRARY, "libmqic.so", "libmqm.so")
 
 
-@pytest.mark.parametrize("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
+@table("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
 def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
     code = f"from mqgroups.embedded.libmqm.build import build, load; load(build()); import {module} as m; print(m.__file__)"
     file = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -630,7 +631,7 @@ def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, mo
     caller.disconnect()
 
 
-@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+@table("sanitizers", ["address,undefined", "thread"])
 def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: str) -> None:
     """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, then ThreadSanitizer, on a real embedded queue manager."""
     flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-g"]

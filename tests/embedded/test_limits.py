@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mqgroups.mqi.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_LOGICAL_ORDER,
@@ -36,6 +34,7 @@ from mqgroups.mqi.constants import (
     MQRC_Q_FULL,
 )
 from tests.fix_mqi import EMPTY, OK, failed
+from tests.tables import table
 
 SMALL = "TEST.SMALL.MODEL"  # MAXDEPTH(3) MAXMSGL(10)
 
@@ -52,7 +51,7 @@ def test_put_inhibited(connection, queue):
     assert out.put(b"2", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP).place == (group_id, 2, 0)
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST])
+@table("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST])
 def test_get_inhibited(connection, queue, options):
     control, source = connection.open(queue, MQOO_SET), connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     assert control.set(MQIA_INHIBIT_GET, MQQA_GET_INHIBITED) == OK
@@ -99,7 +98,7 @@ def test_q_full_leaves_the_group_where_it_was(connection, make_queue):
     assert out.put(b"", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP).place == (group_id, 4, 0)
 
 
-@pytest.mark.parametrize("options", [0, MQPMO_SYNCPOINT, MQPMO_LOGICAL_ORDER])
+@table("options", [0, MQPMO_SYNCPOINT, MQPMO_LOGICAL_ORDER])
 def test_a_message_longer_than_maxmsgl_is_refused(connection, make_queue, options):
     queue = make_queue(SMALL)
     out = connection.open(queue, MQOO_OUTPUT)
@@ -136,7 +135,7 @@ def test_a_temporary_dynamic_queue_takes_no_persistent_messages(connection, make
     assert out.put(b"", Persistence=MQPER_NOT_PERSISTENT).code == OK
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "reason"),
     [
         ({"Persistence": 3}, MQRC_PERSISTENCE_ERROR),
@@ -151,7 +150,7 @@ def test_descriptor_fields_without_meaning_are_refused(connection, queue, fields
     assert connection.open(queue, MQOO_INPUT_SHARED).get().code == EMPTY
 
 
-@pytest.mark.parametrize(("model", "persistence"), [(None, 0), ("TEST.DEFAULTS.MODEL", 1)])
+@table(("model", "persistence"), [(None, 0), ("TEST.DEFAULTS.MODEL", 1)])
 def test_persistence_as_q_def_is_resolved_when_the_message_is_put(connection, make_queue, model, persistence):
     answer = connection.open(make_queue(model), MQOO_OUTPUT).put(b"", Persistence=2)
     assert (answer.code, answer.md.Persistence) == (OK, persistence)

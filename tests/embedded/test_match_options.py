@@ -30,6 +30,7 @@ from mqgroups.mqi.constants import (
     MQRC_MSG_SEQ_NUMBER_ERROR,
 )
 from tests.fix_mqi import EMPTY, OK, failed
+from tests.tables import table
 
 LO = MQGMO_LOGICAL_ORDER
 MIG, LAST_MIG, SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT
@@ -197,8 +198,8 @@ def test_options_choose_the_group_to_begin(connection, queue):
     assert source.get(LO).data == b"y1"
 
 
-@pytest.mark.parametrize("number", [-1, 0, 1_000_000_000])
-@pytest.mark.parametrize("more", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
+@table("number", [-1, 0, 1_000_000_000])
+@table("more", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
 def test_a_number_that_no_message_has_cannot_be_asked_for(connection, queue, number, more):
     """2250 is for MQGET too: "the value of the MsgSeqNumber field ... is less than one or greater than 999 999 999" (q042830)."""
     handle = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT)

@@ -24,6 +24,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from tests.fix_mqi import OK, failed
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +37,7 @@ def one(text):
 # --- reading
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "DEFINE QLOCAL(Q1) MAXDEPTH(10) REPLACE",
@@ -85,7 +86,7 @@ def test_nothing_is_no_command():
     assert parse("") == parse("* only\n* comments\n\n") == []
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)",
@@ -101,7 +102,7 @@ def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
     assert one(text).set_aside
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "START SERVICE(X)",

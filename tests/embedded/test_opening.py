@@ -44,6 +44,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_REMOTE_Q_MGR,
 )
 from tests.fix_mqi import OK, failed, text, warning
+from tests.tables import table
 
 SHARED, EXCLUSIVE, AS_Q_DEF = MQOO_INPUT_SHARED, MQOO_INPUT_EXCLUSIVE, MQOO_INPUT_AS_Q_DEF
 IN_USE = failed(MQRC_OBJECT_IN_USE)
@@ -65,7 +66,7 @@ def test_names_keep_their_case(connection):
     assert connection.open("test.local", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-@pytest.mark.parametrize("padding", [b"\0", b" ", b"\0garbage"])
+@table("padding", [b"\0", b" ", b"\0garbage"])
 def test_a_name_ends_at_a_nul_or_in_blanks(connection, mqi, padding):
     handle = connection.open("", MQOO_OUTPUT, od=mqi.od(ObjectName=b"TEST.LOCAL" + padding))
     assert handle.code == OK
@@ -112,8 +113,8 @@ def test_a_handle_belongs_to_its_connection(connect, queue):
 # --- shared and exclusive input
 
 
-@pytest.mark.parametrize("same", [True, False], ids=["one connection", "two connections"])
-@pytest.mark.parametrize(
+@table("same", [True, False], ids=["one connection", "two connections"])
+@table(
     ("first", "second", "expected"),
     [
         (SHARED, SHARED, OK),
@@ -138,16 +139,14 @@ def test_exclusive_input_excludes_other_input(connect, queue, first, second, exp
     assert other.open(queue, MQOO_OUTPUT).code == OK
 
 
-@pytest.mark.parametrize(
-    ("model", "expected"), [("TEST.EXCLUSIVE.MODEL", IN_USE), ("TEST.NOSHARE.MODEL", IN_USE), (None, OK)]
-)
+@table(("model", "expected"), [("TEST.EXCLUSIVE.MODEL", IN_USE), ("TEST.NOSHARE.MODEL", IN_USE), (None, OK)])
 def test_input_as_q_def_is_what_the_queue_says(connection, make_queue, model, expected):
     queue = make_queue(model)
     assert connection.open(queue, AS_Q_DEF).code == OK
     assert connection.open(queue, AS_Q_DEF).code == expected
 
 
-@pytest.mark.parametrize("options", [SHARED, EXCLUSIVE, AS_Q_DEF])
+@table("options", [SHARED, EXCLUSIVE, AS_Q_DEF])
 def test_every_input_handle_of_a_noshare_queue_is_exclusive(connect, make_queue, options):
     queue = make_queue("TEST.NOSHARE.MODEL")
     handle = connect().open(queue, options)
@@ -183,7 +182,7 @@ def open_model(connection, mqi, model, name, options=MQOO_OUTPUT | SHARED, versi
     return connection.open("", options, od=od)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@table("version", [1, 2, 3, 4])
 def test_a_star_is_replaced_by_something_unique(connection, mqi, version):
     handles = [open_model(connection, mqi, TEMPORARY, b"SOME.PREFIX.*", version=version) for _ in range(2)]
     names = [handle.name for handle in handles]
@@ -212,7 +211,7 @@ def test_a_whole_name_is_taken_as_it_is(connection, mqi, mq):
     assert handle.close(MQCO_DELETE) == OK
 
 
-@pytest.mark.parametrize("name", [b"", b" ", b"NOT-ALLOWED", b"A*B", b"BLANK IN IT", b"*.BEHIND"])
+@table("name", [b"", b" ", b"NOT-ALLOWED", b"A*B", b"BLANK IN IT", b"*.BEHIND"])
 def test_a_name_that_no_queue_may_have(connection, mqi, name):
     assert open_model(connection, mqi, MODEL, name).code == failed(MQRC_DYNAMIC_Q_NAME_ERROR)
 
@@ -228,8 +227,8 @@ def test_a_temporary_dynamic_queue_ends_with_the_handle_that_made_it(connection,
     assert other.close() == OK
 
 
-@pytest.mark.parametrize("options", [MQCO_NONE, MQCO_DELETE, MQCO_DELETE_PURGE])
-@pytest.mark.parametrize("uncommitted", [False, True], ids=["messages", "uncommitted messages"])
+@table("options", [MQCO_NONE, MQCO_DELETE, MQCO_DELETE_PURGE])
+@table("uncommitted", [False, True], ids=["messages", "uncommitted messages"])
 def test_whoever_made_a_temporary_dynamic_queue_deletes_it_with_any_option(connection, mqi, options, uncommitted):
     """Table "Effect of MQCLOSE options": by its creator it is deleted, "even if there are uncommitted" calls (q026120)."""
     handle = open_model(connection, mqi, TEMPORARY, b"TEMP.*")
@@ -280,8 +279,8 @@ def test_delete_purge_takes_the_messages_with_it(connection, mqi):
     assert connection.open(handle.name, MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-@pytest.mark.parametrize("options", [MQCO_DELETE, MQCO_DELETE_PURGE])
-@pytest.mark.parametrize("what", ["put", "get"])
+@table("options", [MQCO_DELETE, MQCO_DELETE_PURGE])
+@table("what", ["put", "get"])
 def test_a_queue_with_uncommitted_messages_is_not_deleted(connection, mqi, options, what):
     handle = open_model(connection, mqi, MODEL, b"PERM.*")
     if what == "put":
@@ -303,7 +302,7 @@ def test_other_handles_of_a_deleted_queue_learn_of_it(connect, mqi):
     assert left.close() == OK
 
 
-@pytest.mark.parametrize("options", [MQCO_DELETE, MQCO_DELETE_PURGE])
+@table("options", [MQCO_DELETE, MQCO_DELETE_PURGE])
 def test_a_predefined_queue_is_not_deleted(connection, options):
     handle = connection.open("TEST.LOCAL", MQOO_OUTPUT)
     assert handle.close(options) == failed(MQRC_OPTION_NOT_VALID_FOR_TYPE)
@@ -374,7 +373,7 @@ def test_an_inhibited_base_inhibits_its_aliases(connection, base):
     assert control.set(MQIA_INHIBIT_PUT, MQQA_PUT_ALLOWED) == OK
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "reason"),
     [
         ("TEST.ALIAS.DANGLING", MQRC_UNKNOWN_ALIAS_BASE_Q),

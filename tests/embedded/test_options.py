@@ -63,6 +63,7 @@ from mqgroups.mqi.constants import (
     MQRC_OPTIONS_ERROR,
 )
 from tests.fix_mqi import OK, failed
+from tests.tables import table
 
 OPTIONS_ERROR, NOT_SUPPORTED = failed(MQRC_OPTIONS_ERROR), failed(MQRC_FUNCTION_NOT_SUPPORTED)
 
@@ -70,7 +71,7 @@ OPTIONS_ERROR, NOT_SUPPORTED = failed(MQRC_OPTIONS_ERROR), failed(MQRC_FUNCTION_
 # --- MQOPEN, MQCLOSE
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         0,
@@ -85,20 +86,19 @@ OPTIONS_ERROR, NOT_SUPPORTED = failed(MQRC_OPTIONS_ERROR), failed(MQRC_FUNCTION_
         MQOO_OUTPUT | MQOO_SAVE_ALL_CONTEXT,
         MQOO_INPUT_SHARED | MQOO_CO_OP,
     ],
-    ids=hex,
 )
 def test_mqopen_refuses(connection, queue, options):
     assert connection.open(queue, options).code == OPTIONS_ERROR
 
 
-@pytest.mark.parametrize("options", [MQOO_SET_ALL_CONTEXT, MQOO_SET_IDENTITY_CONTEXT, MQOO_PASS_ALL_CONTEXT], ids=hex)
+@table("options", [MQOO_SET_ALL_CONTEXT, MQOO_SET_IDENTITY_CONTEXT, MQOO_PASS_ALL_CONTEXT])
 def test_mqopen_refuses_context_without_output(connection, queue, mq, options):
     """Two errors compete on the embedded queue manager, and which one is told is documented nowhere."""
     permitted = [OPTIONS_ERROR, NOT_SUPPORTED] if mq.is_embedded else [OPTIONS_ERROR]
     assert connection.open(queue, MQOO_INPUT_SHARED | options).code in permitted
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQOO_INQUIRE,
@@ -109,13 +109,12 @@ def test_mqopen_refuses_context_without_output(connection, queue, mq, options):
         MQOO_INPUT_SHARED | MQOO_NO_READ_AHEAD,
         MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET,
     ],
-    ids=hex,
 )
 def test_mqopen_accepts(connection, queue, options):
     assert connection.open(queue, options).code == OK
 
 
-@pytest.mark.parametrize("options", [MQCO_DELETE | MQCO_DELETE_PURGE, 0x4000_0000], ids=hex)
+@table("options", [MQCO_DELETE | MQCO_DELETE_PURGE, 0x4000_0000])
 def test_mqclose_refuses(connection, queue, options):
     handle = connection.open(queue, MQOO_OUTPUT)
     assert handle.close(options) == OPTIONS_ERROR
@@ -133,24 +132,23 @@ PUT_ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("options", [*PUT_ERRORS, MQPMO_ALTERNATE_USER_AUTHORITY], ids=hex)
+@table("options", [*PUT_ERRORS, MQPMO_ALTERNATE_USER_AUTHORITY])
 def test_mqput_refuses(connection, queue, options):
     assert connection.open(queue, MQOO_OUTPUT).put(b"", options).code == OPTIONS_ERROR
     assert connection.depth(queue) == 0
 
 
-@pytest.mark.parametrize("options", [*PUT_ERRORS, MQPMO_LOGICAL_ORDER], ids=hex)
+@table("options", [*PUT_ERRORS, MQPMO_LOGICAL_ORDER])
 def test_mqput1_refuses(connection, queue, options):
     assert connection.put1(queue, b"", options).code == OPTIONS_ERROR
     assert connection.depth(queue) == 0
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [MQPMO_NO_CONTEXT, MQPMO_DEFAULT_CONTEXT, MQPMO_SYNC_RESPONSE, MQPMO_FAIL_IF_QUIESCING, MQPMO_NEW_MSG_ID, 0],
-    ids=hex,
 )
-@pytest.mark.parametrize("more", [0, MQPMO_LOGICAL_ORDER])
+@table("more", [0, MQPMO_LOGICAL_ORDER])
 def test_mqput_accepts(connection, queue, options, more):
     assert connection.open(queue, MQOO_OUTPUT).put(b"", options | more).code == OK
 
@@ -172,7 +170,7 @@ def test_new_identifiers_are_made_when_asked_for(connection, queue):
 # --- MQGET
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT,
@@ -203,7 +201,6 @@ def test_new_identifiers_are_made_when_asked_for(connection, queue):
         MQGMO_MARK_SKIP_BACKOUT,
         MQGMO_MARK_SKIP_BACKOUT | MQGMO_NO_SYNCPOINT,
     ],
-    ids=hex,
 )
 def test_mqget_refuses(connection, queue, mqi, options):
     connection.put1(queue, b"m")
@@ -212,7 +209,7 @@ def test_mqget_refuses(connection, queue, mqi, options):
     assert source.get().data == b"m"
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQGMO_NO_WAIT,
@@ -223,7 +220,6 @@ def test_mqget_refuses(connection, queue, mqi, options):
         MQGMO_BROWSE_NEXT | MQGMO_LOGICAL_ORDER | MQGMO_ALL_MSGS_AVAILABLE,
         MQGMO_CONVERT,
     ],
-    ids=hex,
 )
 def test_mqget_accepts(connection, queue, mqi, options):
     connection.put1(queue, b"m")

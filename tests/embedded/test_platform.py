@@ -29,6 +29,7 @@ from mqgroups.mqi.constants import (
     MQRO_COA,
 )
 from tests.fix_mqi import EMPTY, OK, failed
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -50,9 +51,7 @@ def test_mqinq_says_which_platform(connection):
     assert handle.inquire(MQIA_PLATFORM) == (OK, MQPL_ZOS)
 
 
-@pytest.mark.parametrize(
-    "option", [MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG]
-)
+@table("option", [MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG])
 def test_getting_by_groups_needs_a_queue_that_is_indexed_by_group(connection, option):
     assert connection.open("PLAIN", MQOO_INPUT_SHARED).get(option).code == failed(MQRC_Q_INDEX_TYPE_ERROR)
     assert connection.open("GROUPS", MQOO_INPUT_SHARED).get(option).code == EMPTY
@@ -98,7 +97,7 @@ def test_calls_without_a_syncpoint_option_are_in_the_unit_of_work(connection):
     assert into.get(MQGMO_NO_SYNCPOINT).md.BackoutCount == 1
 
 
-@pytest.mark.parametrize("priority", [0, 1])
+@table("priority", [0, 1])
 def test_a_group_of_the_lowest_priorities_is_placed_as_one_of_priority_2(connection, priority):
     out = connection.open("GROUPS", MQOO_OUTPUT)
     out.put(b"alone", Priority=1)

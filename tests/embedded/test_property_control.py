@@ -38,6 +38,7 @@ from mqgroups.mqi.constants import (
 )
 from tests.fix_mqi import EMPTY, OK, failed, warning
 from tests.fix_properties import MessageHandle, get, put, rfh2
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -89,8 +90,8 @@ def delivered(connection, make_queue, control, option, *, has_handle, fill):
     return answer, received.all()
 
 
-@pytest.mark.parametrize("folder", ["usr", "shop"])
-@pytest.mark.parametrize(("option", "control", "has_handle", "where"), ROWS)
+@table("folder", ["usr", "shop"])
+@table(("option", "control", "has_handle", "where"), ROWS)
 def test_properties_of_a_handle(connection, make_queue, option, control, has_handle, where, folder):
     def fill(queue):
         sent = MessageHandle(connection)
@@ -117,8 +118,8 @@ def test_properties_of_a_handle(connection, make_queue, option, control, has_han
         assert (answer.data, answer.md.Format) == (b"data", MQFMT_STRING)
 
 
-@pytest.mark.parametrize("folder", ["usr", "shop"])
-@pytest.mark.parametrize(("option", "control", "has_handle", "where"), ROWS)
+@table("folder", ["usr", "shop"])
+@table(("option", "control", "has_handle", "where"), ROWS)
 def test_properties_of_an_mqrfh2(connection, make_queue, option, control, has_handle, where, folder):
     # Given a header of the application's, in the other byte order and with a folder that is nobody's business
     marked = "" if folder == "usr" else " content='properties'"
@@ -245,7 +246,7 @@ def test_properties_of_persistent_messages_survive_a_kill(own_queue_manager, mqi
     connection.disconnect()
 
 
-@pytest.mark.parametrize(("version", "said"), [(99, "schema version 99"), (2, "another version")])
+@table(("version", "said"), [(99, "schema version 99"), (2, "another version")])
 def test_data_of_another_version_is_refused(tmp_path, version, said):
     Store(tmp_path, "QM1").close()
     with contextlib.closing(sqlite3.connect(tmp_path / "queue-manager.db")) as db:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from mqgroups.mqi.constants import (
     MQCNO_HANDLE_SHARE_BLOCK,
     MQCNO_RECONNECT,
@@ -35,6 +33,7 @@ from mqgroups.mqi.constants import (
     MQRC_WRONG_MD_VERSION,
 )
 from tests.fix_mqi import OK, Code, failed, warning
+from tests.tables import table
 
 NO, YES, EITHER = (False,), (True,), (False, True)
 LO = MQPMO_LOGICAL_ORDER
@@ -131,7 +130,7 @@ def check_place(answer, stored, expected, known, previous):
     assert found[1:] == (seq, offset)
 
 
-@pytest.mark.parametrize(("mig", "seg", "seg_ok", "group", "logical_message", "expected"), LOGICAL_ORDER_ROWS)
+@table(("mig", "seg", "seg_ok", "group", "logical_message", "expected"), LOGICAL_ORDER_ROWS)
 def test_table_1_in_logical_order(connection, queue, mig, seg, seg_ok, group, logical_message, expected):
     known = {GIVEN}
     for flags, has_group, has_message in combinations(flags_of(mig, seg, seg_ok), group, logical_message):
@@ -144,7 +143,7 @@ def test_table_1_in_logical_order(connection, queue, mig, seg, seg_ok, group, lo
         out.close()
 
 
-@pytest.mark.parametrize(("mig", "seg", "seg_ok", "group", "logical_message", "reason"), LOGICAL_ORDER_REFUSALS)
+@table(("mig", "seg", "seg_ok", "group", "logical_message", "reason"), LOGICAL_ORDER_REFUSALS)
 def test_what_table_1_does_not_show_is_refused(connection, queue, mig, seg, seg_ok, group, logical_message, reason):
     for flags, has_group, has_message in combinations(flags_of(mig, seg, seg_ok), group, logical_message):
         out, previous = in_state(connection, queue, has_group, has_message, flags)
@@ -165,8 +164,8 @@ def test_what_table_1_does_not_show_is_refused(connection, queue, mig, seg, seg_
         out.close()
 
 
-@pytest.mark.parametrize("given", [MQGI_NONE, GIVEN], ids=["MQGI_NONE", "a group id"])
-@pytest.mark.parametrize(("mig", "seg", "seg_ok", "expected"), AS_GIVEN_ROWS)
+@table("given", [MQGI_NONE, GIVEN], ids=["MQGI_NONE", "a group id"])
+@table(("mig", "seg", "seg_ok", "expected"), AS_GIVEN_ROWS)
 def test_table_1_without_logical_order(connection, queue, mig, seg, seg_ok, expected, given):
     known = {GIVEN}
     for flags, has_group, has_message in combinations(flags_of(mig, seg, seg_ok), EITHER, EITHER):
@@ -180,7 +179,7 @@ def test_table_1_without_logical_order(connection, queue, mig, seg, seg_ok, expe
         out.close()
 
 
-@pytest.mark.parametrize(("mig", "seg", "seg_ok", "expected"), AS_GIVEN_ROWS)
+@table(("mig", "seg", "seg_ok", "expected"), AS_GIVEN_ROWS)
 def test_put1_gives_what_table_1_says_without_logical_order(connection, queue, mig, seg, seg_ok, expected):
     for flags in flags_of(mig, seg, seg_ok):
         answer = connection.put1(queue, b"data", MsgFlags=flags, GroupId=GIVEN, MsgSeqNumber=5, Offset=70)
@@ -192,7 +191,7 @@ def test_put1_with_logical_order_is_an_options_error(connection, queue):
     assert connection.put1(queue, b"", LO).code == failed(MQRC_OPTIONS_ERROR)
 
 
-@pytest.mark.parametrize(
+@table(
     ("flags", "stored"),
     [
         (MIG, 0x08),
@@ -246,10 +245,8 @@ def put_inconsistently(out, group_id, options, flags, fields):
     return out.put(b"data", options, MsgFlags=flags, **fields)
 
 
-@pytest.mark.parametrize(
-    ("previous", "current", "comp"), [(LO, LO, 2), (0, LO, 2), (LO, 0, 1), (0, 0, 0)], ids=["LL", "-L", "L-", "--"]
-)
-@pytest.mark.parametrize(("left", "flags", "fields", "more", "reason"), INCONSISTENT)
+@table(("previous", "current", "comp"), [(LO, LO, 2), (0, LO, 2), (LO, 0, 1), (0, 0, 0)], ids=["LL", "-L", "L-", "--"])
+@table(("left", "flags", "fields", "more", "reason"), INCONSISTENT)
 def test_table_2_put(connection, queue, left, flags, fields, more, reason, previous, current, comp):
     out = connection.open(queue, MQOO_OUTPUT)
     group_id = start(out, previous, left)
@@ -259,7 +256,7 @@ def test_table_2_put(connection, queue, left, flags, fields, more, reason, previ
     assert connection.depth(queue) == (1 if comp == 2 else 2)
 
 
-@pytest.mark.parametrize("first", [LO, 0], ids=["in logical order", "without"])
+@table("first", [LO, 0], ids=["in logical order", "without"])
 def test_a_group_begun_in_syncpoint_cannot_leave_it(connection, queue, first):
     out = connection.open(queue, MQOO_OUTPUT)
     group_id = start(out, first, "group", MQPMO_SYNCPOINT)
@@ -277,7 +274,7 @@ def test_a_group_goes_on_in_the_next_unit_of_work(connection, queue):
         assert (answer.code, answer.md.MsgSeqNumber) == (OK, seq)
 
 
-@pytest.mark.parametrize(
+@table(
     ("left", "reason"),
     [("group", MQRC_INCOMPLETE_GROUP), ("message", MQRC_INCOMPLETE_MSG), ("both", MQRC_INCOMPLETE_MSG)],
 )
@@ -351,13 +348,13 @@ def test_two_messages_may_have_one_sequence_number(connection, queue):
     assert [found.place for found in connection.browse(queue)] == [(GIVEN, 4, 0)] * 2
 
 
-@pytest.mark.parametrize(("version", "options", "expected"), [(1, LO, failed(MQRC_WRONG_MD_VERSION)), (1, 0, OK)])
+@table(("version", "options", "expected"), [(1, LO, failed(MQRC_WRONG_MD_VERSION)), (1, 0, OK)])
 def test_logical_order_needs_a_version_2_descriptor(connection, queue, mqi, version, options, expected):
     out = connection.open(queue, MQOO_OUTPUT)
     assert out.put(b"", options, md=mqi.md(Version=version)).code == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "reason"),
     [
         ({"MsgFlags": MIG, "MsgSeqNumber": 0}, MQRC_MSG_SEQ_NUMBER_ERROR),
@@ -374,7 +371,7 @@ def test_fields_out_of_range(connection, queue, fields, reason):
     assert connection.depth(queue) == 0
 
 
-@pytest.mark.parametrize("flag", [0x00100000, 0x40000000])
+@table("flag", [0x00100000, 0x40000000])
 def test_flags_of_the_accept_mask_are_accepted(connection, queue, flag):
     assert connection.open(queue, MQOO_OUTPUT).put(b"", MsgFlags=flag).code == OK
 
@@ -399,7 +396,7 @@ def test_only_the_last_segment_may_be_empty(connection, queue):
     assert out.put(b"", LO, MsgFlags=LAST_SEG).code == OK
 
 
-@pytest.mark.parametrize("option", [MQCNO_RECONNECT, MQCNO_RECONNECT_Q_MGR])
+@table("option", [MQCNO_RECONNECT, MQCNO_RECONNECT_Q_MGR])
 def test_logical_order_is_incompatible_with_a_connection_that_is_made_again_by_the_client(connect, queue, option):
     """IBM MQ, topic q045460; messages without it can be put."""
     out = connect(options=option | MQCNO_HANDLE_SHARE_BLOCK).open(queue, MQOO_OUTPUT)

@@ -31,6 +31,7 @@ from mqgroups.mqi.constants import (
     MQRO_COD_WITH_FULL_DATA,
 )
 from tests.fix_mqi import EMPTY, OK, failed, warning
+from tests.tables import table
 
 SEGMENT, LAST = MQMF_SEGMENT, MQMF_SEGMENT | MQMF_LAST_SEGMENT
 GROUP = b"g" * 24
@@ -180,7 +181,7 @@ def test_segments_that_the_queue_manager_makes_are_confirmed_one_by_one(connecti
 # --- the application's own reports on segments
 
 
-@pytest.mark.parametrize(
+@table(
     ("flags", "original_length", "permitted"),
     [
         (SEGMENT, 5, True),
@@ -200,9 +201,7 @@ def test_original_length_of_a_report_on_a_segment(connection, queue, flags, orig
     assert [found.md.OriginalLength for found in connection.browse(queue)] == ([original_length] if permitted else [])
 
 
-@pytest.mark.parametrize(
-    ("flags", "original_length", "permitted"), [(SEGMENT, 1, True), (SEGMENT, 0, False), (LAST, 0, True)]
-)
+@table(("flags", "original_length", "permitted"), [(SEGMENT, 1, True), (SEGMENT, 0, False), (LAST, 0, True)])
 def test_a_report_on_a_segment_may_be_without_data(connection, queue, flags, original_length, permitted):
     out = connection.open(queue, MQOO_OUTPUT)
     answer = out.put(b"", MsgType=MQMT_REPORT, MsgFlags=flags, GroupId=GROUP, OriginalLength=original_length)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
 from mqgroups.mqi.constants import (
     MQENC_NATIVE,
     MQFMT_MD_EXTENSION,
@@ -34,6 +32,7 @@ from mqgroups.mqi.constants import (
     MQRC_PMO_ERROR,
 )
 from tests.fix_mqi import EMPTY, OK, failed, text
+from tests.tables import table
 
 MDE = struct.Struct("4s4i8si24s4i")
 GROUP = b"the group".ljust(24)
@@ -77,7 +76,7 @@ def call_with(connection, queue, name, given):
     return handle.get(**{name.lower(): given}).code
 
 
-@pytest.mark.parametrize(("name", "version"), CASES)
+@table(("name", "version"), CASES)
 def test_every_version_is_accepted_and_nothing_behind_it_is_written(connection, queue, mqi, name, version):
     made = structure(mqi, name, version)
     if name == "OD":
@@ -93,13 +92,13 @@ def test_every_version_is_accepted_and_nothing_behind_it_is_written(connection, 
 ERRORS = {"MD": MQRC_MD_ERROR, "GMO": MQRC_GMO_ERROR, "PMO": MQRC_PMO_ERROR, "OD": MQRC_OD_ERROR}
 
 
-@pytest.mark.parametrize("name", LENGTHS)
-@pytest.mark.parametrize("version", [0, -1, 9, 2_000_000_000])
+@table("name", LENGTHS)
+@table("version", [0, -1, 9, 2_000_000_000])
 def test_an_unknown_version_is_refused(connection, queue, mqi, name, version):
     assert call_with(connection, queue, name, structure(mqi, name, version)) == failed(ERRORS[name])
 
 
-@pytest.mark.parametrize("name", LENGTHS)
+@table("name", LENGTHS)
 def test_a_wrong_structure_identifier_is_refused(connection, queue, mqi, name):
     given = Raw(b"XXXX" + structure(mqi, name, 1).pack()[4:])
     assert call_with(connection, queue, name, given) == failed(ERRORS[name])
@@ -115,7 +114,7 @@ def test_a_put_with_a_broken_descriptor_puts_nothing(connection, queue, mqi):
 # --- what each version returns
 
 
-@pytest.mark.parametrize(("version", "status"), [(1, "   "), (2, "G  "), (3, "G  "), (4, "G  ")])
+@table(("version", "status"), [(1, "   "), (2, "G  "), (3, "G  "), (4, "G  ")])
 def test_the_statuses_come_with_version_2_of_the_gmo(connection, queue, mqi, version, status):
     connection.open(queue, MQOO_OUTPUT).put(b"", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP)
     gmo = structure(mqi, "GMO", version)
@@ -123,7 +122,7 @@ def test_the_statuses_come_with_version_2_of_the_gmo(connection, queue, mqi, ver
     assert (answer.code, answer.status) == (OK, status)
 
 
-@pytest.mark.parametrize("version", [3, 4])
+@table("version", [3, 4])
 def test_the_returned_length_comes_with_version_3_of_the_gmo(connection, queue, mqi, version):
     connection.put1(queue, b"ten bytes!")
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
@@ -133,27 +132,27 @@ def test_the_returned_length_comes_with_version_3_of_the_gmo(connection, queue, 
     assert source.get(gmo=gmo).gmo.ReturnedLength == 10
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@table("version", [1, 2, 3, 4])
 def test_the_gmo_returns_the_queue_s_name(connection, queue, mqi, version):
     connection.put1(queue, b"")
     answer = connection.open(queue, MQOO_INPUT_SHARED).get(gmo=structure(mqi, "GMO", version))
     assert text(answer.gmo.ResolvedQName) == queue
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@table("version", [1, 2, 3])
 def test_the_pmo_returns_where_the_message_went(connection, queue, mqi, mq, version):
     answer = connection.open(queue, MQOO_OUTPUT).put(b"", pmo=structure(mqi, "PMO", version))
     assert (text(answer.pmo.ResolvedQName), text(answer.pmo.ResolvedQMgrName)) == (queue, mq.q_mgr_name)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@table("version", [1, 2, 3, 4])
 def test_the_resolved_names_come_with_version_3_of_the_od(connection, queue, mqi, mq, version):
     handle = connection.open(queue, MQOO_OUTPUT, od=mqi.od(Version=version, ObjectName=queue.encode()))
     found = text(handle.od.ResolvedQName), text(handle.od.ResolvedQMgrName)
     assert found == ((queue, mq.q_mgr_name) if version >= 3 else ("", ""))
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@table("version", [1, 2])
 def test_character_fields_come_back_blank_padded(connection, queue, mqi, version):
     connection.put1(queue, b"", Format=b"MQSTR\0\0\0", ReplyToQ=b"REPLIES\0garbage")
     answer = connection.open(queue, MQOO_INPUT_SHARED).get(md=mqi.md(Version=version))
@@ -265,7 +264,7 @@ def test_an_mqmde_survives_the_way_from_version_1_to_version_1(connection, queue
     assert answer.data[72:] == b"text"
 
 
-@pytest.mark.parametrize(
+@table(
     "data",
     [
         b"",

@@ -28,6 +28,7 @@ from mqgroups.mqi.constants import (
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
 from tests.fix_mqi import EMPTY, OK, failed, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +44,7 @@ def visible(connection, queue):
     return [answer.data for answer in connection.browse(queue)]
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
 def test_an_uncommitted_put_is_invisible_to_all_even_to_its_connection(connect, queue, persistence):
     connection, other = connect(), connect()
     put(connection, queue, b"m", options=MQPMO_SYNCPOINT, Persistence=persistence)
@@ -55,7 +56,7 @@ def test_an_uncommitted_put_is_invisible_to_all_even_to_its_connection(connect, 
     assert visible(connection, queue) == visible(other, queue) == [b"m"]
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
 def test_a_message_got_in_syncpoint_is_invisible_to_all(connect, queue, persistence):
     connection, other = connect(), connect()
     put(connection, queue, b"m", Persistence=persistence)
@@ -68,7 +69,7 @@ def test_a_message_got_in_syncpoint_is_invisible_to_all(connect, queue, persiste
     assert other.depth(queue) == 0
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
 def test_mqback_undoes_puts_and_gets(connect, queue, persistence):
     connection = connect()
     put(connection, queue, b"1", b"2", Persistence=persistence)
@@ -150,7 +151,7 @@ def test_closing_a_handle_does_not_end_the_unit_of_work(connection, queue):
     assert visible(connection, queue) == [b"1"]
 
 
-@pytest.mark.parametrize(("persistence", "after"), [(MQPER_PERSISTENT, [b"m"]), (MQPER_NOT_PERSISTENT, [])])
+@table(("persistence", "after"), [(MQPER_PERSISTENT, [b"m"]), (MQPER_NOT_PERSISTENT, [])])
 def test_syncpoint_if_persistent(connection, queue, persistence, after):
     put(connection, queue, b"m", Persistence=persistence)
     assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT_IF_PERSISTENT).code == OK

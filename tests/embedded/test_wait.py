@@ -36,6 +36,7 @@ from mqgroups.mqi.constants import (
     MQWI_UNLIMITED,
 )
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +76,7 @@ def test_a_message_given_back_ends_the_wait(connect, queue, waiting_get):
     assert (answer.data, answer.md.BackoutCount) == (b"m", 1)
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
+@table("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
 def test_the_interval_runs_out(connection, queue, options):
     source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     started = time.monotonic()
@@ -133,7 +134,7 @@ def test_get_inhibited_cancels_the_wait(connect, queue, waiting_get, there):
     assert control.set(MQIA_INHIBIT_GET, MQQA_GET_ALLOWED) == OK
 
 
-@pytest.mark.parametrize("interval", [-2, -100])
+@table("interval", [-2, -100])
 def test_an_interval_below_unlimited_is_refused(connection, queue, interval):
     source = connection.open(queue, MQOO_INPUT_SHARED)
     assert source.get(wait_ms=interval).code == failed(MQRC_WAIT_INTERVAL_ERROR)

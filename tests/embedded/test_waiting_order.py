@@ -42,6 +42,7 @@ from mqgroups.mqi.constants import (
     MQWI_UNLIMITED,
 )
 from tests.fix_mqi import OK, PATIENCE_S, shared_input, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -276,7 +277,7 @@ class GoneWhenGiven:
         self.woken = True
 
 
-@pytest.mark.parametrize(("options", "backout_count"), [(MQGMO_NO_SYNCPOINT, 0), (MQGMO_SYNCPOINT, 1)])
+@table(("options", "backout_count"), [(MQGMO_NO_SYNCPOINT, 0), (MQGMO_SYNCPOINT, 1)])
 def test_what_was_given_to_who_is_gone_is_given_back(tmp_path, options, backout_count):
     q_mgr = started("QM", tmp_path)
     waiter = GoneWhenGiven()
