@@ -11,6 +11,7 @@ thin functions call ``pymqe.MQPUT`` and its siblings with packed structures of t
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.embedded.wire.pcf_constants import (
     MQHSTATE_ACTIVE,
     MQIACF_HANDLE_STATE,
@@ -52,6 +54,8 @@ from mqgroups.mqi.constants import (
     MQXPT_TCP,
     reason_name,
 )
+from mqgroups.testing.options import wanted
+from mqgroups.testing.under_test import MQSC
 
 # Longer than anything takes that is expected to happen.
 PATIENCE_S = 30
@@ -359,6 +363,33 @@ def connect(mqi, mq, make_queue):
 def connection(connect):
     """A connection."""
     return connect()
+
+
+@pytest.fixture(scope="module")
+def module_queue_manager(pytestconfig, _client_library, mq_mqsc, tmp_path_factory):
+    """A function that starts an embedded queue manager for the tests of a module, with these MQSC commands of its own.
+
+    It is what ``own_queue_manager`` is for one test. The tests leave nothing that is in another one's way (``empty``). A module
+    that uses it is marked ``embedded``.
+    """
+    with contextlib.ExitStack() as started:
+
+        def start(commands: str = "", name: str = "QM2", **more: Any) -> EmbeddedQueueManager:
+            file = tmp_path_factory.mktemp("module") / "commands.mqsc"
+            file.write_text(commands)
+            files = [STANDARD_MQSC, MQSC, *mq_mqsc, file]
+            more.setdefault("readings", wanted(pytestconfig).readings)
+            return started.enter_context(EmbeddedQueueManager(name, mqsc=files, **more))
+
+        yield start
+
+
+def empty(connection: Connection, *names: str) -> None:
+    """Get what is on these queues, and what comes back to them from the units of work of connections that were lost."""
+    for name in names:
+        source = shared_input(connection, name)
+        wait_until(lambda source=source, name=name: not source.all() and connection.depth(name) == 0)  # type: ignore[misc]
+        source.close()
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import pytest
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, empty
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
 MQSC = """
+DISPLAY QUEUE(*)
 DEFINE QLOCAL(D.ONE) DESCR('The first, (of two)') MAXDEPTH(10) NOSHARE DEFPSIST(YES)
 DEFINE QLOCAL(D.TWO) MAXDEPTH(20) TRIGGER
 DEFINE QALIAS(D.ALIAS) TARGET(D.ONE)
@@ -26,11 +27,9 @@ ALTER QMGR MARKINT(NOLIMIT)
 """
 
 
-@pytest.fixture
-def q_mgr(own_queue_manager, tmp_path):
-    mqsc = tmp_path / "objects.mqsc"
-    mqsc.write_text(MQSC)
-    return own_queue_manager(mqsc=[mqsc])
+@pytest.fixture(scope="module")
+def q_mgr(module_queue_manager):
+    return module_queue_manager(MQSC)
 
 
 @pytest.fixture
@@ -216,10 +215,8 @@ def test_lists_and_quotes_within_parentheses(text, parameters):
     assert command.parameters == parameters
 
 
-def test_a_command_file_may_have_it_and_shows_nothing(own_queue_manager, tmp_path):
-    mqsc = tmp_path / "display.mqsc"
-    mqsc.write_text("DISPLAY QUEUE(*)\n")
-    assert own_queue_manager(mqsc=[mqsc]).is_running
+def test_a_command_file_may_have_it_and_shows_nothing(q_mgr):
+    assert q_mgr.is_running
 
 
 def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, connect, q_mgr):
@@ -231,6 +228,7 @@ def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, 
         return [depth for text in shown for depth in re.findall(r"CURDEPTH\((\d+)\)", text)]
 
     application = connect(q_mgr)
+    empty(application, "D.TWO")
     handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
     assert handle.put(b"m").code == OK
     assert handle.get(MQGMO_SYNCPOINT).code == OK

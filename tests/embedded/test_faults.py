@@ -23,16 +23,33 @@ from mqgroups.mqi.constants import (
     MQRC_Q_MGR_QUIESCING,
     MQRC_STORAGE_MEDIUM_FULL,
 )
-from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed, shared_input, wait_until, warning
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, empty, failed, shared_input, wait_until, warning
 
 pytestmark = pytest.mark.embedded
 
 
+@pytest.fixture(scope="module")
+def of_all(module_queue_manager):
+    return module_queue_manager("DEFINE QLOCAL(Q) DEFPSIST(YES)", "QMF")
+
+
 @pytest.fixture
-def q_mgr(own_queue_manager, tmp_path):
-    mqsc = tmp_path / "faults.mqsc"
-    mqsc.write_text("DEFINE QLOCAL(Q) DEFPSIST(YES)\n")
-    return own_queue_manager("QMF", mqsc=[mqsc], data=tmp_path / "data")
+def q_mgr(of_all, connect):
+    """A queue manager without faults, with an empty queue."""
+    of_all.clear_faults()
+    connection = connect(to=of_all)
+    empty(connection, "Q")
+    connection.disconnect()
+    return of_all
+
+
+@pytest.fixture
+def to_quiesce(q_mgr):
+    """The same, which has to be started again after it was told to quiesce."""
+    yield q_mgr
+    if q_mgr.is_running:
+        q_mgr.kill()
+    q_mgr.start()
 
 
 @pytest.fixture
@@ -132,11 +149,11 @@ def test_the_same_seed_gives_the_same_fault():
 # --- quiescing
 
 
-def test_quiescing_fails_calls_that_ask_for_it_and_lets_the_others_end_their_work(connected, q_mgr):
+def test_quiescing_fails_calls_that_ask_for_it_and_lets_the_others_end_their_work(connected, to_quiesce):
     # Given an application in the middle of its work
     out = connected.open("Q", MQOO_OUTPUT)
     out.put(b"one", MQPMO_SYNCPOINT)
-    q_mgr.control.quiesce()
+    to_quiesce.control.quiesce()
     quiescing = failed(MQRC_Q_MGR_QUIESCING)
     assert out.put(b"two", MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING).code == quiescing
     assert shared_input(connected, "Q").get(MQGMO_FAIL_IF_QUIESCING).code == quiescing
@@ -145,25 +162,23 @@ def test_quiescing_fails_calls_that_ask_for_it_and_lets_the_others_end_their_wor
     assert connected.commit() == OK
     # When it disconnects, that was the last, and the queue manager ends
     assert connected.disconnect() == OK
-    assert q_mgr.wait() == 0
-    q_mgr.start()
-    q_mgr.stop()
+    assert to_quiesce.wait() == 0
 
 
-def test_nobody_connects_to_a_queue_manager_that_quiesces(mqi, connected, q_mgr):
-    q_mgr.control.quiesce()
-    code, _ = mqi.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+def test_nobody_connects_to_a_queue_manager_that_quiesces(mqi, connected, to_quiesce):
+    to_quiesce.control.quiesce()
+    code, _ = mqi.connect(to_quiesce.q_mgr_name, to_quiesce.channel, to_quiesce.conn_name)
     assert code == failed(MQRC_Q_MGR_QUIESCING)
 
 
-def test_quiescing_ends_the_waits_that_ask_for_it_and_no_others(connect, connected, q_mgr, background):
+def test_quiescing_ends_the_waits_that_ask_for_it_and_no_others(connect, connected, to_quiesce, background):
     asks = connected.open("Q", MQOO_INPUT_SHARED)
-    other = connect(to=q_mgr)
+    other = connect(to=to_quiesce)
     does_not = other.open("Q", MQOO_INPUT_SHARED)
-    out = connect(to=q_mgr).open("Q", MQOO_OUTPUT)
+    out = connect(to=to_quiesce).open("Q", MQOO_OUTPUT)
     waits = background(asks.get, MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING, wait_ms=PATIENCE_MS)
     waits_on = background(does_not.get, MQGMO_WAIT, wait_ms=PATIENCE_MS)
-    q_mgr.control.quiesce()
+    to_quiesce.control.quiesce()
     assert waits.result(30).code == failed(MQRC_Q_MGR_QUIESCING)
     out.put(b"late")
     assert waits_on.result(30).data == b"late"

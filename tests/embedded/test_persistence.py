@@ -27,7 +27,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
     MQRO_COD,
 )
-from tests.fix_mqi import OK, failed, shared_input, warning
+from tests.fix_mqi import OK, delete, empty, failed, shared_input, warning
 
 Q = "TEST.LOCAL"
 PERSISTENT = {"Persistence": MQPER_PERSISTENT}
@@ -35,10 +35,18 @@ PERSISTENT = {"Persistence": MQPER_PERSISTENT}
 pytestmark = pytest.mark.embedded
 
 
+@pytest.fixture(scope="module")
+def mortal(module_queue_manager):
+    return module_queue_manager()
+
+
 @pytest.fixture
-def queue_manager(own_queue_manager):
-    """A queue manager to be killed."""
-    return own_queue_manager()
+def queue_manager(mortal, connect):
+    """A queue manager to be killed, with empty queues."""
+    connection = connect(to=mortal)
+    empty(connection, Q, "TEST.BASE")
+    connection.disconnect()
+    return mortal
 
 
 @pytest.fixture
@@ -171,6 +179,7 @@ def test_permanent_dynamic_queues_survive_and_temporary_ones_do_not(
     assert connection.open("DYNAMIC.Q", MQOO_OUTPUT).code == (expected or failed(MQRC_UNKNOWN_OBJECT_NAME))
     if expected:
         assert visible(connection, "DYNAMIC.Q") == [b"m"]
+        delete(connection.open("DYNAMIC.Q", MQOO_OUTPUT))
 
 
 def test_a_deleted_queue_stays_deleted_and_its_messages_with_it(connect, queue_manager, restart, mqi):

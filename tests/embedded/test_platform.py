@@ -28,7 +28,7 @@ from mqgroups.mqi.constants import (
     MQRC_SEGMENTS_NOT_SUPPORTED,
     MQRO_COA,
 )
-from tests.fix_mqi import EMPTY, OK, failed
+from tests.fix_mqi import EMPTY, OK, empty, failed
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -39,11 +39,16 @@ DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)
 """
 
 
+@pytest.fixture(scope="module")
+def zos(module_queue_manager):
+    return module_queue_manager(MQSC, "QMZ", platform="zos")
+
+
 @pytest.fixture
-def connection(connect, own_queue_manager, tmp_path):
-    mqsc = tmp_path / "zos.mqsc"
-    mqsc.write_text(MQSC)
-    return connect(to=own_queue_manager("QMZ", mqsc=[mqsc], platform="zos"))
+def connection(connect, zos):
+    connected = connect(to=zos)
+    empty(connected, "PLAIN", "GROUPS")
+    return connected
 
 
 def test_mqinq_says_which_platform(connection):

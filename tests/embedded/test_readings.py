@@ -45,7 +45,9 @@ from mqgroups.mqi.constants import (
 from mqgroups.testing.bindings import bindings
 from tests.cluster_sites import described
 from tests.fix_cluster import DEAD_LETTERS, went_to
-from tests.fix_mqi import EMPTY, OK, failed, shared_input, wait_until, warning
+from tests.fix_mqi import EMPTY, OK, empty, failed, shared_input, wait_until, warning
+
+pytestmark = pytest.mark.embedded
 
 ROOT = Path(__file__).parents[2]
 MIG, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
@@ -58,14 +60,33 @@ DEFINE QLOCAL(TEST.SHORT) MAXMSGL(16)
 """
 
 
-@pytest.fixture
-def following(own_queue_manager, tmp_path):
-    """A function that starts a queue manager which follows a value of a reading."""
-    mqsc = tmp_path / "queues.mqsc"
-    mqsc.write_text(QUEUES)
+@pytest.fixture(scope="module")
+def following_all(module_queue_manager):
+    """A function that returns a queue manager which follows the first value of each reading, or the second, and so on."""
+    started: dict[int, EmbeddedQueueManager] = {}
 
-    def start(name, value, **more):
-        return own_queue_manager("QMR", mqsc=[mqsc], readings={name: value}, **more)
+    def start(number):
+        if number not in started:
+            started[number] = module_queue_manager(QUEUES, "QMR", readings=nth_values(number))
+        return started[number]
+
+    return start
+
+
+def nth_values(number):
+    return {name: values[min(number, len(values) - 1)] for name, values in READINGS.items()}
+
+
+@pytest.fixture
+def following(following_all, connect):
+    """A function that returns a queue manager with empty queues which follows a value of a reading."""
+
+    def start(name, value):
+        q_mgr = following_all(READINGS[name].index(value))
+        connection = connect(to=q_mgr)
+        empty(connection, SMALL, "TEST.SHORT", "TEST.LOCAL")
+        connection.disconnect()
+        return q_mgr
 
     return start
 
@@ -127,6 +148,16 @@ def test_what_is_backed_out_may_take_curdepth_beyond_maxdepth(following, connect
 
 
 @pytest.fixture
+def with_gap(own_queue_manager, tmp_path):
+    """A function that starts a queue manager which backs a lost connection out before it closes its handles, or after it."""
+    mqsc = tmp_path / "queues.mqsc"
+    mqsc.write_text(QUEUES)
+    return lambda value, gap_s: own_queue_manager(
+        "QMR", mqsc=[mqsc], readings={"lost connection": value}, cleanup_gap_s=gap_s
+    )
+
+
+@pytest.fixture
 def lose(connect):
     """A function that loses a connection which has the small queue open exclusively and has got its one message."""
 
@@ -149,20 +180,20 @@ def lose(connect):
     return lose_once
 
 
-def test_a_lost_connection_backs_out_and_then_closes_handles(following, lose):
-    q_mgr = following("lost connection", "backs out, then closes handles", cleanup_gap_s=3600)
+def test_a_lost_connection_backs_out_and_then_closes_handles(with_gap, lose):
+    q_mgr = with_gap("backs out, then closes handles", 3600)
     assert lose(q_mgr).get().data == b"m"
 
 
-def test_a_lost_connection_closes_handles_and_then_backs_out(following, lose):
-    q_mgr = following("lost connection", "closes handles, then backs out", cleanup_gap_s=0.5)
+def test_a_lost_connection_closes_handles_and_then_backs_out(with_gap, lose):
+    q_mgr = with_gap("closes handles, then backs out", 0.5)
     source = lose(q_mgr)
     assert source.get().code == EMPTY
     assert source.get(wait_ms=30_000).data == b"m"
 
 
-def test_stopping_ends_the_gap(following, lose, connect):
-    q_mgr = following("lost connection", "closes handles, then backs out", cleanup_gap_s=3600)
+def test_stopping_ends_the_gap(with_gap, lose, connect):
+    q_mgr = with_gap("closes handles, then backs out", 3600)
     assert lose(q_mgr).get().code == EMPTY
     q_mgr.stop()
     q_mgr.start()
@@ -401,10 +432,9 @@ def test_group_at_an_inhibited_instance(make_cluster, value, letters):
 
 
 @pytest.mark.slow
-@pytest.mark.embedded
 @pytest.mark.parametrize("number", range(max(map(len, READINGS.values()))))
 def test_the_open_questions_tell_which_value_a_queue_manager_follows(tmp_path, number):
-    follows = {name: values[min(number, len(values) - 1)] for name, values in READINGS.items()}
+    follows = nth_values(number)
     found = tmp_path / "findings.json"
     command = [
         sys.executable,
