@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -367,16 +368,18 @@ def connection(connect):
 
 @pytest.fixture(scope="module")
 def module_queue_manager(pytestconfig, _client_library, mq_mqsc, tmp_path_factory):
-    """A function that starts an embedded queue manager for the tests of a module, with these MQSC commands of its own.
+    """A function that starts an embedded queue manager for the tests of a module, with these MQSC commands, or those of a file.
 
     It is what ``own_queue_manager`` is for one test. The tests leave nothing that is in another one's way (``empty``). A module
     that uses it is marked ``embedded``.
     """
     with contextlib.ExitStack() as started:
 
-        def start(commands: str = "", name: str = "QM2", **more: Any) -> EmbeddedQueueManager:
-            file = tmp_path_factory.mktemp("module") / "commands.mqsc"
-            file.write_text(commands)
+        def start(commands: str | Path = "", name: str = "QM2", **more: Any) -> EmbeddedQueueManager:
+            file = commands
+            if isinstance(commands, str):
+                file = tmp_path_factory.mktemp("module") / "commands.mqsc"
+                file.write_text(commands)
             files = [STANDARD_MQSC, MQSC, *mq_mqsc, file]
             more.setdefault("readings", wanted(pytestconfig).readings)
             return started.enter_context(EmbeddedQueueManager(name, mqsc=files, **more))

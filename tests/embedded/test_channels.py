@@ -9,6 +9,7 @@ Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "What hap
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import struct
 import time
@@ -46,6 +47,7 @@ from mqgroups.mqi.constants import (
 from tests.cluster_sites import NAMES
 from tests.fix_cluster import DEAD_LETTERS, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, text, wait_until
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -174,7 +176,7 @@ def test_on_a_transmission_queue_a_message_has_an_mqxqh(cluster):
     assert waiting.data.endswith(b"data")
 
 
-@pytest.mark.parametrize("garbage", [b"", b"XQH " + b"?" * 500])
+@table("garbage", [b"", b"XQH " + b"?" * 500])
 def test_what_is_no_transmission_stays_and_is_in_nobodys_way(cluster, connect, garbage):
     queue, out = to_qm2(cluster)
     transmission_queue = "SYSTEM.CLUSTER.TRANSMIT.GRPCLUS.QM2"
@@ -201,7 +203,7 @@ def test_what_expires_on_its_way_does_not_arrive(cluster):
 # --- batches in doubt
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@table("when", ["before", "after"])
 def test_a_batch_that_is_cut_arrives_once(cluster, when):
     queue, out = to_qm2(cluster)
     cluster.embedded["QM1"].control.cut_channel("QM2", when)
@@ -212,7 +214,7 @@ def test_a_batch_that_is_cut_arrives_once(cluster, when):
     wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
 
 
-@pytest.mark.parametrize(("when", "arrived"), [("before", 0), ("after", 3)])
+@table(("when", "arrived"), [("before", 0), ("after", 3)])
 def test_a_batch_in_doubt_waits_until_its_channel_is_started(cluster, when, arrived):
     queue = cluster.define(at=("QM2", "QM3"))
     connection = cluster.connect("QM1")
@@ -243,10 +245,15 @@ def test_a_cut_that_is_taken_back_does_not_happen(cluster):
     assert cluster.channel("QM1", "QM2")["status"] == "RUNNING"
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("dies", ["QM1", "QM2"])
-def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(make_cluster, dies, when):
-    cluster = make_cluster(("QM1", "QM2"))
+@pytest.fixture
+def cluster_of_two(make_cluster):
+    return make_cluster(("QM1", "QM2"), ChannelSettings(batchsz=5, retry_s=0.02))
+
+
+@table("when", ["before", "after"])
+@table("dies", ["QM1", "QM2"])
+def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(cluster_of_two, dies, when):
+    cluster = cluster_of_two
     queue = cluster.define(at=("QM2",))
     cluster.embedded["QM1"].control.cut_channel("QM2", when, stop=True)
     connection = cluster.connect("QM1")
@@ -265,14 +272,17 @@ def test_a_batch_in_doubt_arrives_once_though_an_end_of_the_channel_is_killed(ma
     wait_until(lambda: cluster.channel("QM1", "QM2")["waiting"] == 0)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("nth", [1, 2, 3])
-@pytest.mark.parametrize("action", ["kill_server", "drop"])
-def test_messages_arrive_once_whichever_call_of_a_channel_its_receiving_end_dies_at(make_cluster, action, nth, when):
+@table("when", ["before", "after"])
+@table("nth", [1, 2, 3])
+@table("action", ["kill_server", "drop"])
+def test_messages_arrive_once_whichever_call_of_a_channel_its_receiving_end_dies_at(cluster_of_two, action, nth, when):
     """The first call meets the partner, the others bring a batch each."""
-    cluster = make_cluster(("QM1", "QM2"), ChannelSettings(batchsz=4, retry_s=0.02))
+    cluster = cluster_of_two
     queue = cluster.define(at=("QM2",))
+    control = cluster.embedded["QM1"].control
+    control.stop_channel("QM2")
     cluster.embedded["QM2"].arm(Fault(action, when, verb="CHANNEL", nth=nth))
+    control.start_channel("QM2")
     connection = cluster.connect("QM1")
     out = connection.open(queue, MQOO_OUTPUT)
     for data in numbered(12):
@@ -282,6 +292,7 @@ def test_messages_arrive_once_whichever_call_of_a_channel_its_receiving_end_dies
         cluster.embedded["QM2"].wait()
         cluster.embedded["QM2"].start()
     cluster.waits_for("QM2", queue, 12)
+    assert action == "kill_server" or cluster.embedded["QM2"].faults_fired() == 1
     wait_until(lambda: cluster.channel("QM1", "QM2")["in_doubt"] == 0)
     assert cluster.data("QM2", queue) == numbered(12)
 
@@ -351,14 +362,14 @@ def test_a_message_that_is_not_persistent_arrives_once_over_a_normal_channel(mak
 # --- what cannot be delivered
 
 
-@pytest.mark.parametrize(
+@table(
     ("attributes", "reason", "first"),
     [
         ("MAXDEPTH(1)", MQRC_Q_FULL, [b"1"]),
         ("MAXMSGL(2)", MQRC_MSG_TOO_BIG_FOR_Q, [b"1"]),
     ],
 )
-@pytest.mark.parametrize("bound", OUT)
+@table("bound", OUT)
 def test_what_a_queue_does_not_take_goes_to_the_dead_letter_queue(cluster, attributes, reason, first, bound):
     queue = cluster.define(attributes, at=("QM2",))
     out = cluster.connect("QM1").open(queue, OUT[bound])
@@ -460,7 +471,7 @@ def test_without_a_dead_letter_queue_the_channel_cannot_go_on(make_cluster):
     assert [source.get(wait_ms=PATIENCE_MS).data for _ in range(5)] == numbered(5)
 
 
-@pytest.mark.parametrize(("report", "kept"), [(MQRO_EXCEPTION, 1), (MQRO_EXCEPTION | MQRO_DISCARD_MSG, 0)])
+@table(("report", "kept"), [(MQRO_EXCEPTION, 1), (MQRO_EXCEPTION | MQRO_DISCARD_MSG, 0)])
 def test_an_exception_report_tells_the_sender(cluster, report, kept):
     queue, out = to_qm2(cluster, "MAXMSGL(2)")
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}.REPLY)")
@@ -475,11 +486,10 @@ def test_an_exception_report_tells_the_sender(cluster, report, kept):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster, seed):
+def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster):
     """Producers at two queue managers, three instances, and between their groups a channel is cut, stopped, mixed up or slow, or
-    a queue manager is killed, at a place that the seed draws."""
-    draw = random.Random(seed)
+    a queue manager is killed, at a place that is drawn (MQGROUPS_CHANNELS_SEED for other places)."""
+    draw = random.Random(int(os.environ.get("MQGROUPS_CHANNELS_SEED", "1")))
     cluster = make_cluster(NAMES, ChannelSettings(batchsz=7, mrrty=2, mrtmr=20, retry_s=0.02))
     queue = cluster.define("CLWLUSEQ(ANY) DEFBIND(GROUP) MAXDEPTH(100000)")
     expected: dict[bytes, tuple[str, int]] = {}

@@ -1,13 +1,13 @@
 """The order of messages on a queue: each sentence of IBM MQ, topic "MsgDeliverySequence", that is not about z/OS.
 
-DefPriority has no MQSET selector, so it is changed with ALTER QLOCAL at a restart; persistent messages are there to see it.
+DefPriority has no MQSET selector, so it is changed with ALTER QLOCAL.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import (
     MQGMO_LOGICAL_ORDER,
     MQGMO_SYNCPOINT,
@@ -20,7 +20,6 @@ from mqgroups.mqi.constants import (
     MQOO_INPUT_SHARED,
     MQOO_INQUIRE,
     MQOO_OUTPUT,
-    MQPER_PERSISTENT,
     MQPMO_SYNCPOINT,
     MQPRI_PRIORITY_AS_Q_DEF,
     MQRC_PRIORITY_ERROR,
@@ -153,23 +152,20 @@ def test_mqinq_tells_the_sequence(connection, make_queue, model, expected):
 
 
 @pytest.fixture
-def altered(own_queue_manager, tmp_path, connect):
-    """A function: alter Q as the MQSC parameters say (by a restart), put messages, return the order of all of Q."""
-    commands = tmp_path / "q.mqsc"
-    started: list[EmbeddedQueueManager] = []
+def altered(connection, binding, mq, queue):
+    """A function: alter the queue as the MQSC parameters say, put messages, return the order of all of them."""
+    q_mgr = mq.connect(binding)
+    commands = binding.PCFExecute(q_mgr)
 
     def alter(parameters, *messages):
-        commands.write_text(f"DEFINE QLOCAL(Q) REPLACE\nALTER QLOCAL(Q) {parameters}\n")
-        if started:
-            started[0].stop()
-            started[0].start()
-        else:
-            started.append(own_queue_manager(mqsc=[commands]))
-        connection = connect(to=started[0])
-        put(connection, "Q", *messages, Persistence=MQPER_PERSISTENT)
-        return browsed(connection, "Q")
+        text = f"ALTER QLOCAL({queue}) {parameters}".encode()
+        commands.MQCMD_ESCAPE({cf.MQIACF_ESCAPE_TYPE: cf.MQET_MQSC, cf.MQCACF_ESCAPE_TEXT: text})
+        put(connection, queue, *messages)
+        return browsed(connection, queue)
 
-    return alter
+    yield alter
+    commands.disconnect()
+    q_mgr.disconnect()
 
 
 def test_changing_the_sequence_does_not_move_messages(altered):

@@ -8,6 +8,7 @@ import pytest
 
 from mqgroups.embedded import Control, ControlError, Fault, random_fault
 from mqgroups.mqi.constants import (
+    MQCC_FAILED,
     MQCC_WARNING,
     MQGMO_FAIL_IF_QUIESCING,
     MQGMO_WAIT,
@@ -59,9 +60,11 @@ def connected(connect, q_mgr):
 
 @pytest.mark.parametrize(("when", "committed"), [("before", []), ("after", [b"doubtful"])])
 def test_the_reply_of_an_mqcmit_can_be_lost_with_either_outcome(connect, connected, q_mgr, when, committed):
+    """MQRC_CONNECTION_BROKEN: "for clients the call may in fact have completed" (q040830)."""
     connected.open("Q", MQOO_OUTPUT).put(b"doubtful", MQPMO_SYNCPOINT)
     q_mgr.arm(Fault("drop", when, verb="MQCMIT"))
     assert connected.commit() == failed(MQRC_CONNECTION_BROKEN)
+    assert connected.commit().comp == MQCC_FAILED
     assert [answer.data for answer in connect(to=q_mgr).browse("Q")] == committed
 
 

@@ -156,7 +156,7 @@ def test_a_group_is_gone_on_with_after_a_restart(connect, queue_manager, restart
 def test_group_ids_are_not_made_again_after_a_restart(connect, queue_manager, restart):
     known = set()
     connection = connect(to=queue_manager)
-    for _ in range(3):
+    for _ in range(2):
         for _ in range(20):
             answer = connection.put1(Q, b"", MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT)
             assert answer.md.GroupId not in known
@@ -203,7 +203,7 @@ def test_a_dead_queue_manager_breaks_the_connection(connect, queue_manager, rest
 
 def test_messages_survive_many_restarts(connect, queue_manager, restart):
     connection = connect(to=queue_manager)
-    for number in range(4):
+    for number in range(3):
         assert connection.put1(Q, b"%d" % number, **PERSISTENT).code == OK
         connection = restart()
         assert visible(connection) == [b"%d" % one for one in range(number + 1)]

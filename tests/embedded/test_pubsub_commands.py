@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 
 import pytest
 
-from mqgroups.embedded.admin.mqsc import MQSCError
+from mqgroups.embedded.admin.mqsc import MQSCError, parse
+from mqgroups.embedded.admin.mqsc_commands import run
+from mqgroups.embedded.serve.start_up import started
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mqi_constants
 from mqgroups.mqi.constants import (
@@ -45,6 +48,7 @@ from mqgroups.mqi.constants import (
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input, text
 from tests.fix_pubsub import open_topic, publish, subscribe
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -334,7 +338,7 @@ def test_topics_and_subscriptions_of_a_command_file(own_queue_manager, connect, 
     assert connect(to=target).depth("TEST.LOCAL") == 3
 
 
-@pytest.mark.parametrize(
+@table(
     "line",
     [
         "DEFINE TOPIC(T)",
@@ -348,12 +352,9 @@ def test_topics_and_subscriptions_of_a_command_file(own_queue_manager, connect, 
         "ALTER TOPIC(T) DEFPRTY(1)",
     ],
 )
-def test_commands_that_cannot_be_carried_out(own_queue_manager, tmp_path, line):
-    mqsc = tmp_path / "wrong.mqsc"
-    mqsc.write_text(line + "\n")
-    with pytest.raises(Exception, match="line 1") as error:
-        own_queue_manager(mqsc=[mqsc])
-    assert MQSCError.__name__ in str(error.value)
+def test_commands_that_cannot_be_carried_out(tmp_path, line):
+    with contextlib.closing(started("QM2", tmp_path)) as q_mgr, pytest.raises(MQSCError, match="line 1"):
+        run(q_mgr, parse(line))
 
 
 def test_topics_are_not_inquired_by_mqinq(connection, string):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import Fault
 from mqgroups.mqi.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_NO_SYNCPOINT,
@@ -23,7 +22,6 @@ from mqgroups.mqi.constants import (
     MQPER_NOT_PERSISTENT,
     MQPER_PERSISTENT,
     MQPMO_SYNCPOINT,
-    MQRC_CONNECTION_BROKEN,
     MQRC_HCONN_ERROR,
     MQRC_SYNCPOINT_LIMIT_REACHED,
 )
@@ -202,49 +200,25 @@ def test_a_process_that_ends_without_mqdisc_is_backed_out(connection, mq, mqi, q
     assert [(answer.data, answer.md.BackoutCount) for answer in found] == [(b"1", 1), (b"2", 0)]
 
 
-@pytest.mark.parametrize(("when", "after"), [("before", []), ("after", [b"put"])])
-def test_a_lost_reply_to_mqcmit_tells_nothing(own_queue_manager, connect, when, after):
-    """MQRC_CONNECTION_BROKEN: "for clients the call may in fact have completed" (q040830)."""
-    queue_manager = own_queue_manager()
-    connection, other = connect(to=queue_manager), connect(to=queue_manager)
-    put(connection, "TEST.LOCAL", b"put", options=MQPMO_SYNCPOINT)
-    queue_manager.arm(Fault(action="drop", when=when, verb="MQCMIT"))
-    assert connection.commit() == failed(MQRC_CONNECTION_BROKEN)
-    assert connection.commit().comp == 2
-    wait_until(lambda: other.depth("TEST.LOCAL") == len(after))
-    assert visible(other, "TEST.LOCAL") == after
-
-
 # --- MAXUMSGS
 
 
-@pytest.fixture
-def small_units(own_queue_manager, tmp_path, connect):
-    """A connection to a queue manager whose units of work hold five messages."""
+def test_a_unit_of_work_of_each_connection_holds_maxumsgs_puts_and_gets(own_queue_manager, tmp_path, connect):
     commands = tmp_path / "small.mqsc"
     commands.write_text("ALTER QMGR MAXUMSGS(5)\n")
-    return connect(to=own_queue_manager(mqsc=[commands]))
-
-
-def test_a_unit_of_work_holds_maxumsgs_puts_and_gets(small_units):
-    put(small_units, "TEST.LOCAL", b"1", b"2", b"3")
-    out = small_units.open("TEST.LOCAL", MQOO_OUTPUT)
-    source = small_units.open("TEST.LOCAL", MQOO_INPUT_SHARED)
+    queue_manager = own_queue_manager(mqsc=[commands])
+    connection, other = connect(to=queue_manager), connect(to=queue_manager)
+    put(connection, "TEST.LOCAL", b"1", b"2", b"3")
+    out = connection.open("TEST.LOCAL", MQOO_OUTPUT)
+    source = connection.open("TEST.LOCAL", MQOO_INPUT_SHARED)
     assert [out.put(b"x", MQPMO_SYNCPOINT).code for _ in range(3)] == [OK] * 3
     assert [source.get(MQGMO_SYNCPOINT).code for _ in range(2)] == [OK] * 2
     assert out.put(b"x", MQPMO_SYNCPOINT).code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
     assert source.get(MQGMO_SYNCPOINT).code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
-    # What is outside of it goes on, and what is in it can be committed.
+    # What is outside of it goes on, in another one too, and what is in it can be committed.
+    put(other, "TEST.BASE", *[b"x"] * 5, options=MQPMO_SYNCPOINT)
     assert out.put(b"outside").code == OK
     assert source.get(MQGMO_NO_SYNCPOINT).data == b"3"
-    assert small_units.commit() == OK
-    assert small_units.depth("TEST.LOCAL") == 4
+    assert connection.commit() == OK
+    assert connection.depth("TEST.LOCAL") == 4
     assert out.put(b"x", MQPMO_SYNCPOINT).code == OK
-
-
-def test_the_limit_is_each_connections_own(own_queue_manager, tmp_path, connect):
-    commands = tmp_path / "small.mqsc"
-    commands.write_text("ALTER QMGR MAXUMSGS(1)\n")
-    queue_manager = own_queue_manager(mqsc=[commands])
-    for connection in (connect(to=queue_manager), connect(to=queue_manager)):
-        put(connection, "TEST.LOCAL", b"1", options=MQPMO_SYNCPOINT)
