@@ -53,6 +53,7 @@ from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input
 from tests.fix_pubsub import subscribe
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 REFUSED = failed(MQRC_NOT_AUTHORIZED)
@@ -71,7 +72,7 @@ DEFINE TOPIC(A.TOPIC.BELOW) TOPICSTR('a/b') REPLACE
 # --- profiles
 
 
-@pytest.mark.parametrize(
+@table(
     ("profile", "fitting", "others"),
     [
         ("AB.?D", ["AB.CD", "AB.ED"], ["AB.D", "AB.CCD"]),
@@ -101,7 +102,7 @@ def key(profile, name="fred", kind="PRINCIPAL", object_type="QUEUE"):
     return RecordKey(object_type, profile, Entity(kind, name))
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "holds"),
     [("AB.CD", "GET"), ("AB.X", "PUT"), ("AB.X.Y", "INQ"), ("AB.CDE", "BROWSE"), ("AB.EXACT", "SET")],
 )
@@ -435,7 +436,7 @@ def test_records_are_displayed(grant, mqsc):
         mqsc("DISPLAY AUTHREC PROFILE('A.LOCAL') OBJTYPE(QUEUE) PRINCIPAL('fred') MATCH(EXACT)")
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "problem"),
     [
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) AUTHADD(GET)", "one of PRINCIPAL and GROUP is needed"),

@@ -166,7 +166,7 @@ def pieces(draw):
 
 
 @given(case=pieces())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_group_is_available_exactly_when_all_of_it_is_there(connection, queue, case):
     there, taken, complete = case
     fill(connection, queue, *((Y, seq, offset, flags, b"1") for seq, offset, flags in there))

@@ -24,6 +24,7 @@ from mqgroups.mqi.constants import (
 from tests.cluster_sites import NAMES
 from tests.fix_cluster import until_all_were_chosen, went_to
 from tests.fix_mqi import MOST, OK, failed
+from tests.tables import table
 
 LO = MQPMO_LOGICAL_ORDER
 IN, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
@@ -69,7 +70,7 @@ def test_without_logical_order_messages_of_a_group_are_not_kept_together_by_the_
     until_all_were_chosen(lambda: went_to(out.put(b"", MsgFlags=LAST, MsgSeqNumber=1)))
 
 
-@pytest.mark.parametrize("options", [0, MQOO_BIND_AS_Q_DEF])
+@table("options", [0, MQOO_BIND_AS_Q_DEF])
 def test_bind_as_q_def_with_defbind_group_is_the_same(cluster, options):
     queue = cluster.define("CLWLUSEQ(ANY) DEFBIND(GROUP)")
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | options)

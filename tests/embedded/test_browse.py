@@ -169,7 +169,7 @@ def test_taken_in_syncpoint_it_comes_back(handle, connection):
     assert (answer.data, answer.md.BackoutCount) == (b"1", 1)
 
 
-@pytest.mark.parametrize("options", [UNDER, TAKE])
+@table("options", [UNDER, TAKE])
 def test_before_the_first_browse_nothing_is_under_the_cursor(handle, options):
     assert handle.get(options).code == NOTHING_THERE
 
@@ -177,7 +177,7 @@ def test_before_the_first_browse_nothing_is_under_the_cursor(handle, options):
 # --- how the queue must be open
 
 
-@pytest.mark.parametrize("options", [FIRST, NEXT, UNDER])
+@table("options", [FIRST, NEXT, UNDER])
 def test_browsing_needs_a_queue_open_for_browse(taker, connection, queue, options):
     put(connection, queue, b"1")
     assert taker.get(options).code == failed(MQRC_NOT_OPEN_FOR_BROWSE)

@@ -536,7 +536,7 @@ def test_groups_arrive_whole_and_once_whatever_breaks_and_dies(make_cluster):
         if not cluster.embedded["QM3"].is_running:
             cluster.embedded["QM3"].start()
 
-    for _ in range(60):
+    for _ in range(40):
         put_a_group(draw.choice(["QM1", "QM2"]))
         if draw.random() < 0.5:
             start_what_died()

@@ -44,6 +44,7 @@ from mqgroups.mqi.constants import (
 from tests.cluster_sites import GRPCLUS, NAMES
 from tests.fix_cluster import until_all_were_chosen, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, failed, text, warning
+from tests.tables import table
 
 # Where three messages put at QM1 go, for each way to open the queue: by option and by DEFBIND, with the instances at QM2 and QM3.
 BINDINGS = [
@@ -57,7 +58,7 @@ BINDINGS = [
 ]
 
 
-@pytest.mark.parametrize(("option", "defbind", "where", "resolved"), BINDINGS)
+@table(("option", "defbind", "where", "resolved"), BINDINGS)
 @pytest.mark.usefixtures("embedded_cluster")
 def test_binding_by_turns(cluster, option, defbind, where, resolved):
     queue = cluster.define(f"DEFBIND({defbind})", at=("QM2", "QM3"))
@@ -72,7 +73,7 @@ def test_binding_by_turns(cluster, option, defbind, where, resolved):
         assert cluster.data(name, queue) == expected
 
 
-@pytest.mark.parametrize(("option", "defbind", "where", "resolved"), BINDINGS)
+@table(("option", "defbind", "where", "resolved"), BINDINGS)
 def test_binding(cluster, option, defbind, where, resolved):
     queue = cluster.define(f"DEFBIND({defbind})", at=("QM2", "QM3"))
     out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | option)
@@ -116,7 +117,7 @@ def test_an_alias_that_is_put_inhibited(cluster):
 # --- the local instance
 
 
-@pytest.mark.parametrize(
+@table(
     ("queue_use", "q_mgr_use", "where"),
     [
         ("LOCAL", "ANY", ("QM1",)),
@@ -144,7 +145,7 @@ def test_a_local_instance_is_the_only_one_that_is_got_from(cluster):
     assert both.get().data == b"here"
 
 
-@pytest.mark.parametrize("use", [MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET, MQOO_INPUT_SHARED | MQOO_OUTPUT])
+@table("use", [MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET, MQOO_INPUT_SHARED | MQOO_OUTPUT])
 def test_without_a_local_instance_nothing_can_be_got(cluster, use):
     queue = cluster.define(at=("QM2", "QM3"))
     assert cluster.connect("QM1").open(queue, use).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
@@ -234,7 +235,7 @@ def test_a_name_that_nobody_knows_while_a_member_was_never_heard_of(make_cluster
     assert cluster.connect("QM1").open("X", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "opened"),
     [
         (MQOO_BIND_ON_OPEN, failed(MQRC_CLUSTER_PUT_INHIBITED)),
@@ -290,7 +291,7 @@ def test_the_highest_rank_and_priority_are_chosen(cluster, attribute):
     assert {went_to(out.put()) for _ in range(3)} == {"QM3"}
 
 
-@pytest.mark.parametrize("attribute", ["CLWLRANK", "CLWLPRTY"])
+@table("attribute", ["CLWLRANK", "CLWLPRTY"])
 def test_ranks_are_looked_at_before_channels_and_priorities_after_them(cluster, embedded_cluster, attribute):
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
     cluster.alter("QM3", queue, f"{attribute}(5)")

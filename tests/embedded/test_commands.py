@@ -52,6 +52,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from tests.fix_mqi import OK, Code, failed
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -166,7 +167,7 @@ def test_create_refuses_a_queue_that_exists_and_replaces_when_told(command, made
     assert command.refusal("CREATE_Q", other) == failed(cf.MQRCCF_OBJECT_WRONG_TYPE)
 
 
-@pytest.mark.parametrize(
+@table(
     ("more", "reason"),
     [
         ({MQIA_DEF_PRIORITY: 10}, cf.MQRCCF_ATTR_VALUE_ERROR),
@@ -201,7 +202,7 @@ def test_types_that_are_not_here(command, name):
     assert command.refusal("CREATE_Q", {**hosted_elsewhere, MQIA_Q_TYPE: 99}) == failed(cf.MQRCCF_Q_TYPE_ERROR)
 
 
-@pytest.mark.parametrize("wrong", [b"NO SUCH", b"X" * 49, b""])
+@table("wrong", [b"NO SUCH", b"X" * 49, b""])
 def test_names_that_are_none(command, wrong):
     expected = cf.MQRCCF_CFST_STRING_LENGTH_ERR if len(wrong) > 48 else cf.MQRCCF_OBJECT_NAME_ERROR
     assert command.refusal("CREATE_Q", local(wrong)) == failed(expected)

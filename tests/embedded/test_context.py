@@ -193,6 +193,6 @@ def test_open_options_that_do_not_fit(connection, queue, options):
     assert connection.open(queue, options).code == failed(MQRC_OPTIONS_ERROR)
 
 
-@pytest.mark.parametrize("other", [MQPMO_NO_CONTEXT, MQPMO_DEFAULT_CONTEXT, MQPMO_PASS_ALL_CONTEXT])
+@table("other", [MQPMO_NO_CONTEXT, MQPMO_DEFAULT_CONTEXT, MQPMO_PASS_ALL_CONTEXT])
 def test_only_one_context_option_at_a_time(setter, other):
     assert put(setter, MQPMO_SET_ALL_CONTEXT | other).code == failed(MQRC_OPTIONS_ERROR)

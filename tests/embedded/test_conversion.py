@@ -21,6 +21,7 @@ from mqgroups.mqi.constants import (
     MQRC_TARGET_CCSID_ERROR,
 )
 from tests.fix_mqi import OK, shared_input, warning
+from tests.tables import table
 
 TEXT = "Grüße"
 
@@ -35,7 +36,7 @@ def into(connection, queue):
     return shared_input(connection, queue)
 
 
-@pytest.mark.parametrize(
+@table(
     ("ccsid", "encoding", "codec"),
     [
         (819, MQENC_NATIVE, "latin-1"),
@@ -75,7 +76,7 @@ def test_the_queue_manager_s_own_character_set_is_what_0_asks_for(out, into):
     assert (answer.data, answer.md.CodedCharSetId) == (TEXT.encode(), 1208)
 
 
-@pytest.mark.parametrize(
+@table(
     ("put", "asked", "reason"),
     [
         ({"Format": MQFMT_NONE, "CodedCharSetId": 819}, 1208, MQRC_FORMAT_ERROR),
@@ -85,13 +86,13 @@ def test_the_queue_manager_s_own_character_set_is_what_0_asks_for(out, into):
         ({"Format": MQFMT_STRING, "CodedCharSetId": 367}, 819, MQRC_NOT_CONVERTED),
     ],
 )
-def test_what_cannot_be_converted_comes_as_it_is_with_a_warning(connection, queue, out, into, put, asked, reason):
+def test_what_cannot_be_converted_comes_as_it_is_with_a_warning(connection, out, into, put, asked, reason):
     out.put(b"\xe4\xf6", **put)
     answer = into.get(MQGMO_CONVERT, CodedCharSetId=asked)
     assert (answer.code, answer.data) == (warning(reason), b"\xe4\xf6")
     # "The MDCSI and MDENC fields are set to the values for the unconverted message"
     assert (answer.md.CodedCharSetId, answer.md.Encoding) == (put["CodedCharSetId"], MQENC_NATIVE)
-    assert connection.depth(queue) == 0
+    assert connection.depth(out.name) == 0
 
 
 def test_data_that_is_already_as_asked_for_needs_no_format(out, into):
@@ -109,4 +110,4 @@ def test_text_that_no_longer_fits_is_delivered_unconverted(connection, queue, ou
     answer = into.get(MQGMO_CONVERT, CodedCharSetId=1208, length=3)
     assert (answer.code, answer.data) == (warning(MQRC_CONVERTED_MSG_TOO_BIG), b"\xe4\xf6\xfc")
     assert answer.md.CodedCharSetId == 819
-    assert connection.depth(queue) == 0
+    assert connection.depth(out.name) == 0

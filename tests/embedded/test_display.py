@@ -92,7 +92,7 @@ def test_a_generic_name_alone_shows_names_and_types(escape):
     assert shown[1:] == ["   QUEUE(D.ALIAS)                          TYPE(QALIAS)"]
 
 
-@pytest.mark.parametrize("command", ["DIS QL(D.ONE)", "DIS Q(D.ON*) ALL"])
+@table("command", ["DIS QL(D.ONE)", "DIS Q(D.ON*) ALL"])
 def test_a_full_name_shows_all_and_so_does_all(escape, command):
     (text,) = escape(command)
     expected = {
@@ -106,7 +106,7 @@ def test_a_full_name_shows_all_and_so_does_all(escape, command):
     assert all(item in text for item in expected)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "found"),
     [
         ("DIS QUEUE(D.*)", ["D.ALIAS", "D.MODEL", "D.ONE", "D.TWO"]),
@@ -129,7 +129,7 @@ def test_which_are_found(escape, command, found):
     assert names(escape(command)) == found
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "DIS QL(D.NOTHING)",

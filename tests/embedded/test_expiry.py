@@ -18,6 +18,7 @@ from mqgroups.mqi.constants import (
     MQRC_EXPIRY_ERROR,
 )
 from tests.fix_mqi import EMPTY, OK, failed, shared_input, wait_until
+from tests.tables import table
 
 HOUR = 36_000  # in tenths of a second
 SOON = 1
@@ -33,7 +34,7 @@ def into(connection, queue):
     return shared_input(connection, queue)
 
 
-@pytest.mark.parametrize("expiry", [0, -2, -36000])
+@table("expiry", [0, -2, -36000])
 def test_an_expiry_that_is_not_positive_is_refused(out, expiry):
     assert out.put(b"x", Expiry=expiry).code == failed(MQRC_EXPIRY_ERROR)
 

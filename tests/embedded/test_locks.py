@@ -27,6 +27,7 @@ from mqgroups.mqi.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed, shared_input, warning
+from tests.tables import table
 
 LOCK_FIRST, LOCK_NEXT = MQGMO_BROWSE_FIRST | MQGMO_LOCK, MQGMO_BROWSE_NEXT | MQGMO_LOCK
 LOCK_UNDER_CURSOR = MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_LOCK
@@ -84,7 +85,7 @@ def test_another_get_of_the_same_handle_can_remove_it_too(mine):
     assert mine.get(match=MQMO_MATCH_MSG_ID, MsgId=locked.md.MsgId).data == b"one"
 
 
-@pytest.mark.parametrize("options", [MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
+@table("options", [MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
 def test_the_next_browse_without_lock_unlocks(mine, other, options):
     mine.get(LOCK_FIRST)
     assert mine.get(options).code == OK
@@ -198,7 +199,7 @@ def test_locking_a_complete_message_locks_all_its_segments(connection, queue, ot
     assert other.get(MQGMO_BROWSE_FIRST).data == b"b"
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQGMO_LOCK,

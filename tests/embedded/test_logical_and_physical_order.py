@@ -20,6 +20,7 @@ from mqgroups.mqi.constants import (
     MQRC_INCONSISTENT_BROWSE,
 )
 from tests.fix_mqi import OK, failed
+from tests.tables import table
 
 MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
 
@@ -73,7 +74,7 @@ def test_browse_in_logical_order_gives_figure_1(connection, figure_2):
     assert [answer.data for answer in found] == FIGURE_1
 
 
-@pytest.mark.parametrize(("first", "next_one"), [(MQGMO_LOGICAL_ORDER, 0), (0, MQGMO_LOGICAL_ORDER)])
+@table(("first", "next_one"), [(MQGMO_LOGICAL_ORDER, 0), (0, MQGMO_LOGICAL_ORDER)])
 def test_browse_next_must_go_as_browse_first_went(connection, figure_2, first, next_one):
     browser = connection.open(figure_2, MQOO_BROWSE)
     assert browser.get(MQGMO_BROWSE_FIRST | first).code == OK

@@ -35,6 +35,7 @@ from mqgroups.mqi.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, shared_input, warning
+from tests.tables import table
 
 # What IBM MQ calls MQGMO_BROWSE_HANDLE and MQGMO_BROWSE_CO_OP.
 BROWSE_HANDLE = MQGMO_BROWSE_FIRST | MQGMO_UNMARKED_BROWSE_MSG | MQGMO_MARK_BROWSE_HANDLE
@@ -231,7 +232,7 @@ def test_without_a_limit_they_stay(own_queue_manager, connect, tmp_path):
 # --- what does not go together
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         MQGMO_MARK_BROWSE_HANDLE,
@@ -246,13 +247,12 @@ def test_without_a_limit_they_stay(own_queue_manager, connect, tmp_path):
         MQGMO_BROWSE_FIRST | MQGMO_MARK_BROWSE_CO_OP | MQGMO_UNMARK_BROWSE_CO_OP,
         UNMARKED_FIRST | MQGMO_UNMARK_BROWSE_CO_OP,
     ],
-    ids=hex,
 )
 def test_mqget_refuses(member, options):
     assert member().get(options).code == failed(MQRC_OPTIONS_ERROR)
 
 
-@pytest.mark.parametrize("option", [MQGMO_MARK_BROWSE_CO_OP, MQGMO_UNMARK_BROWSE_CO_OP], ids=hex)
+@table("option", [MQGMO_MARK_BROWSE_CO_OP, MQGMO_UNMARK_BROWSE_CO_OP])
 def test_the_mark_of_all_is_for_handles_that_co_operate(connection, queue_of_three, option):
     handle = connection.open(queue_of_three, MQOO_BROWSE)
     assert handle.get(MQGMO_BROWSE_FIRST | option).code == failed(MQRC_OPTIONS_ERROR)

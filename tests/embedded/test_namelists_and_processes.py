@@ -35,6 +35,7 @@ from mqgroups.mqi.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from tests.fix_mqi import OK, failed, text, warning
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -98,13 +99,13 @@ def test_neither_has_what_a_queue_has(opened):
         assert handle.get().code == failed(MQRC_HOBJ_ERROR)
 
 
-@pytest.mark.parametrize("object_type", [MQOT_NAMELIST, MQOT_PROCESS])
+@table("object_type", [MQOT_NAMELIST, MQOT_PROCESS])
 def test_a_name_that_nothing_has(opened, object_type):
     assert opened(object_type, b"TEST.LOCAL").code == failed(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-@pytest.mark.parametrize("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET], ids=hex)
-@pytest.mark.parametrize(("object_type", "name"), [(MQOT_NAMELIST, b"TEST.NAMELIST"), (MQOT_PROCESS, b"TEST.PROCESS")])
+@table("options", [MQOO_OUTPUT, MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET])
+@table(("object_type", "name"), [(MQOT_NAMELIST, b"TEST.NAMELIST"), (MQOT_PROCESS, b"TEST.PROCESS")])
 def test_they_are_opened_to_inquire_only(opened, object_type, name, options):
     assert opened(object_type, name, options | MQOO_INQUIRE).code == failed(MQRC_OPTION_NOT_VALID_FOR_TYPE)
 

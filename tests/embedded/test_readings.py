@@ -449,6 +449,7 @@ def test_the_open_questions_tell_which_value_a_queue_manager_follows(tmp_path, n
         "no:cacheprovider",
         "--mqi=pymqi",
         f"--findings={found}",
+        "-knot limit",
     ]
     command += [f"--mqi={bindings('both')[0]}", *(f"--mq-reading={name}={value}" for name, value in follows.items())]
     files = [f"tests/test_open_questions{each}.py" for each in of]

@@ -409,7 +409,7 @@ def test_any_sequence_of_calls_does_what_the_tables_say(connect, queue):
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=int(os.environ.get("MQGROUPS_EXAMPLES", "80")),
+            max_examples=int(os.environ.get("MQGROUPS_EXAMPLES", "25")),
             stateful_step_count=60,
             deadline=None,
             suppress_health_check=list(HealthCheck),
