@@ -58,6 +58,7 @@ from mqgroups.mqi.constants import (
     MQSTAT_TYPE_RECONNECTION_ERROR,
 )
 from tests.fix_mqi import OK, Code, failed, text, warning
+from tests.tables import table
 
 ASYNC, SYNC = MQPMO_ASYNC_RESPONSE, MQPMO_SYNC_RESPONSE
 NOBODY = "NOBODY.KNOWS"
@@ -298,7 +299,7 @@ def test_mqput1_outside_syncpoint_or_with_sync_response_tells_at_once(connection
     assert connection.put1(NOBODY, b"m", ASYNC).code == OK
 
 
-@pytest.mark.parametrize(
+@table(
     ("configuration", "always_sync"),
     [
         ("CHANNELS:\n   Put1DefaultAlwaysSync=YES\n", True),
@@ -308,7 +309,7 @@ def test_mqput1_outside_syncpoint_or_with_sync_response_tells_at_once(connection
         ("", False),
     ],
 )
-@pytest.mark.parametrize("prefix", ["", "file://"])
+@table("prefix", ["", "file://"])
 def test_mqclient_ini_makes_mqput1_synchronous(connect, tmp_path, monkeypatch, configuration, always_sync, prefix):
     path = tmp_path / "client.ini"
     path.write_text(configuration)
@@ -379,7 +380,7 @@ def test_mqstat_is_the_connection_s_own_and_outlives_mqback(stat, connect, conne
     assert counts(stat()[1]) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("kind", [MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR])
+@table("kind", [MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR])
 def test_mqstat_of_reconnection_says_that_the_connection_is_connected(stat, connection, kind):
     assert connection.put1(NOBODY, b"m", ASYNC).code == OK
     code, sts = stat(kind)
@@ -387,12 +388,12 @@ def test_mqstat_of_reconnection_says_that_the_connection_is_connected(stat, conn
     assert counts(stat()[1]) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("kind", [-1, 3])
+@table("kind", [-1, 3])
 def test_mqstat_refuses_other_types(stat, kind):
     assert stat(kind)[0] == failed(MQRC_STAT_TYPE_ERROR)
 
 
-@pytest.mark.parametrize(
+@table(
     "spoil",
     [lambda raw: b"STS " + raw[4:], lambda raw: raw[:4] + b"\3" + raw[5:], lambda raw: raw[:4] + b"\0" + raw[5:]],
     ids=["StrucId", "Version 3", "Version 0"],

@@ -178,8 +178,8 @@ def test_before_the_first_browse_nothing_is_under_the_cursor(handle, options):
 
 
 @table("options", [FIRST, NEXT, UNDER])
-def test_browsing_needs_a_queue_open_for_browse(taker, connection, queue, options):
-    put(connection, queue, b"1")
+def test_browsing_needs_a_queue_open_for_browse(taker, connection, options):
+    put(connection, taker.name, b"1")
     assert taker.get(options).code == failed(MQRC_NOT_OPEN_FOR_BROWSE)
 
 

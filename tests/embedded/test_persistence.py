@@ -227,8 +227,7 @@ def put_unlike_segments(connection, fields, **of_all):
         assert out.put(data, MQPMO_LOGICAL_ORDER, MsgFlags=flag, **PERSISTENT, **more, **of_all).code == OK
 
 
-@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
-@pytest.mark.parametrize("options", [0, MQGMO_SYNCPOINT])
+@pytest.mark.parametrize(("fields", "reason", "options"), [(*UNLIKE[0], 0), (*UNLIKE[1], MQGMO_SYNCPOINT)])
 def test_segments_that_complete_msg_did_not_return_survive(connect, queue_manager, restart, fields, reason, options):
     """MQGMO_COMPLETE_MSG: "returns the first few consecutive segments ... To retrieve the remaining segments, the application
     must reissue the MQGET call"."""
@@ -244,7 +243,7 @@ def test_segments_that_complete_msg_did_not_return_survive(connect, queue_manage
     assert connection.depth(Q) == 0
 
 
-@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
+@pytest.mark.parametrize(("fields", "reason"), UNLIKE[:1])
 def test_segments_whose_removal_could_not_be_written_are_all_there_once(connect, queue_manager, fields, reason):
     """The call fails as a whole: the segments it would have returned are back, and those it would have left are untouched."""
     connection = connect(to=queue_manager)

@@ -86,6 +86,7 @@ from mqgroups.mqi.constants import (
 from tests.embedded.test_property_sets import ILLEGAL, PARTS
 from tests.fix_mqi import EMPTY, OK, failed, warning
 from tests.fix_properties import LENGTHS, Inquiry, MessageHandle, get, put, rfh2
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -157,13 +158,13 @@ def test_every_type_comes_back(handle):
         assert handle.inquire(f"p{kind}") == Inquiry(OK, value, length)
 
 
-@pytest.mark.parametrize("name", [name for name in ILLEGAL if name])
+@table("name", [name for name in ILLEGAL if name])
 def test_an_illegal_name_is_refused(handle, name):
     assert handle.set(name, "x") == failed(MQRC_PROPERTY_NAME_ERROR)
     assert handle.inquire("%").code == failed(MQRC_PROPERTY_NOT_AVAILABLE)
 
 
-@pytest.mark.parametrize("name", [b"", b"n" * 4096])
+@table("name", [b"", b"n" * 4096])
 def test_a_name_too_long_or_empty_is_2513(handle, name):
     if name or handle.mqi.name == "pymqi":  # ibmmq asks strlen for the length of an empty name
         assert handle.set(name, "x") == failed(MQRC_PROPERTY_NAME_LENGTH_ERR)
@@ -436,7 +437,7 @@ def test_a_type_that_nobody_knows_is_a_warning_and_told(both, other):
         assert impo.TypeString == b"decimal\0"
 
 
-@pytest.mark.parametrize(
+@table(
     ("data", "reason"),
     [
         (b"", MQRC_RFH_ERROR),

@@ -40,6 +40,7 @@ from mqgroups.mqi.constants import (
 )
 from tests.fix_mqi import OK, failed
 from tests.fix_properties import MessageHandle, get, put, rfh2
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -65,13 +66,13 @@ def both(connection, queue):
 # --- depth
 
 
-@pytest.mark.parametrize("levels", [DEEPEST + 1, 985, 100_000])
+@table("levels", [DEEPEST + 1, 985, 100_000])
 def test_elements_nested_without_end_are_refused(both, levels):
     assert put(both, rfh2(nested(levels)), **IN_RFH2).code == failed(MQRC_RFH_FORMAT_ERROR)
     assert put(both, b"the next call").code == OK
 
 
-@pytest.mark.parametrize("option", [0, MQGMO_PROPERTIES_FORCE_MQRFH2, MQGMO_NO_PROPERTIES, MQGMO_PROPERTIES_IN_HANDLE])
+@table("option", [0, MQGMO_PROPERTIES_FORCE_MQRFH2, MQGMO_NO_PROPERTIES, MQGMO_PROPERTIES_IN_HANDLE])
 def test_elements_nested_as_deep_as_may_be_are_got_in_every_form(connection, both, option):
     assert put(both, rfh2(nested(DEEPEST)) + b"data", **IN_RFH2).code == OK
     handle = MessageHandle(connection) if option == MQGMO_PROPERTIES_IN_HANDLE else None
@@ -93,7 +94,7 @@ def test_a_property_name_may_be_as_deep_and_no_deeper(connection, both):
 # --- number
 
 
-@pytest.mark.parametrize("number", [MOST_PROPERTIES + 1, 100_000])
+@table("number", [MOST_PROPERTIES + 1, 100_000])
 def test_more_properties_than_may_be_in_headers_are_refused(both, number):
     assert put(both, rfh2(many(number)), **IN_RFH2).code == failed(MQRC_PROPERTIES_TOO_BIG)
     half = number // 2
@@ -213,7 +214,7 @@ def structures(hmsg=0, format_=b""):
     return bytes(md), bytes(pmo)
 
 
-@pytest.mark.parametrize("number", [MOST_PROPERTIES + 1, 100_000])
+@table("number", [MOST_PROPERTIES + 1, 100_000])
 def test_more_properties_than_may_be_in_a_handle_are_refused(q_mgr, program, number):
     md, pmo = put_structures(*structures(message_handle(program, number)))
     with pytest.raises(Failed) as refused:

@@ -64,10 +64,11 @@ from mqgroups.mqi.constants import (
     MQRO_PASS_DISCARD_AND_EXPIRY,
     MQRO_PASS_MSG_ID,
 )
-from tests.fix_mqi import OK, Code, failed, text, wait_until, warning
+from tests.fix_mqi import EMPTY, OK, Code, failed, text, wait_until, warning
 from tests.fix_properties import MessageHandle
 from tests.fix_properties import get as get_with_properties
 from tests.fix_properties import put as put_with_properties
+from tests.tables import table
 
 HOUR = 36_000  # in tenths of a second
 MINUTE = 600
@@ -103,6 +104,12 @@ def reports(connection, replies):
     return lambda: connection.browse(replies)
 
 
+@pytest.fixture
+def take_reports(connection, replies):
+    """A function that gets the reports."""
+    return connection.open(replies, MQOO_INPUT_SHARED).all
+
+
 def feedbacks(found):
     return [report.md.Feedback for report in found]
 
@@ -132,7 +139,7 @@ def test_a_coa_report_says_which_message_arrived(put, reports, mq):
     assert (md.MsgFlags, md.OriginalLength) == (0, MQOL_UNDEFINED)
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "msg_id", "correl_id"),
     [
         (0, "new", b"m"),
@@ -141,9 +148,9 @@ def test_a_coa_report_says_which_message_arrived(put, reports, mq):
         (MQRO_PASS_MSG_ID | MQRO_PASS_CORREL_ID, b"m", b"c"),
     ],
 )
-def test_report_options_say_whose_identifiers(put, reports, options, msg_id, correl_id):
+def test_report_options_say_whose_identifiers(put, take_reports, options, msg_id, correl_id):
     put(Report=MQRO_COA | options, MsgId=b"m" * 24, CorrelId=b"c" * 24)
-    (report,) = reports()
+    (report,) = take_reports()
     assert report.md.CorrelId == correl_id * 24
     if msg_id == "new":
         assert report.md.MsgId not in (b"m" * 24, b"c" * 24, bytes(24))
@@ -151,7 +158,7 @@ def test_report_options_say_whose_identifiers(put, reports, options, msg_id, cor
         assert report.md.MsgId == msg_id * 24
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "length"),
     [
         (MQRO_COA, 0),
@@ -165,14 +172,14 @@ def test_report_options_say_whose_identifiers(put, reports, options, msg_id, cor
         (MQRO_EXPIRATION_WITH_FULL_DATA, 256),
     ],
 )
-def test_a_report_carries_as_much_data_as_it_is_asked_to(put, reports, connection, queue, source, option, length):
+def test_a_report_carries_as_much_data_as_it_is_asked_to(put, take_reports, connection, source, option, length):
     expires = bool(option & MQRO_EXPIRATION)
     put(LONG, Report=option, Expiry=SOON if expires else HOUR)
     if expires:
-        wait_until(lambda: connection.browse(queue) == [])
+        wait_until(lambda: connection.browse(source.name) == [])
     else:
         assert source.get().data == LONG
-    assert [report.data for report in reports()] == [LONG[:length]]
+    assert [report.data for report in take_reports()] == [LONG[:length]]
 
 
 def test_mq_headers_come_on_top_of_the_first_100_bytes(put, reports):
@@ -191,9 +198,7 @@ def test_the_report_on_a_message_of_a_group_names_the_group(put, reports):
     assert report.md.OriginalLength == MQOL_UNDEFINED
 
 
-@pytest.mark.parametrize(
-    ("option", "expected"), [(MQRO_COA, []), (MQRO_COA_WITH_DATA, ["r"]), (MQRO_COA_WITH_FULL_DATA, ["r"])]
-)
+@table(("option", "expected"), [(MQRO_COA, []), (MQRO_COA_WITH_DATA, ["r"]), (MQRO_COA_WITH_FULL_DATA, ["r"])])
 def test_properties_come_with_the_data_as_their_copy_options_say(connection, queue, replies, option, expected):
     """Unverified, as reports.py says; the copy options of a property include reports by default."""
     handle = MessageHandle(connection)
@@ -289,16 +294,16 @@ def test_a_message_that_was_got_does_not_expire(put, reports, source):
     assert feedbacks(reports()) == [MQFB_COD]
 
 
-@pytest.mark.parametrize("option", [MQRO_COA, MQRO_COD, MQRO_EXPIRATION])
-@pytest.mark.parametrize("passed", [0, MQRO_PASS_DISCARD_AND_EXPIRY, MQRO_PASS_DISCARD_AND_EXPIRY | MQRO_DISCARD_MSG])
-def test_pass_discard_and_expiry_goes_on_to_the_report(put, reports, connection, queue, source, option, passed):
+@table("option", [MQRO_COA, MQRO_COD, MQRO_EXPIRATION])
+@table("passed", [0, MQRO_PASS_DISCARD_AND_EXPIRY, MQRO_PASS_DISCARD_AND_EXPIRY | MQRO_DISCARD_MSG])
+def test_pass_discard_and_expiry_goes_on_to_the_report(put, take_reports, connection, source, option, passed):
     expires = option == MQRO_EXPIRATION
     put(Report=option | passed, Expiry=SOON if expires else HOUR)
     if expires:
-        wait_until(lambda: connection.browse(queue) == [])
+        wait_until(lambda: connection.browse(source.name) == [])
     else:
         assert source.get().code == OK
-    (report,) = reports()
+    (report,) = take_reports()
     assert report.md.Report == passed & MQRO_DISCARD_MSG
     highest = MINUTE if expires else HOUR
     assert (highest - 300 < report.md.Expiry <= highest) if passed else report.md.Expiry == MQEI_UNLIMITED
@@ -350,13 +355,15 @@ def dead_letter(answer):
 
 @pytest.fixture
 def with_dead_letter_queue(own_queue_manager, tmp_path, connect):
-    """A connection to a queue manager with a dead-letter queue, and queues Q and FULL."""
+    """A connection to a queue manager with a dead-letter queue, and queues Q and FULL, which is."""
     mqsc = tmp_path / "dlq.mqsc"
     mqsc.write_text("DEFINE QLOCAL(DLQ)\nALTER QMGR DEADQ(DLQ)\nDEFINE QLOCAL(Q)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\n")
-    return connect(to=own_queue_manager("QMD", mqsc=[mqsc]))
+    connection = connect(to=own_queue_manager("QMD", mqsc=[mqsc]))
+    connection.put1("FULL", b"there is no more room")
+    return connection
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply_to_q", "reply_to_q_mgr", "reason"),
     [
         ("NOBODY.KNOWS", "QMD", MQRC_UNKNOWN_OBJECT_NAME),
@@ -368,13 +375,12 @@ def test_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(
     with_dead_letter_queue, reply_to_q, reply_to_q_mgr, reason
 ):
     connection = with_dead_letter_queue
-    connection.put1("FULL", b"there is no more room")
     fields = {"ReplyToQ": reply_to_q.encode(), "ReplyToQMgr": reply_to_q_mgr.encode(), "Format": MQFMT_STRING}
     assert connection.put1("Q", b"text", Report=MQRO_COA_WITH_FULL_DATA, **fields).code == OK
-    (letter,) = connection.browse("DLQ")
+    (letter,) = connection.open("DLQ", MQOO_INPUT_SHARED).all()
     assert dead_letter(letter) == (reason, (reply_to_q, reply_to_q_mgr), MQFMT_STRING, b"text")
     assert (letter.md.MsgType, letter.md.Feedback) == (MQMT_REPORT, MQFB_COA)
-    assert connection.depth("Q") == 1
+    assert connection.open("Q", MQOO_INPUT_SHARED).get().data == b"text"
 
 
 def test_a_report_to_be_discarded_does_not_go_to_the_dead_letter_queue(with_dead_letter_queue):
@@ -457,23 +463,22 @@ def test_a_put_that_cannot_be_written_leaves_no_report(own_queue_manager, connec
 # --- the Report field
 
 
-@pytest.mark.parametrize(
+@table(
     "report",
     [MQRO_COA, MQRO_COD_WITH_DATA, MQRO_EXPIRATION, MQRO_EXCEPTION_WITH_FULL_DATA, MQRO_PAN, MQRO_NAN],
-    ids=hex,
 )
-def test_a_report_needs_a_reply_to_q(put, connection, queue, report):
+def test_a_report_needs_a_reply_to_q(put, source, report):
     assert put(Report=report, ReplyToQ=b"").code == failed(MQRC_MISSING_REPLY_TO_Q)
     assert put(MsgType=MQMT_REQUEST, ReplyToQ=b" " * 48).code == failed(MQRC_MISSING_REPLY_TO_Q)
-    assert connection.depth(queue) == 0
+    assert source.get().code == EMPTY
 
 
-@pytest.mark.parametrize("report", [MQRO_PASS_MSG_ID, MQRO_PASS_CORREL_ID, MQRO_DISCARD_MSG], ids=hex)
+@table("report", [MQRO_PASS_MSG_ID, MQRO_PASS_CORREL_ID, MQRO_DISCARD_MSG])
 def test_other_report_options_need_none(put, report):
     assert put(Report=report, ReplyToQ=b"").code == OK
 
 
-@pytest.mark.parametrize(
+@table(
     "report",
     # Bits of MQRO_REJECT_UNSUP_MASK, unused ones of MQRO_ACCEPT_UNSUP_IF_XMIT_MASK, and "with data" without the option.
     [
@@ -490,14 +495,13 @@ def test_other_report_options_need_none(put, report):
         0x2000,
         0x500,
     ],
-    ids=hex,
 )
-def test_unknown_report_options_are_refused(put, connection, queue, report):
+def test_unknown_report_options_are_refused(put, source, report):
     assert put(Report=report).code == failed(MQRC_REPORT_OPTIONS_ERROR)
-    assert connection.depth(queue) == 0
+    assert source.get().code == EMPTY
 
 
-@pytest.mark.parametrize("report", [0x08, 0x10, 0x20, 0x40000000, 0x02000000, 0x00400000], ids=hex)
+@table("report", [0x08, 0x10, 0x20, 0x40000000, 0x02000000, 0x00400000])
 def test_unknown_report_options_that_do_no_harm_are_a_warning(put, source, report):
     assert put(Report=report).code == Code(MQCC_WARNING, MQRC_UNKNOWN_REPORT_OPTION)
     assert source.get().md.Report == report

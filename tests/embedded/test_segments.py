@@ -43,6 +43,7 @@ from mqgroups.mqi.constants import (
     MQRC_UOW_NOT_AVAILABLE,
 )
 from tests.fix_mqi import EMPTY, OK, failed, shared_input, warning
+from tests.tables import table
 
 LO = MQPMO_LOGICAL_ORDER
 SEG, LAST_SEG = MQMF_SEGMENT, MQMF_LAST_SEGMENT
@@ -195,7 +196,7 @@ def test_persistent_segments_need_the_unit_of_work_that_there_is(connection, out
     connection.back_out()
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "reason"),
     [
         ({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS),
@@ -279,7 +280,7 @@ def test_a_segment_of_the_application_s_own_may_be_split_further(connection, sma
     assert into.get(COMPLETE).data == b"1" * 50 + b"2" * 50
 
 
-@pytest.mark.parametrize(("format_name", "code"), [(MQFMT_STRING, OK), (MQFMT_DEAD_LETTER_HEADER, None)])
+@table(("format_name", "code"), [(MQFMT_STRING, OK), (MQFMT_DEAD_LETTER_HEADER, None)])
 def test_headers_of_mq_are_not_split(connection, small, format_name, code):
     out = connection.open(small(40), MQOO_OUTPUT)
     answer = out.put(b"x" * 50, MsgFlags=ALLOWED, Format=format_name)

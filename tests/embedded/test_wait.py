@@ -41,8 +41,8 @@ from tests.tables import table
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("wait_ms", [PATIENCE_MS, MQWI_UNLIMITED], ids=["interval", "unlimited"])
-@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
+@table("wait_ms", [PATIENCE_MS, MQWI_UNLIMITED], ids=["interval", "unlimited"])
+@table("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
 def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms):
     source = connect().open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
     waiting = waiting_get(source, options, wait_ms)
@@ -120,7 +120,7 @@ def test_all_browsers_are_activated(connect, queue, waiting_get):
     assert [future.result(PATIENCE_S).data for future in waiting] == [b"m"] * 3
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["empty", "a message is there that does not match"])
+@table("there", [False, True], ids=["empty", "a message is there that does not match"])
 def test_get_inhibited_cancels_the_wait(connect, queue, waiting_get, there):
     other = connect()
     if there:

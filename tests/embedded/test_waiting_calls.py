@@ -228,14 +228,14 @@ WAITING = 200
 
 
 @pytest.mark.parametrize(
-    ("match", "field"),
+    ("match", "field", "whole"),
     [
-        (MQMO_MATCH_MSG_ID, "msg_id"),
-        (MQMO_MATCH_CORREL_ID, "correl_id"),
-        (MQMO_MATCH_GROUP_ID, "group_id"),
+        (MQMO_MATCH_MSG_ID, "msg_id", 0),
+        (MQMO_MATCH_CORREL_ID, "correl_id", MQGMO_COMPLETE_MSG),
+        (MQMO_MATCH_GROUP_ID, "group_id", 0),
+        (MQMO_MATCH_GROUP_ID, "group_id", MQGMO_ALL_MSGS_AVAILABLE),
     ],
 )
-@pytest.mark.parametrize("whole", [0, MQGMO_COMPLETE_MSG, MQGMO_ALL_MSGS_AVAILABLE])
 def test_a_message_lets_one_call_look_of_those_that_wait_for_others(place, looks, match, field, whole):
     identifiers = [bytes([number]) * 24 for number in range(1, WAITING + 1)]
     for identifier in identifiers:
