@@ -29,32 +29,8 @@ from mqgroups.embedded.wire.pcf_constants import (
     MQIACF_Q_HANDLE,
     MQIACF_Q_STATUS_TYPE,
 )
-from mqgroups.mqi.constants import (
-    MQCA_Q_NAME,
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCNO_HANDLE_SHARE_BLOCK,
-    MQCO_DELETE_PURGE,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQIA_CURRENT_Q_DEPTH,
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQMO_NONE,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQXPT_TCP,
-    reason_name,
-)
+from mqgroups.mqi import constants as c
+from mqgroups.mqi.constants import reason_name
 from mqgroups.testing.options import wanted
 from mqgroups.testing.under_test import MQSC
 
@@ -76,20 +52,20 @@ class Code:
         return f"{('MQCC_OK', 'MQCC_WARNING', 'MQCC_FAILED')[self.comp]} {self.reason} {reason_name(self.reason)}"
 
 
-OK = Code(MQCC_OK, MQRC_NONE)
+OK = Code(c.MQCC_OK, c.MQRC_NONE)
 
 
 def warning(reason: int) -> Code:
     """Return MQCC_WARNING with this reason."""
-    return Code(MQCC_WARNING, reason)
+    return Code(c.MQCC_WARNING, reason)
 
 
 def failed(reason: int) -> Code:
     """Return MQCC_FAILED with this reason."""
-    return Code(MQCC_FAILED, reason)
+    return Code(c.MQCC_FAILED, reason)
 
 
-EMPTY = failed(MQRC_NO_MSG_AVAILABLE)
+EMPTY = failed(c.MQRC_NO_MSG_AVAILABLE)
 
 
 @dataclass(slots=True)
@@ -132,7 +108,7 @@ class Mqi:
         return self.package.MD(**{"Version": 2, **fields})
 
     def gmo(self, **fields: Any) -> Any:
-        return self.package.GMO(**{"Version": 2, "MatchOptions": MQMO_NONE, **fields})
+        return self.package.GMO(**{"Version": 2, "MatchOptions": c.MQMO_NONE, **fields})
 
     def pmo(self, **fields: Any) -> Any:
         return self.package.PMO(**{"Version": 2, **fields})
@@ -148,7 +124,7 @@ class Mqi:
         *,
         user: str | None = None,
         password: str | None = None,
-        options: int = MQCNO_HANDLE_SHARE_BLOCK,
+        options: int = c.MQCNO_HANDLE_SHARE_BLOCK,
         max_msg_length: int = 4_194_304,
     ) -> tuple[Code, Connection]:
         """MQCONNX. The handle may be used by all threads of the process, one after the other."""
@@ -157,7 +133,7 @@ class Mqi:
         cd.ChannelName = channel.encode()
         cd.ConnectionName = conn_name.encode()
         cd.ChannelType = self.package.CMQXC.MQCHT_CLNTCONN
-        cd.TransportType = MQXPT_TCP
+        cd.TransportType = c.MQXPT_TCP
         cd.MaxMsgLength = max_msg_length
         credentials = {} if user is None else {"user": user, "password": password or ""}
         code = OK
@@ -165,7 +141,7 @@ class Mqi:
             q_mgr.connect_with_options(q_mgr_name, cd=cd, opts=options, **credentials)
         except self.package.MQMIError as error:
             code = Code(error.comp, error.reason)
-        return code, Connection(self, q_mgr.get_handle() if code.comp != MQCC_FAILED else -1)
+        return code, Connection(self, q_mgr.get_handle() if code.comp != c.MQCC_FAILED else -1)
 
 
 class Connection:
@@ -209,15 +185,15 @@ class Connection:
 
     def depth(self, name: str) -> int:
         """CURDEPTH."""
-        handle = self.open(name, MQOO_INQUIRE)
-        _, depth = handle.inquire(MQIA_CURRENT_Q_DEPTH)
+        handle = self.open(name, c.MQOO_INQUIRE)
+        _, depth = handle.inquire(c.MQIA_CURRENT_Q_DEPTH)
         handle.close()
         return depth
 
     def browse(self, name: str) -> list[Answer]:
         """Return what is visible on a queue, in physical order, by a handle of its own."""
-        handle = self.open(name, MQOO_BROWSE)
-        found = handle.all(MQGMO_BROWSE_NEXT)
+        handle = self.open(name, c.MQOO_BROWSE)
+        found = handle.all(c.MQGMO_BROWSE_NEXT)
         handle.close()
         return found
 
@@ -250,7 +226,7 @@ class ObjectHandle:
         self,
         options: int = 0,
         *,
-        match: int = MQMO_NONE,
+        match: int = c.MQMO_NONE,
         wait_ms: int = 0,
         length: int = 4096,
         md: Any = None,
@@ -260,13 +236,13 @@ class ObjectHandle:
         """MQGET, outside syncpoint unless the options say otherwise; ``fields`` are those of the MQMD."""
         md = md or self.mqi.md(**fields)
         if gmo is None:
-            options = _get_options(options) | (MQGMO_WAIT if wait_ms else 0)
+            options = _get_options(options) | (c.MQGMO_WAIT if wait_ms else 0)
             gmo = self.mqi.gmo(Options=options, MatchOptions=match, WaitInterval=wait_ms)
         data, packed_md, packed_gmo, data_length, comp, reason = self.mqi.c.MQGET(
             self.connection.hconn, self.hobj, md.pack(), gmo.pack(), length
         )
         code = Code(comp, reason)
-        if comp == MQCC_FAILED:
+        if comp == c.MQCC_FAILED:
             data = b""
         return Answer(code, md=_unpacked(md, packed_md), gmo=_unpacked(gmo, packed_gmo), data=data, length=data_length)
 
@@ -289,7 +265,7 @@ class ObjectHandle:
             value, comp, reason = self.mqi.c.MQINQ(self.connection.hconn, self.hobj, selector)
             return Code(comp, reason), value
         code, integers, characters = self.inquire_many([selector])
-        if MQIA_FIRST <= selector <= MQIA_LAST:
+        if c.MQIA_FIRST <= selector <= c.MQIA_LAST:
             return code, integers[0] if integers else None
         return code, characters
 
@@ -322,11 +298,13 @@ def _unpacked(structure: Any, packed: bytes) -> Any:
 
 
 def _put_options(options: int) -> int:
-    return options if options & MQPMO_SYNCPOINT else options | MQPMO_NO_SYNCPOINT
+    return options if options & c.MQPMO_SYNCPOINT else options | c.MQPMO_NO_SYNCPOINT
 
 
 def _get_options(options: int) -> int:
-    return options if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT) else options | MQGMO_NO_SYNCPOINT
+    return (
+        options if options & (c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT) else options | c.MQGMO_NO_SYNCPOINT
+    )
 
 
 # --- fixtures
@@ -421,7 +399,7 @@ def count_waiting(mq, binding):
     commands = binding.PCFExecute(q_mgr)
 
     def count(name: str) -> int:
-        asked = {MQCA_Q_NAME: name.encode(), MQIACF_Q_STATUS_TYPE: MQIACF_Q_HANDLE}
+        asked = {c.MQCA_Q_NAME: name.encode(), MQIACF_Q_STATUS_TYPE: MQIACF_Q_HANDLE}
         return sum(row[MQIACF_HANDLE_STATE] == MQHSTATE_ACTIVE for row in commands.MQCMD_INQUIRE_Q_STATUS(asked))
 
     yield count
@@ -452,9 +430,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def delete(handle: ObjectHandle) -> None:
     """Delete a queue that is open, with what is on it; what a lost connection has in its unit of work is waited for."""
-    wait_until(lambda: handle.close(MQCO_DELETE_PURGE) == OK)
+    wait_until(lambda: handle.close(c.MQCO_DELETE_PURGE) == OK)
 
 
 def shared_input(connection: Connection, name: str) -> ObjectHandle:
     """Open a queue to get from it, and to browse it."""
-    return connection.open(name, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    return connection.open(name, c.MQOO_INPUT_SHARED | c.MQOO_BROWSE)

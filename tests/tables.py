@@ -4,8 +4,8 @@
     def test_the_length_of_a_name(length, reason): ...
 
 It has the form of ``pytest.mark.parametrize``, but its rows share the fixtures, which cost more than most rows do. New for each
-row are ``queue`` and ``tmp_path``, and what ``anew`` names: for each of these there is a fixture ``make_`` that makes one. What a row
-leaves in a unit of work of ``connection`` is backed out. Use ``parametrize`` where a row depends on what else the rows before it leave.
+row are ``queue`` and ``tmp_path``, and what ``anew`` names: for each of these there is a fixture ``make_`` that makes one. What a
+row leaves in a unit of work of ``connection`` is backed out. Use ``parametrize`` where rows depend on what else is left.
 """
 
 from __future__ import annotations

@@ -13,15 +13,7 @@ import pytest
 from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.serve import server
 from mqgroups.embedded.serve.start_up import started
-from mqgroups.mqi.constants import (
-    MQCNO_HANDLE_SHARE_NONE,
-    MQOO_OUTPUT,
-    MQRC_HCONN_ERROR,
-    MQRC_HOST_NOT_AVAILABLE,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
+from mqgroups.mqi import constants as c
 from tests.fix_mqi import OK, PATIENCE_S, failed
 from tests.tables import table
 
@@ -46,28 +38,28 @@ def test_the_queue_manager_by_its_name_and_as_the_default(mqi, mq, name):
 
 @table("name", ["QM9", "qm1", "QM"])
 def test_another_queue_managers_name(mqi, mq, name):
-    assert code_of(mqi, mq, q_mgr_name=name) == failed(MQRC_Q_MGR_NAME_ERROR)
+    assert code_of(mqi, mq, q_mgr_name=name) == failed(c.MQRC_Q_MGR_NAME_ERROR)
 
 
 def test_an_unknown_channel(mqi, mq):
-    assert code_of(mqi, mq, channel="NO.SUCH.SVRCONN") == failed(MQRC_UNKNOWN_CHANNEL_NAME)
+    assert code_of(mqi, mq, channel="NO.SUCH.SVRCONN") == failed(c.MQRC_UNKNOWN_CHANNEL_NAME)
 
 
 def test_nothing_listens(mqi, mq):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else can take the port meanwhile
         conn_name = f"127.0.0.1({taken.getsockname()[1]})"
-        assert code_of(mqi, mq, conn_name=conn_name) == failed(MQRC_HOST_NOT_AVAILABLE)
+        assert code_of(mqi, mq, conn_name=conn_name) == failed(c.MQRC_HOST_NOT_AVAILABLE)
 
 
 @table(
     ("user", "password", "expected"),
     [
         ("app", "passw0rd", OK),
-        ("app", "wrong", failed(MQRC_NOT_AUTHORIZED)),
-        ("app", "", failed(MQRC_NOT_AUTHORIZED)),
-        ("nobody", "passw0rd", failed(MQRC_NOT_AUTHORIZED)),
-        ("APP", "passw0rd", failed(MQRC_NOT_AUTHORIZED)),
+        ("app", "wrong", failed(c.MQRC_NOT_AUTHORIZED)),
+        ("app", "", failed(c.MQRC_NOT_AUTHORIZED)),
+        ("nobody", "passw0rd", failed(c.MQRC_NOT_AUTHORIZED)),
+        ("APP", "passw0rd", failed(c.MQRC_NOT_AUTHORIZED)),
         (None, None, OK),
     ],
 )
@@ -76,17 +68,17 @@ def test_credentials_that_are_given_must_be_right(mqi, mq, user, password, expec
 
 
 def test_a_refused_connection_leaves_the_next_one_alone(mqi, mq):
-    assert code_of(mqi, mq, user="app", password="wrong") == failed(MQRC_NOT_AUTHORIZED)
+    assert code_of(mqi, mq, user="app", password="wrong") == failed(c.MQRC_NOT_AUTHORIZED)
     assert code_of(mqi, mq, user="app", password="passw0rd") == OK
 
 
 def test_after_mqdisc_the_handle_is_no_handle(connect, queue):
     connection = connect()
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, c.MQOO_OUTPUT)
     assert connection.disconnect() == OK
-    assert out.put(b"").code == failed(MQRC_HCONN_ERROR)
-    assert connection.disconnect() == failed(MQRC_HCONN_ERROR)
-    assert connection.open(queue, MQOO_OUTPUT).code == failed(MQRC_HCONN_ERROR)
+    assert out.put(b"").code == failed(c.MQRC_HCONN_ERROR)
+    assert connection.disconnect() == failed(c.MQRC_HCONN_ERROR)
+    assert connection.open(queue, c.MQOO_OUTPUT).code == failed(c.MQRC_HCONN_ERROR)
 
 
 def test_handles_are_never_zero_and_never_given_twice(connect, queue):
@@ -98,16 +90,16 @@ def test_handles_are_never_zero_and_never_given_twice(connect, queue):
         assert connection.hconn > 0
         assert connection.hconn not in known
         known.add(connection.hconn)
-        handle = connection.open(queue, MQOO_OUTPUT)
+        handle = connection.open(queue, c.MQOO_OUTPUT)
         assert handle.hobj > 0
 
 
 def test_a_handle_that_is_not_shared_belongs_to_its_thread(mqi, connect, queue, background):
     if mqi.name == "ibmmq":
         pytest.skip("ibmmq always asks for a shared handle")
-    connection = connect(options=MQCNO_HANDLE_SHARE_NONE)
+    connection = connect(options=c.MQCNO_HANDLE_SHARE_NONE)
     assert connection.put1(queue, b"").code == OK
-    assert background(connection.put1, queue, b"").result(PATIENCE_S).code == failed(MQRC_HCONN_ERROR)
+    assert background(connection.put1, queue, b"").result(PATIENCE_S).code == failed(c.MQRC_HCONN_ERROR)
     assert connection.put1(queue, b"").code == OK
 
 

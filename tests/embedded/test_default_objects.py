@@ -9,16 +9,7 @@ from __future__ import annotations
 import pytest
 
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import (
-    MQCA_DEAD_LETTER_Q_NAME,
-    MQCA_Q_DESC,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOT_Q_MGR,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed, text
 from tests.fix_pubsub import open_topic, subscribe
 
@@ -89,11 +80,11 @@ def start(own_queue_manager, tmp_path):
 
 def inquire(connection, selector, name="", object_type=None):
     fields = {} if object_type is None else {"ObjectType": object_type}
-    return connection.open(name, MQOO_INQUIRE, **fields).inquire(selector)
+    return connection.open(name, mq.MQOO_INQUIRE, **fields).inquire(selector)
 
 
 def of_q_mgr(connection, selector):
-    return inquire(connection, selector, object_type=MQOT_Q_MGR)
+    return inquire(connection, selector, object_type=mq.MQOT_Q_MGR)
 
 
 @pytest.mark.parametrize("files", [(), (DEVELOPER, TLS)], ids=["by itself", "IBM's files"])
@@ -102,7 +93,7 @@ def test_it_offers_what_the_developer_container_offers(start, mqi, files):
     code, app = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user="app", password="right")
     assert code == OK
     for queue in QUEUES:
-        handle = app.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+        handle = app.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
         assert handle.put(b"m").code == OK
         assert handle.get().data == b"m"
     one = subscribe(app, ObjectName=b"DEV.BASE.TOPIC")
@@ -110,7 +101,7 @@ def test_it_offers_what_the_developer_container_offers(start, mqi, files):
     assert one.queue.get().data == b"p"
     code, admin = mqi.connect("QM2", "DEV.ADMIN.SVRCONN", q_mgr.conn_name, user="admin", password="also right")
     assert code == OK
-    assert of_q_mgr(admin, MQCA_DEAD_LETTER_Q_NAME) == (OK, b"DEV.DEAD.LETTER.QUEUE".ljust(48))
+    assert of_q_mgr(admin, mq.MQCA_DEAD_LETTER_Q_NAME) == (OK, b"DEV.DEAD.LETTER.QUEUE".ljust(48))
     app.disconnect()
     admin.disconnect()
 
@@ -119,21 +110,21 @@ def test_authentication_information_of_a_file_is_checked(start, mqi):
     q_mgr = start(DEVELOPER)
     for user, password in [("app", "wrong"), ("stranger", "right")]:
         code, _ = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user=user, password=password)
-        assert code == failed(MQRC_NOT_AUTHORIZED)
+        assert code == failed(mq.MQRC_NOT_AUTHORIZED)
     code, _ = mqi.connect("QM2", "DEV.OTHER.SVRCONN", q_mgr.conn_name)
-    assert code == failed(MQRC_UNKNOWN_CHANNEL_NAME)
+    assert code == failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
 
 
 def test_another_dead_letter_queue_stays_over_a_restart(start, connect):
     q_mgr = start("DEFINE QLOCAL(MY.DLQ) REPLACE\nALTER QMGR DEADQ(MY.DLQ)")
     q_mgr.kill()
     q_mgr.start()
-    assert of_q_mgr(connect(to=q_mgr), MQCA_DEAD_LETTER_Q_NAME) == (OK, b"MY.DLQ".ljust(48))
+    assert of_q_mgr(connect(to=q_mgr), mq.MQCA_DEAD_LETTER_Q_NAME) == (OK, b"MY.DLQ".ljust(48))
 
 
 def test_the_queues_of_the_system_are_there_and_say_what_they_are_for(start, connect):
     connection = connect(to=start())
-    found = {queue: inquire(connection, MQCA_Q_DESC, queue) for queue in SYSTEM_QUEUES}
+    found = {queue: inquire(connection, mq.MQCA_Q_DESC, queue) for queue in SYSTEM_QUEUES}
     assert {queue: code for queue, (code, _) in found.items()} == dict.fromkeys(SYSTEM_QUEUES, OK)
     assert all(text(description) for _, description in found.values())
 

@@ -13,19 +13,7 @@ from mqgroups.embedded import EmbeddedQueueManagerError
 from mqgroups.embedded.admin.mqsc import MQSCError, parse
 from mqgroups.embedded.admin.mqsc_commands import run
 from mqgroups.embedded.serve.start_up import started
-from mqgroups.mqi.constants import (
-    MQCA_Q_DESC,
-    MQIA_BACKOUT_THRESHOLD,
-    MQIA_DEF_INPUT_OPEN_OPTION,
-    MQIA_DEF_PERSISTENCE,
-    MQIA_DEF_PRIORITY,
-    MQIA_MAX_Q_DEPTH,
-    MQIA_SHAREABILITY,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed
 from tests.tables import table
 
@@ -189,52 +177,52 @@ def connection(connect, q_mgr):
 
 
 def inquire(connection, name, selector):
-    code, value = connection.open(name, MQOO_INQUIRE).inquire(selector)
+    code, value = connection.open(name, mq.MQOO_INQUIRE).inquire(selector)
     assert code == OK
     return value
 
 
 @pytest.mark.embedded
 def test_define_sets_and_the_rest_is_default(connection):
-    assert inquire(connection, "THERE", MQIA_DEF_PRIORITY) == 4
-    assert inquire(connection, "THERE", MQIA_SHAREABILITY) == 0
-    assert inquire(connection, "THERE", MQIA_DEF_INPUT_OPEN_OPTION) == MQOO_INPUT_EXCLUSIVE
-    assert inquire(connection, "THERE", MQIA_DEF_PERSISTENCE) == 1
-    assert inquire(connection, "THERE", MQCA_Q_DESC) == b"seven".ljust(64)
-    assert inquire(connection, "THERE", MQIA_BACKOUT_THRESHOLD) == 0
+    assert inquire(connection, "THERE", mq.MQIA_DEF_PRIORITY) == 4
+    assert inquire(connection, "THERE", mq.MQIA_SHAREABILITY) == 0
+    assert inquire(connection, "THERE", mq.MQIA_DEF_INPUT_OPEN_OPTION) == mq.MQOO_INPUT_EXCLUSIVE
+    assert inquire(connection, "THERE", mq.MQIA_DEF_PERSISTENCE) == 1
+    assert inquire(connection, "THERE", mq.MQCA_Q_DESC) == b"seven".ljust(64)
+    assert inquire(connection, "THERE", mq.MQIA_BACKOUT_THRESHOLD) == 0
 
 
 @pytest.mark.embedded
 def test_alter_changes_what_it_names_and_keeps_the_messages(connection):
-    assert inquire(connection, "ALTERED", MQIA_MAX_Q_DEPTH) == 8
-    assert inquire(connection, "ALTERED", MQIA_DEF_PRIORITY) == 4
+    assert inquire(connection, "ALTERED", mq.MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "ALTERED", mq.MQIA_DEF_PRIORITY) == 4
     assert connection.depth("ALTERED") == 1
 
 
 @pytest.mark.embedded
 def test_define_with_replace_sets_all_attributes_and_keeps_the_messages(connection):
     """The attributes that are not given get their default values (IBM MQ, topic q020770)."""
-    assert inquire(connection, "REPLACED", MQIA_MAX_Q_DEPTH) == 8
-    assert inquire(connection, "REPLACED", MQIA_DEF_PRIORITY) == 0
+    assert inquire(connection, "REPLACED", mq.MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "REPLACED", mq.MQIA_DEF_PRIORITY) == 0
     assert connection.depth("REPLACED") == 1
 
 
 @pytest.mark.embedded
 def test_define_without_replace_leaves_what_is_there(connection):
     """IBM MQ reports it and goes on with the file; a start-up file is read at every start."""
-    assert inquire(connection, "THERE", MQIA_MAX_Q_DEPTH) == 7
-    assert connection.open("BEHIND.IT", MQOO_OUTPUT).code == OK
+    assert inquire(connection, "THERE", mq.MQIA_MAX_Q_DEPTH) == 7
+    assert connection.open("BEHIND.IT", mq.MQOO_OUTPUT).code == OK
 
 
 @pytest.mark.embedded
 def test_define_like_takes_the_attributes_of_another_queue(connection):
-    assert inquire(connection, "LIKE.IT", MQIA_MAX_Q_DEPTH) == 7
-    assert inquire(connection, "LIKE.IT", MQIA_DEF_PRIORITY) == 5
+    assert inquire(connection, "LIKE.IT", mq.MQIA_MAX_Q_DEPTH) == 7
+    assert inquire(connection, "LIKE.IT", mq.MQIA_DEF_PRIORITY) == 5
 
 
 @pytest.mark.embedded
 def test_delete_takes_a_queue_away_and_with_purge_its_messages(connection):
-    assert connection.open("DELETED", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert connection.open("DELETED", mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
     assert connection.depth("PURGED") == 0
 
 
