@@ -144,11 +144,10 @@ def test_an_hconn_inherited_over_fork_is_useless_and_harmless(mqi, mq, connectio
     assert [answer.data for answer in connection.browse(queue)] == [b"before the fork", b"parent"]
 
 
-@table("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"])
-def test_only_loopback_is_listened_on(listen, tmp_path):
+def test_only_loopback_is_listened_on(tmp_path):
     with (
         pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"),
-        EmbeddedQueueManager(listen=listen, data=tmp_path),
+        EmbeddedQueueManager(listen="[::]:0", data=tmp_path),
     ):
         pass
 
