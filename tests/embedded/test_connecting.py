@@ -175,7 +175,7 @@ from mqgroups.embedded.serve import process
 
 def run(nth, data):
     # SIGTERM comes at the nth line that this thread executes once it is ready, or else soon after.
-    later = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM))
+    later = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGTERM))
     left = nth
 
     def trace(frame, event, arg):
