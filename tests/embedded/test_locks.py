@@ -176,21 +176,3 @@ def test_locking_a_complete_message_locks_all_its_segments(connection, queue, ot
     assert mine.get(LOCK_FIRST).data == b"a"
     assert other.get(mq.MQGMO_COMPLETE_MSG).code == EMPTY
     assert other.get(mq.MQGMO_BROWSE_FIRST).data == b"b"
-
-
-@table(
-    "options",
-    [
-        mq.MQGMO_LOCK,
-        mq.MQGMO_LOCK | mq.MQGMO_MSG_UNDER_CURSOR,
-        LOCK_FIRST | mq.MQGMO_SYNCPOINT,
-        mq.MQGMO_UNLOCK | mq.MQGMO_WAIT,
-        mq.MQGMO_UNLOCK | mq.MQGMO_BROWSE_FIRST,
-        mq.MQGMO_UNLOCK | mq.MQGMO_LOGICAL_ORDER,
-        mq.MQGMO_UNLOCK | mq.MQGMO_LOCK,
-        mq.MQGMO_UNLOCK | mq.MQGMO_SYNCPOINT,
-    ],
-)
-def test_combinations_that_are_not_valid(mine, options):
-    answer = mine.get(gmo=mine.mqi.gmo(Options=options))
-    assert answer.code == failed(mq.MQRC_OPTIONS_ERROR)

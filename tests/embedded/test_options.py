@@ -150,6 +150,7 @@ def test_new_identifiers_are_made_when_asked_for(connection, queue):
         c.MQGMO_UNLOCK | c.MQGMO_BROWSE_FIRST,
         c.MQGMO_UNLOCK | c.MQGMO_LOGICAL_ORDER,
         c.MQGMO_UNLOCK | c.MQGMO_WAIT,
+        c.MQGMO_UNLOCK | c.MQGMO_LOCK,
         c.MQGMO_WAIT | c.MQGMO_SET_SIGNAL,
         c.MQGMO_MARK_SKIP_BACKOUT,
         c.MQGMO_MARK_SKIP_BACKOUT | c.MQGMO_NO_SYNCPOINT,

@@ -12,6 +12,7 @@ from mqgroups.mqi import constants as c
 from tests.fix_mqi import EMPTY, OK, failed, shared_input, text, warning
 from tests.fix_properties import MessageHandle, get
 from tests.fix_pubsub import open_topic, publish, subscribe
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -84,7 +85,7 @@ def test_closing_a_subscription_leaves_its_publications_on_a_provided_queue(conn
     assert [answer.data for answer in connection.browse(queue)] == [b"m"]
 
 
-@pytest.mark.parametrize("options", [c.MQOO_OUTPUT, c.MQOO_INQUIRE])
+@table("options", [c.MQOO_OUTPUT, c.MQOO_INQUIRE])
 def test_a_provided_queue_is_open_to_get_from(connection, queue, topic, options):
     handle = connection.open(queue, options)
     assert subscribe(connection, topic, c.MQSO_CREATE, queue=handle).code == failed(c.MQRC_HOBJ_ERROR)
@@ -216,7 +217,7 @@ def test_topic_string_and_user_data_are_properties(connection, topic):
     assert handle.inquire("MQSubUserData").value == "mine & yours"
 
 
-@pytest.mark.parametrize("flags", [c.MQMF_MSG_IN_GROUP, c.MQMF_SEGMENT], ids=hex)
+@table("flags", [c.MQMF_MSG_IN_GROUP, c.MQMF_SEGMENT])
 def test_groups_and_segments_cannot_be_published(connection, topic, flags):
     refused = failed(c.MQRC_MSG_NOT_ALLOWED_IN_GROUP)
     assert open_topic(connection, topic).put(b"m", MsgFlags=flags).code == refused
@@ -480,7 +481,7 @@ def test_the_bindings_own_classes(mq, binding, topic):
 # --- what is refused
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
         c.MQSO_MANAGED,
@@ -493,7 +494,6 @@ def test_the_bindings_own_classes(mq, binding, topic):
         MANAGED | c.MQSO_WILDCARD_CHAR | c.MQSO_WILDCARD_TOPIC,
         MANAGED | 0x40000000,
     ],
-    ids=hex,
 )
 def test_options_that_do_not_go_together(connection, topic, options):
     assert subscribe(connection, topic, options, name="some name").code == failed(c.MQRC_OPTIONS_ERROR)
