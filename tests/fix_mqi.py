@@ -12,6 +12,7 @@ thin functions call ``pymqe.MQPUT`` and its siblings with packed structures of t
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -142,6 +143,23 @@ class Mqi:
         except self.package.MQMIError as error:
             code = Code(error.comp, error.reason)
         return code, Connection(self, q_mgr.get_handle() if code.comp != c.MQCC_FAILED else -1)
+
+
+CHILD = """
+import importlib, os, sys
+from mqgroups.embedded.libmqm.build import build, load
+load(build())
+from mqgroups.mqi import constants as c
+from tests.fix_mqi import Mqi, OK, shared_input
+binding, q_mgr_name, channel, conn_name, queue, *more = sys.argv[1:]
+_, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
+"""
+
+
+def child(program: str, mqi: Mqi, mq: Any, queue: str, *more: object) -> list[str]:
+    """Return the command of a process with a ``connection`` of its own; ``queue`` and ``more`` are its arguments."""
+    arguments = [mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, *map(str, more)]
+    return [sys.executable, "-c", CHILD + program, *arguments]
 
 
 class Connection:

@@ -14,7 +14,7 @@ from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.serve import server
 from mqgroups.embedded.serve.start_up import started
 from mqgroups.mqi import constants as c
-from tests.fix_mqi import OK, PATIENCE_S, failed
+from tests.fix_mqi import OK, PATIENCE_S, child, failed
 from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
@@ -108,15 +108,8 @@ def test_a_shared_handle_serves_other_threads(connection, queue, background):
 
 
 FORKED = """
-import importlib, os, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi
-from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
-binding, q_mgr_name, channel, conn_name, queue = sys.argv[1:]
-code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
-handle = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)
-print(handle.put(b"before the fork", MQPMO_SYNCPOINT).code.reason)
+handle = connection.open(queue, c.MQOO_OUTPUT | c.MQOO_INPUT_SHARED)
+print(handle.put(b"before the fork", c.MQPMO_SYNCPOINT).code.reason)
 sys.stdout.flush()
 child = os.fork()
 calls = [
@@ -133,13 +126,12 @@ if child == 0:
     sys.stdout.flush()
     os._exit(0)
 os.waitpid(child, 0)
-print(handle.put(b"parent", MQPMO_SYNCPOINT).code.reason, connection.commit().reason)
+print(handle.put(b"parent", c.MQPMO_SYNCPOINT).code.reason, connection.commit().reason)
 """
 
 
 def test_an_hconn_inherited_over_fork_is_useless_and_harmless(mqi, mq, connection, queue):
-    command = [sys.executable, "-c", FORKED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(child(FORKED, mqi, mq, queue), stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     assert done.stdout.split() == ["0", *["2018"] * 6, "0", "0"]
     assert [answer.data for answer in connection.browse(queue)] == [b"before the fork", b"parent"]
 

@@ -6,13 +6,12 @@ IBM MQ, topics q026790 (visibility), q023090 and q097450 (backout count), q04097
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mqgroups.mqi import constants as c
-from tests.fix_mqi import EMPTY, OK, failed, wait_until
+from tests.fix_mqi import EMPTY, OK, child, failed, wait_until
 from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
@@ -164,15 +163,8 @@ def test_mqdisc_commits(connect, queue):
 
 
 DYING = """
-import importlib, os, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, OK
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQPMO_SYNCPOINT
-binding, q_mgr_name, channel, conn_name, queue = sys.argv[1:]
-code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
-assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).code == OK
-assert connection.put1(queue, b"never", MQPMO_SYNCPOINT).code == OK
+assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).code == OK
+assert connection.put1(queue, b"never", c.MQPMO_SYNCPOINT).code == OK
 os._exit(0)
 """
 
@@ -180,8 +172,7 @@ os._exit(0)
 @pytest.mark.embedded
 def test_a_process_that_ends_without_mqdisc_is_backed_out(connection, mq, mqi, queue):
     put(connection, queue, b"1", b"2")
-    command = [sys.executable, "-c", DYING, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue]
-    subprocess.run(command, check=True, cwd=ROOT)
+    subprocess.run(child(DYING, mqi, mq, queue), check=True, cwd=ROOT)
     wait_until(lambda: connection.depth(queue) == 2)
     found = connection.browse(queue)
     assert [(answer.data, answer.md.BackoutCount) for answer in found] == [(b"1", 1), (b"2", 0)]

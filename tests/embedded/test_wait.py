@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from mqgroups.mqi import constants as c
-from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, wait_until
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, child, failed, wait_until
 from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
@@ -57,15 +56,6 @@ def test_the_interval_runs_out(connection, queue, options):
     started = time.monotonic()
     assert source.get(options, wait_ms=50).code == EMPTY
     assert time.monotonic() - started >= 0.05
-
-
-def test_a_message_that_does_not_match_does_not_end_the_wait(connect, queue, waiting_get):
-    source = connect().open(queue, c.MQOO_INPUT_SHARED)
-    waiting = waiting_get(source, match=c.MQMO_MATCH_CORREL_ID, CorrelId=b"c" * 24)
-    other = connect()
-    assert other.put1(queue, b"not this", CorrelId=b"d" * 24).code == OK
-    assert other.put1(queue, b"this", CorrelId=b"c" * 24).code == OK
-    assert waiting.result(PATIENCE_S).data == b"this"
 
 
 def test_in_a_group_only_its_next_message_ends_the_wait(connect, queue, waiting_get):
@@ -127,19 +117,11 @@ def test_wait_is_ignored_under_the_cursor(connection, queue):
 
 
 KILLED = """
-import sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, OK
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT, MQWI_UNLIMITED
-import importlib
-binding, q_mgr_name, channel, conn_name, queue, other = sys.argv[1:]
-code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
-source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
-assert source.get(MQGMO_SYNCPOINT).code == OK
-assert connection.put1(other, b"never", MQPMO_SYNCPOINT).code == OK
+source = connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)
+assert source.get(c.MQGMO_SYNCPOINT).code == OK
+assert connection.put1(more[0], b"never", c.MQPMO_SYNCPOINT).code == OK
 print("waiting", flush=True)
-source.get(MQGMO_SYNCPOINT, wait_ms=MQWI_UNLIMITED)
+source.get(c.MQGMO_SYNCPOINT, wait_ms=c.MQWI_UNLIMITED)
 """
 
 
@@ -149,7 +131,7 @@ def test_a_client_killed_while_it_waits_is_backed_out_at_once(mq, mqi, connect, 
     connection = connect()
     assert connection.put1(queue, b"m").code == OK
     before = mq.queue_manager.calls().get("MQGET", 0)
-    command = [sys.executable, "-c", KILLED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, other]
+    command = child(KILLED, mqi, mq, queue, other)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as client:
         assert client.stdout is not None
         try:

@@ -7,7 +7,6 @@ any. That the longest waiting comes first within each is this queue manager's ow
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls
 from mqgroups.embedded.serve.start_up import started
 from mqgroups.mqi import constants as c
 from mqgroups.mqi import structures as st
-from tests.fix_mqi import OK, PATIENCE_S, shared_input, wait_until
+from tests.fix_mqi import OK, PATIENCE_S, child, shared_input, wait_until
 from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
@@ -147,10 +146,7 @@ def test_a_wait_that_ran_out_takes_nothing(connection, queue, source, waiting_ge
 @pytest.mark.embedded
 def test_who_died_waiting_takes_nothing(mq, mqi, connection, queue, source, waiting_get, count_waiting):
     """Killed as the longest waiting, in and outside syncpoint; what comes then goes to the next."""
-    dead = [
-        subprocess.Popen([sys.executable, "-c", WAITS, mqi.name, mq.conn_name, queue, str(options)], cwd=ROOT)
-        for options in (0, c.MQGMO_SYNCPOINT)
-    ]
+    dead = [subprocess.Popen(child(WAITS, mqi, mq, queue, options), cwd=ROOT) for options in (0, c.MQGMO_SYNCPOINT)]
     wait_until(lambda: count_waiting(queue) == 2)
     alive = waiting_get(source())
     for process in dead:
@@ -161,27 +157,12 @@ def test_who_died_waiting_takes_nothing(mq, mqi, connection, queue, source, wait
 
 
 WAITS = """
-import importlib, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, shared_input
-from mqgroups.mqi.constants import MQWI_UNLIMITED
-binding, conn_name, queue, options = sys.argv[1:]
-_, connection = Mqi(importlib.import_module(binding)).connect("", "DEV.APP.SVRCONN", conn_name)
-source = shared_input(connection, queue)
-source.get(int(options), wait_ms=MQWI_UNLIMITED)
+shared_input(connection, queue).get(int(more[0]), wait_ms=c.MQWI_UNLIMITED)
 """
 
 TAKES = """
-import importlib, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, shared_input
-from mqgroups.mqi.constants import MQWI_UNLIMITED
-binding, conn_name, queue = sys.argv[1:]
-_, connection = Mqi(importlib.import_module(binding)).connect("", "DEV.APP.SVRCONN", conn_name)
 source = shared_input(connection, queue)
-while (data := source.get(wait_ms=MQWI_UNLIMITED).data) != b"end":
+while (data := source.get(wait_ms=c.MQWI_UNLIMITED).data) != b"end":
     print(data.decode())
 """
 
@@ -189,7 +170,7 @@ while (data := source.get(wait_ms=MQWI_UNLIMITED).data) != b"end":
 @pytest.mark.embedded
 def test_processes_that_wait_share_all_messages_out(mq, mqi, connection, queue, count_waiting):
     """Each message once, and nobody is left waiting: nothing else ends their calls."""
-    command = [sys.executable, "-c", TAKES, mqi.name, mq.conn_name, queue]
+    command = child(TAKES, mqi, mq, queue)
     takers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in range(4)]
     wait_until(lambda: count_waiting(queue) == 4)
     out = connection.open(queue, c.MQOO_OUTPUT)
