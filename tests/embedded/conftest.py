@@ -27,10 +27,9 @@ def library() -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="session")
-def impatient_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def impatient_library() -> Path:
     """The file of a library that waits a second for an answer where the other one waits much longer."""
-    directory = build(tmp_path_factory.mktemp("impatient") / "library", extra_flags=["-DSILENCE_TIMEOUT=1"])
-    return directory / "lib64" / CLIENT_LIBRARY
+    return build(extra_flags=["-DSILENCE_TIMEOUT=1"]) / "lib64" / CLIENT_LIBRARY
 
 
 @pytest.fixture

@@ -605,7 +605,7 @@ def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, mo
 def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: str) -> None:
     """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, then ThreadSanitizer, on a real embedded queue manager."""
     flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-g"]
-    directory = build(tmp_path / "sanitized", extra_flags=flags)
+    directory = build(extra_flags=flags)
     program = tmp_path / "every_call"
     source = Path(__file__).with_name("every_call.c")
     lib = directory / "lib64"

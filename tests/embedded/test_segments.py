@@ -102,13 +102,6 @@ def test_all_segments_available_has_no_effect_inside_a_logical_message_in_logica
     assert into.get(options).code == EMPTY
 
 
-def test_all_segments_available_without_logical_order_always_has_an_effect(out, into):
-    put_segments(out, b"one ", b"two")
-    assert into.get(mq.MQGMO_ALL_SEGMENTS_AVAILABLE).data == b"one "
-    assert into.get(mq.MQGMO_ALL_SEGMENTS_AVAILABLE).code == EMPTY
-    assert into.get().data == b"two"
-
-
 def test_groups_of_segmented_messages_come_in_logical_order_message_by_message(out, into):
     out.put(b"1", LO, MsgFlags=MIG)
     put_segments(out, b"2a", b"2b", group=MIG)
