@@ -37,10 +37,6 @@ def test_browsing_leaves_messages_where_they_are(handle, connection, queue):
     assert connection.depth(queue) == 3
 
 
-def test_the_first_browse_next_is_a_browse_first(handle):
-    assert handle.get(NEXT).data == b"1"
-
-
 def test_browse_first_starts_again(handle):
     assert [handle.get(NEXT).data for _ in range(2)] == [b"1", b"2"]
     assert handle.get(FIRST).data == b"1"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import EMPTY, OK, failed, shared_input, wait_until
-from tests.tables import table
+from tests.fix_mqi import EMPTY, OK, shared_input, wait_until
 
 HOUR = 36_000  # in tenths of a second
 SOON = 1
@@ -20,11 +19,6 @@ def out(connection, queue):
 @pytest.fixture
 def into(connection, queue):
     return shared_input(connection, queue)
-
-
-@table("expiry", [0, -2, -36000])
-def test_an_expiry_that_is_not_positive_is_refused(out, expiry):
-    assert out.put(b"x", Expiry=expiry).code == failed(mq.MQRC_EXPIRY_ERROR)
 
 
 def test_a_message_comes_with_what_is_left_of_its_time(out, into):

@@ -44,20 +44,13 @@ def test_get_in_logical_order_gives_figure_1(connection, figure_2, options):
     assert [answer.data for answer in source.all(mq.MQGMO_LOGICAL_ORDER | options)] == FIGURE_1
 
 
-def test_get_without_logical_order_gives_figure_2(connection, figure_2):
-    source = connection.open(figure_2, mq.MQOO_INPUT_SHARED)
-    assert [answer.data for answer in source.all()] == FIGURE_2
-
-
-def test_browse_in_physical_order_gives_figure_2(connection, figure_2):
+def test_browsing_gives_figure_1_in_logical_order_and_figure_2_without_as_getting_does(connection, figure_2):
     assert [answer.data for answer in connection.browse(figure_2)] == FIGURE_2
-
-
-def test_browse_in_logical_order_gives_figure_1(connection, figure_2):
-    browser = connection.open(figure_2, mq.MQOO_BROWSE)
-    found = [browser.get(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER)]
-    found += browser.all(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_LOGICAL_ORDER)
+    source = connection.open(figure_2, mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
+    found = [source.get(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER)]
+    found += source.all(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_LOGICAL_ORDER)
     assert [answer.data for answer in found] == FIGURE_1
+    assert [answer.data for answer in source.all()] == FIGURE_2
 
 
 @table(("first", "next_one"), [(mq.MQGMO_LOGICAL_ORDER, 0), (0, mq.MQGMO_LOGICAL_ORDER)])
