@@ -11,47 +11,29 @@ thin functions call ``pymqe.MQPUT`` and its siblings with packed structures of t
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.embedded.wire.pcf_constants import (
     MQHSTATE_ACTIVE,
     MQIACF_HANDLE_STATE,
     MQIACF_Q_HANDLE,
     MQIACF_Q_STATUS_TYPE,
 )
-from mqgroups.mqi.constants import (
-    MQCA_Q_NAME,
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCNO_HANDLE_SHARE_BLOCK,
-    MQCO_DELETE_PURGE,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQIA_CURRENT_Q_DEPTH,
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQMO_NONE,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQXPT_TCP,
-    reason_name,
-)
+from mqgroups.mqi import constants as c
+from mqgroups.mqi.constants import reason_name
+from mqgroups.testing.options import wanted
+from mqgroups.testing.under_test import MQSC
 
 # Longer than anything takes that is expected to happen.
 PATIENCE_S = 30
@@ -71,20 +53,20 @@ class Code:
         return f"{('MQCC_OK', 'MQCC_WARNING', 'MQCC_FAILED')[self.comp]} {self.reason} {reason_name(self.reason)}"
 
 
-OK = Code(MQCC_OK, MQRC_NONE)
+OK = Code(c.MQCC_OK, c.MQRC_NONE)
 
 
 def warning(reason: int) -> Code:
     """Return MQCC_WARNING with this reason."""
-    return Code(MQCC_WARNING, reason)
+    return Code(c.MQCC_WARNING, reason)
 
 
 def failed(reason: int) -> Code:
     """Return MQCC_FAILED with this reason."""
-    return Code(MQCC_FAILED, reason)
+    return Code(c.MQCC_FAILED, reason)
 
 
-EMPTY = failed(MQRC_NO_MSG_AVAILABLE)
+EMPTY = failed(c.MQRC_NO_MSG_AVAILABLE)
 
 
 @dataclass(slots=True)
@@ -127,7 +109,7 @@ class Mqi:
         return self.package.MD(**{"Version": 2, **fields})
 
     def gmo(self, **fields: Any) -> Any:
-        return self.package.GMO(**{"Version": 2, "MatchOptions": MQMO_NONE, **fields})
+        return self.package.GMO(**{"Version": 2, "MatchOptions": c.MQMO_NONE, **fields})
 
     def pmo(self, **fields: Any) -> Any:
         return self.package.PMO(**{"Version": 2, **fields})
@@ -143,7 +125,7 @@ class Mqi:
         *,
         user: str | None = None,
         password: str | None = None,
-        options: int = MQCNO_HANDLE_SHARE_BLOCK,
+        options: int = c.MQCNO_HANDLE_SHARE_BLOCK,
         max_msg_length: int = 4_194_304,
     ) -> tuple[Code, Connection]:
         """MQCONNX. The handle may be used by all threads of the process, one after the other."""
@@ -152,7 +134,7 @@ class Mqi:
         cd.ChannelName = channel.encode()
         cd.ConnectionName = conn_name.encode()
         cd.ChannelType = self.package.CMQXC.MQCHT_CLNTCONN
-        cd.TransportType = MQXPT_TCP
+        cd.TransportType = c.MQXPT_TCP
         cd.MaxMsgLength = max_msg_length
         credentials = {} if user is None else {"user": user, "password": password or ""}
         code = OK
@@ -160,7 +142,24 @@ class Mqi:
             q_mgr.connect_with_options(q_mgr_name, cd=cd, opts=options, **credentials)
         except self.package.MQMIError as error:
             code = Code(error.comp, error.reason)
-        return code, Connection(self, q_mgr.get_handle() if code.comp != MQCC_FAILED else -1)
+        return code, Connection(self, q_mgr.get_handle() if code.comp != c.MQCC_FAILED else -1)
+
+
+CHILD = """
+import importlib, os, sys
+from mqgroups.embedded.libmqm.build import build, load
+load(build())
+from mqgroups.mqi import constants as c
+from tests.fix_mqi import Mqi, OK, shared_input
+binding, q_mgr_name, channel, conn_name, queue, *more = sys.argv[1:]
+_, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
+"""
+
+
+def child(program: str, mqi: Mqi, mq: Any, queue: str, *more: object) -> list[str]:
+    """Return the command of a process with a ``connection`` of its own; ``queue`` and ``more`` are its arguments."""
+    arguments = [mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, *map(str, more)]
+    return [sys.executable, "-c", CHILD + program, *arguments]
 
 
 class Connection:
@@ -204,15 +203,15 @@ class Connection:
 
     def depth(self, name: str) -> int:
         """CURDEPTH."""
-        handle = self.open(name, MQOO_INQUIRE)
-        _, depth = handle.inquire(MQIA_CURRENT_Q_DEPTH)
+        handle = self.open(name, c.MQOO_INQUIRE)
+        _, depth = handle.inquire(c.MQIA_CURRENT_Q_DEPTH)
         handle.close()
         return depth
 
     def browse(self, name: str) -> list[Answer]:
         """Return what is visible on a queue, in physical order, by a handle of its own."""
-        handle = self.open(name, MQOO_BROWSE)
-        found = handle.all(MQGMO_BROWSE_NEXT)
+        handle = self.open(name, c.MQOO_BROWSE)
+        found = handle.all(c.MQGMO_BROWSE_NEXT)
         handle.close()
         return found
 
@@ -245,7 +244,7 @@ class ObjectHandle:
         self,
         options: int = 0,
         *,
-        match: int = MQMO_NONE,
+        match: int = c.MQMO_NONE,
         wait_ms: int = 0,
         length: int = 4096,
         md: Any = None,
@@ -255,13 +254,13 @@ class ObjectHandle:
         """MQGET, outside syncpoint unless the options say otherwise; ``fields`` are those of the MQMD."""
         md = md or self.mqi.md(**fields)
         if gmo is None:
-            options = _get_options(options) | (MQGMO_WAIT if wait_ms else 0)
+            options = _get_options(options) | (c.MQGMO_WAIT if wait_ms else 0)
             gmo = self.mqi.gmo(Options=options, MatchOptions=match, WaitInterval=wait_ms)
         data, packed_md, packed_gmo, data_length, comp, reason = self.mqi.c.MQGET(
             self.connection.hconn, self.hobj, md.pack(), gmo.pack(), length
         )
         code = Code(comp, reason)
-        if comp == MQCC_FAILED:
+        if comp == c.MQCC_FAILED:
             data = b""
         return Answer(code, md=_unpacked(md, packed_md), gmo=_unpacked(gmo, packed_gmo), data=data, length=data_length)
 
@@ -284,7 +283,7 @@ class ObjectHandle:
             value, comp, reason = self.mqi.c.MQINQ(self.connection.hconn, self.hobj, selector)
             return Code(comp, reason), value
         code, integers, characters = self.inquire_many([selector])
-        if MQIA_FIRST <= selector <= MQIA_LAST:
+        if c.MQIA_FIRST <= selector <= c.MQIA_LAST:
             return code, integers[0] if integers else None
         return code, characters
 
@@ -317,11 +316,13 @@ def _unpacked(structure: Any, packed: bytes) -> Any:
 
 
 def _put_options(options: int) -> int:
-    return options if options & MQPMO_SYNCPOINT else options | MQPMO_NO_SYNCPOINT
+    return options if options & c.MQPMO_SYNCPOINT else options | c.MQPMO_NO_SYNCPOINT
 
 
 def _get_options(options: int) -> int:
-    return options if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT) else options | MQGMO_NO_SYNCPOINT
+    return (
+        options if options & (c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT) else options | c.MQGMO_NO_SYNCPOINT
+    )
 
 
 # --- fixtures
@@ -361,6 +362,35 @@ def connection(connect):
     return connect()
 
 
+@pytest.fixture(scope="module")
+def module_queue_manager(pytestconfig, _client_library, mq_mqsc, tmp_path_factory):
+    """A function that starts an embedded queue manager for the tests of a module, with these MQSC commands, or those of a file.
+
+    It is what ``own_queue_manager`` is for one test. The tests leave nothing that is in another one's way (``empty``). A module
+    that uses it is marked ``embedded``.
+    """
+    with contextlib.ExitStack() as started:
+
+        def start(commands: str | Path = "", name: str = "QM2", **more: Any) -> EmbeddedQueueManager:
+            file = commands
+            if isinstance(commands, str):
+                file = tmp_path_factory.mktemp("module") / "commands.mqsc"
+                file.write_text(commands)
+            files = [STANDARD_MQSC, MQSC, *mq_mqsc, file]
+            more.setdefault("readings", wanted(pytestconfig).readings)
+            return started.enter_context(EmbeddedQueueManager(name, mqsc=files, **more))
+
+        yield start
+
+
+def empty(connection: Connection, *names: str) -> None:
+    """Get what is on these queues, and what comes back to them from the units of work of connections that were lost."""
+    for name in names:
+        source = shared_input(connection, name)
+        wait_until(lambda source=source, name=name: not source.all() and connection.depth(name) == 0)  # type: ignore[misc]
+        source.close()
+
+
 @pytest.fixture
 def background():
     """A function that runs a call in a thread; returns its Future."""
@@ -387,7 +417,7 @@ def count_waiting(mq, binding):
     commands = binding.PCFExecute(q_mgr)
 
     def count(name: str) -> int:
-        asked = {MQCA_Q_NAME: name.encode(), MQIACF_Q_STATUS_TYPE: MQIACF_Q_HANDLE}
+        asked = {c.MQCA_Q_NAME: name.encode(), MQIACF_Q_STATUS_TYPE: MQIACF_Q_HANDLE}
         return sum(row[MQIACF_HANDLE_STATE] == MQHSTATE_ACTIVE for row in commands.MQCMD_INQUIRE_Q_STATUS(asked))
 
     yield count
@@ -418,9 +448,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def delete(handle: ObjectHandle) -> None:
     """Delete a queue that is open, with what is on it; what a lost connection has in its unit of work is waited for."""
-    wait_until(lambda: handle.close(MQCO_DELETE_PURGE) == OK)
+    wait_until(lambda: handle.close(c.MQCO_DELETE_PURGE) == OK)
 
 
 def shared_input(connection: Connection, name: str) -> ObjectHandle:
     """Open a queue to get from it, and to browse it."""
-    return connection.open(name, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    return connection.open(name, c.MQOO_INPUT_SHARED | c.MQOO_BROWSE)

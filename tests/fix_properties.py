@@ -11,34 +11,18 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from mqgroups.mqi.constants import (
-    MQGMO_NO_SYNCPOINT,
-    MQIMPO_CONVERT_VALUE,
-    MQIMPO_INQ_FIRST,
-    MQIMPO_INQ_NEXT,
-    MQPMO_NO_SYNCPOINT,
-    MQTYPE_AS_SET,
-    MQTYPE_BOOLEAN,
-    MQTYPE_FLOAT32,
-    MQTYPE_FLOAT64,
-    MQTYPE_INT8,
-    MQTYPE_INT16,
-    MQTYPE_INT32,
-    MQTYPE_INT64,
-    MQTYPE_NULL,
-    MQTYPE_STRING,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, Answer, Code, Connection, ObjectHandle
 
 LENGTHS = {
-    MQTYPE_BOOLEAN: 4,
-    MQTYPE_INT8: 1,
-    MQTYPE_INT16: 2,
-    MQTYPE_INT32: 4,
-    MQTYPE_INT64: 8,
-    MQTYPE_FLOAT32: 4,
-    MQTYPE_FLOAT64: 8,
-    MQTYPE_NULL: 0,
+    mq.MQTYPE_BOOLEAN: 4,
+    mq.MQTYPE_INT8: 1,
+    mq.MQTYPE_INT16: 2,
+    mq.MQTYPE_INT32: 4,
+    mq.MQTYPE_INT64: 8,
+    mq.MQTYPE_FLOAT32: 4,
+    mq.MQTYPE_FLOAT64: 8,
+    mq.MQTYPE_NULL: 0,
 }
 
 
@@ -65,7 +49,7 @@ class MessageHandle:
         self,
         name: str | bytes,
         value: Any,
-        kind: int = MQTYPE_STRING,
+        kind: int = mq.MQTYPE_STRING,
         *,
         length: int | None = None,
         options: int = 0,
@@ -76,7 +60,7 @@ class MessageHandle:
         raw = name.encode() if isinstance(name, str) else name
         if length is None:
             # Up to the null, for a string.
-            length = LENGTHS[kind] if kind in LENGTHS else -1 if kind == MQTYPE_STRING else len(value)
+            length = LENGTHS[kind] if kind in LENGTHS else -1 if kind == mq.MQTYPE_STRING else len(value)
         smpo = smpo or self.mqi.package.SMPO(Options=options)
         packed = self.mqi.package.PD(**pd).pack()
         return Code(
@@ -84,7 +68,7 @@ class MessageHandle:
         )
 
     def inquire(
-        self, name: str | bytes, options: int = MQIMPO_INQ_FIRST, kind: int = MQTYPE_AS_SET, room: int = 4096
+        self, name: str | bytes, options: int = mq.MQIMPO_INQ_FIRST, kind: int = mq.MQTYPE_AS_SET, room: int = 4096
     ) -> Inquiry:
         """MQINQMP."""
         raw = name.encode() if isinstance(name, str) else name
@@ -97,7 +81,7 @@ class MessageHandle:
         return returned[0]
 
     def inquire_with(
-        self, name: bytes, impo: Any, *, kind: int = MQTYPE_AS_SET, room: int = 4096
+        self, name: bytes, impo: Any, *, kind: int = mq.MQTYPE_AS_SET, room: int = 4096
     ) -> tuple[Inquiry, Any, Any]:
         """MQINQMP with structures, which come back changed; ibmmq only."""
         raw_impo, raw_pd = bytearray(impo.pack()), bytearray(self.mqi.package.PD().pack())
@@ -116,10 +100,10 @@ class MessageHandle:
     def walk(self, pattern: str = "%") -> list[Inquiry]:
         """Inquire first and next until there is nothing left."""
         found = []
-        options = MQIMPO_INQ_FIRST | MQIMPO_CONVERT_VALUE
+        options = mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE
         while (one := self.inquire(pattern, options)).code.comp != 2:
             found.append(one)
-            options = MQIMPO_INQ_NEXT | MQIMPO_CONVERT_VALUE
+            options = mq.MQIMPO_INQ_NEXT | mq.MQIMPO_CONVERT_VALUE
         return found
 
     def delete(self) -> Code:
@@ -139,7 +123,7 @@ def put(
     *,
     new: MessageHandle | None = None,
     action: int = 0,
-    options: int = MQPMO_NO_SYNCPOINT,
+    options: int = mq.MQPMO_NO_SYNCPOINT,
     **md: Any,
 ) -> Answer:
     """MQPUT with message handles."""
@@ -155,7 +139,7 @@ def put(
 
 def get(queue: ObjectHandle, handle: MessageHandle | None = None, options: int = 0, **more: Any) -> Answer:
     """MQGET with a message handle."""
-    gmo = queue.mqi.gmo(Version=4, Options=options | MQGMO_NO_SYNCPOINT, MsgHandle=handle.hmsg if handle else 0)
+    gmo = queue.mqi.gmo(Version=4, Options=options | mq.MQGMO_NO_SYNCPOINT, MsgHandle=handle.hmsg if handle else 0)
     return queue.get(gmo=gmo, **more)
 
 

@@ -10,28 +10,19 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from mqgroups.mqi.constants import (
-    MQEI_UNLIMITED,
-    MQHO_NONE,
-    MQOO_OUTPUT,
-    MQOT_TOPIC,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQSO_CREATE,
-    MQSO_MANAGED,
-    MQSR_ACTION_PUBLICATION,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import Answer, Code, Connection, ObjectHandle
 
 
 def topic_descriptor(connection: Connection, string: str = "", name: str = "") -> Any:
     """Return an MQOD of a topic."""
-    od = connection.mqi.od(Version=4, ObjectType=MQOT_TOPIC, ObjectName=name.encode())
+    od = connection.mqi.od(Version=4, ObjectType=mq.MQOT_TOPIC, ObjectName=name.encode())
     if string:
         od.set_vs("ObjectString", string.encode())
     return od
 
 
-def open_topic(connection: Connection, string: str = "", name: str = "", options: int = MQOO_OUTPUT) -> ObjectHandle:
+def open_topic(connection: Connection, string: str = "", name: str = "", options: int = mq.MQOO_OUTPUT) -> ObjectHandle:
     """MQOPEN of a topic."""
     return connection.open("", options, od=topic_descriptor(connection, string, name))
 
@@ -51,7 +42,7 @@ class Subscription:
         self,
         connection: Connection,
         topic: str = "",
-        options: int = MQSO_CREATE | MQSO_MANAGED,
+        options: int = mq.MQSO_CREATE | mq.MQSO_MANAGED,
         *,
         name: str = "",
         queue: ObjectHandle | None = None,
@@ -60,7 +51,12 @@ class Subscription:
         **fields: Any,
     ) -> None:
         mqi = connection.mqi
-        fields = {"SubExpiry": MQEI_UNLIMITED, "PubPriority": MQPRI_PRIORITY_AS_PUBLISHED, "SubLevel": 1, **fields}
+        fields = {
+            "SubExpiry": mq.MQEI_UNLIMITED,
+            "PubPriority": mq.MQPRI_PRIORITY_AS_PUBLISHED,
+            "SubLevel": 1,
+            **fields,
+        }
         self.sd = mqi.package.SD(Options=options, **fields)
         if topic:
             self.sd.set_vs("ObjectString", topic.encode())
@@ -73,7 +69,7 @@ class Subscription:
             self.sd[field + "VSBufSize"] = room
             self.sd[field + "VSLength"] = len(value)
         packed, hobj, hsub, comp, reason = mqi.c.MQSUB(
-            connection.hconn, self.sd.pack(), queue.hobj if queue else MQHO_NONE
+            connection.hconn, self.sd.pack(), queue.hobj if queue else mq.MQHO_NONE
         )
         self.sd.unpack(packed)
         self.code = Code(comp, reason)
@@ -91,7 +87,7 @@ class Subscription:
         """MQSUBRQ, and how many publications were sent; ibmmq only, pymqi has no such function."""
         sro = self.connection.mqi.package.SRO()
         packed, comp, reason = self.connection.mqi.c.MQSUBRQ(
-            self.connection.hconn, self.hsub.hobj, MQSR_ACTION_PUBLICATION, sro.pack()
+            self.connection.hconn, self.hsub.hobj, mq.MQSR_ACTION_PUBLICATION, sro.pack()
         )
         sro.unpack(packed)
         return Code(comp, reason), sro["NumPubs"]

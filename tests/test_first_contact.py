@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from mqgroups.cache import cache
 from mqgroups.embedded import READINGS
 from tests.first_contact import MEANING, NOTICED, Outcomes, report, without_addresses
+from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
+# Where the C library is compiled already; pytester gives each run a home of its own.
+CACHE = cache()
 HEADER = "mq: IBM MQ 9.4.2.0 in ibm-messaging/mq:latest, QM1 at mq.example.com(49153), command level 942; bindings ibmmq 2.1.2"
 
 
@@ -49,7 +53,7 @@ def test_a_run_without_a_queue_manager_is_no_success():
     assert "- 12: no Docker engine answers" in text
 
 
-@pytest.mark.parametrize(
+@table(
     ("followed", "said"),
     [
         ([], "not seen"),
@@ -82,7 +86,8 @@ def test_addresses_are_host_names_with_ports_and_numbers():
 
 
 @pytest.mark.embedded
-def test_a_run_writes_the_report(pytester):
+def test_a_run_writes_the_report(pytester, monkeypatch):
+    monkeypatch.setenv("MQGROUPS_CACHE", str(CACHE))
     pytester.makeconftest('pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_findings"]')
     pytester.makepyfile(
         """

@@ -18,39 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQCC_FAILED,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_SYNCPOINT,
-    MQIA_COMMAND_LEVEL,
-    MQIA_MAX_UNCOMMITTED_MSGS,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOT_Q_MGR,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_OBJECT_IN_USE,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.mqi import constants as c
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
+from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_does_the_depth_count_an_uncommitted_put(connect, queue, finding):
     putter, other = connect(), connect()
-    assert putter.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    assert putter.put1(queue, b"m", c.MQPMO_SYNCPOINT).code == OK
     assert other.browse(queue) == []
     finding("CURDEPTH of a queue with one uncommitted put", other.depth(queue))
     assert putter.commit() == OK
@@ -61,7 +38,7 @@ def test_does_the_depth_count_an_uncommitted_get(connect, queue, finding):
     getter, other = connect(), connect()
     assert other.put1(queue, b"m").code == OK
     source = shared_input(getter, queue)
-    assert source.get(MQGMO_SYNCPOINT).code == OK
+    assert source.get(c.MQGMO_SYNCPOINT).code == OK
     assert other.browse(queue) == []
     finding(
         "CURDEPTH of a queue whose one message was got and not committed",
@@ -76,7 +53,7 @@ def test_does_the_depth_count_an_uncommitted_get(connect, queue, finding):
 def test_is_a_messages_place_taken_when_it_is_put_or_when_it_is_committed(connect, make_queue, finding):
     queue = make_queue("TEST.FIFO.MODEL")
     first, second = connect(), connect()
-    assert first.put1(queue, b"put first", MQPMO_SYNCPOINT).code == OK
+    assert first.put1(queue, b"put first", c.MQPMO_SYNCPOINT).code == OK
     assert second.put1(queue, b"committed first").code == OK
     assert first.commit() == OK
     order = [answer.data for answer in second.browse(queue)]
@@ -95,7 +72,7 @@ def test_where_does_a_message_go_that_is_backed_out(connect, make_queue, finding
     for data in (b"1", b"2", b"3"):
         assert connection.put1(queue, data).code == OK
     source = shared_input(connection, queue)
-    assert source.get(MQGMO_SYNCPOINT).data == b"1"
+    assert source.get(c.MQGMO_SYNCPOINT).data == b"1"
     assert connection.back_out() == OK
     finding(
         "messages 1, 2 and 3 after 1 was got and backed out",
@@ -107,7 +84,7 @@ def test_where_does_a_message_go_that_is_backed_out(connect, make_queue, finding
 
 def test_does_disconnecting_a_client_commit(connect, queue, finding):
     connection, other = connect(), connect()
-    assert connection.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    assert connection.put1(queue, b"m", c.MQPMO_SYNCPOINT).code == OK
     assert connection.disconnect() == OK
     wait_until(lambda: other.depth(queue) == len(other.browse(queue)))
     finding(
@@ -120,42 +97,42 @@ def test_does_disconnecting_a_client_commit(connect, queue, finding):
 
 def test_where_is_the_limit_of_a_unit_of_work(connect, queue, make_queue, finding):
     connection = connect()
-    q_mgr = connection.open("", MQOO_INQUIRE, od=connection.mqi.od(ObjectType=MQOT_Q_MGR))
-    code, limit = q_mgr.inquire(MQIA_MAX_UNCOMMITTED_MSGS)
+    q_mgr = connection.open("", c.MQOO_INQUIRE, od=connection.mqi.od(ObjectType=c.MQOT_Q_MGR))
+    code, limit = q_mgr.inquire(c.MQIA_MAX_UNCOMMITTED_MSGS)
     assert code == OK
     finding("MAXUMSGS", limit)
     if limit > 20_000:
         pytest.skip(f"MAXUMSGS is {limit}, more than this test puts")
     source = shared_input(connection, queue)
     assert connection.put1(queue, b"to be got").code == OK
-    assert source.get(MQGMO_SYNCPOINT).code == OK
+    assert source.get(c.MQGMO_SYNCPOINT).code == OK
     # The model's MAXDEPTH is 5000.
-    targets = [connection.open(make_queue(), MQOO_OUTPUT) for _ in range(limit // 5000 + 1)]
+    targets = [connection.open(make_queue(), c.MQOO_OUTPUT) for _ in range(limit // 5000 + 1)]
     puts = 0
-    while (answer := targets[puts // 5000].put(b"m", MQPMO_SYNCPOINT)).code == OK:
+    while (answer := targets[puts // 5000].put(b"m", c.MQPMO_SYNCPOINT)).code == OK:
         puts += 1
         assert puts <= limit
-    assert answer.code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
+    assert answer.code == failed(c.MQRC_SYNCPOINT_LIMIT_REACHED)
     finding("puts that go into a unit of work besides one get, before 2024", f"MAXUMSGS - {limit - puts}")
     finding("MQCMIT after 2024", connection.commit())
 
 
-@pytest.mark.parametrize(
+@table(
     ("persistence", "reading"),
-    [(MQPER_NOT_PERSISTENT, ""), (MQPER_PERSISTENT, "mqcmit after a failed asynchronous put")],
+    [(c.MQPER_NOT_PERSISTENT, ""), (c.MQPER_PERSISTENT, "mqcmit after a failed asynchronous put")],
     ids=["not persistent", "persistent"],
 )
 def test_what_does_mqcmit_say_when_an_asynchronous_put_has_failed(connect, make_queue, finding, persistence, reading):
     queue = make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
     connection, other = connect(), connect()
-    target = connection.open(queue, MQOO_OUTPUT)
+    target = connection.open(queue, c.MQOO_OUTPUT)
     for _ in range(5):
-        answer = target.put(b"m", MQPMO_SYNCPOINT | MQPMO_ASYNC_RESPONSE, Persistence=persistence)
-        assert answer.code.comp != MQCC_FAILED
+        answer = target.put(b"m", c.MQPMO_SYNCPOINT | c.MQPMO_ASYNC_RESPONSE, Persistence=persistence)
+        assert answer.code.comp != c.MQCC_FAILED
     puts = "five asynchronous puts of messages that are " + ("persistent" if reading else "not persistent")
     meaning = {
-        warning(MQRC_BACKED_OUT): "MQCC_WARNING 2003",
-        failed(MQRC_BACKED_OUT): "MQCC_FAILED 2003",
+        warning(c.MQRC_BACKED_OUT): "MQCC_WARNING 2003",
+        failed(c.MQRC_BACKED_OUT): "MQCC_FAILED 2003",
         OK: "MQCC_OK",
     }
     finding(f"MQCMIT after {puts} to a queue with room for three", connection.commit(), reading, meaning)
@@ -165,20 +142,20 @@ def test_what_does_mqcmit_say_when_an_asynchronous_put_has_failed(connect, make_
 
 def test_does_the_same_connection_get_2042_too(connect, queue, finding):
     connection, other = connect(), connect()
-    assert connection.open(queue, MQOO_INPUT_EXCLUSIVE).code == OK
-    assert other.open(queue, MQOO_INPUT_EXCLUSIVE).code == failed(MQRC_OBJECT_IN_USE)
-    again = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    assert connection.open(queue, c.MQOO_INPUT_EXCLUSIVE).code == OK
+    assert other.open(queue, c.MQOO_INPUT_EXCLUSIVE).code == failed(c.MQRC_OBJECT_IN_USE)
+    again = connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)
     finding(
         "a second MQOPEN for exclusive input by the connection that has the first",
         again.code,
         "second exclusive open",
-        {failed(MQRC_OBJECT_IN_USE): "refused with 2042", OK: "allowed"},
+        {failed(c.MQRC_OBJECT_IN_USE): "refused with 2042", OK: "allowed"},
     )
     finding(
         "MQOPEN for browsing a queue that is open for exclusive input",
-        other.open(queue, MQOO_BROWSE).code,
+        other.open(queue, c.MQOO_BROWSE).code,
         "browsing what is open exclusively",
-        {OK: "allowed", failed(MQRC_OBJECT_IN_USE): "refused with 2042"},
+        {OK: "allowed", failed(c.MQRC_OBJECT_IN_USE): "refused with 2042"},
     )
 
 
@@ -187,31 +164,31 @@ def test_who_else_may_open_a_temporary_dynamic_queue_by_its_name(connect, findin
     first, second = connect(), connect()
     name = f"MQGROUPS.TEST.{owner.name}"
     od = {"ObjectName": b"MQGROUPS.CLAIM.MODEL", "DynamicQName": name.encode()}
-    assert first.open("", MQOO_INPUT_EXCLUSIVE, od=first.mqi.od(**od)).code == OK
-    late = second.open("", MQOO_INPUT_EXCLUSIVE, od=second.mqi.od(**od))
-    assert late.code.comp == MQCC_FAILED
+    assert first.open("", c.MQOO_INPUT_EXCLUSIVE, od=first.mqi.od(**od)).code == OK
+    late = second.open("", c.MQOO_INPUT_EXCLUSIVE, od=second.mqi.od(**od))
+    assert late.code.comp == c.MQCC_FAILED
     finding("MQOPEN of a model queue, to a name that a temporary dynamic queue of another connection has", late.code)
-    by_name = second.open(name, MQOO_INPUT_AS_Q_DEF)
+    by_name = second.open(name, c.MQOO_INPUT_AS_Q_DEF)
     finding("MQOPEN of that temporary dynamic queue itself, by another connection", by_name.code)
     shared = first.open(
-        "", MQOO_INPUT_SHARED, od=first.mqi.od(ObjectName=b"TEST.TEMPORARY.MODEL", DynamicQName=f"{name}.S".encode())
+        "", c.MQOO_INPUT_SHARED, od=first.mqi.od(ObjectName=b"TEST.TEMPORARY.MODEL", DynamicQName=f"{name}.S".encode())
     )
     assert shared.code == OK
     finding(
         "MQOPEN to get from a shareable temporary dynamic queue, by another connection than the one that made it",
-        second.open(shared.name, MQOO_INPUT_SHARED).code,
+        second.open(shared.name, c.MQOO_INPUT_SHARED).code,
         "temporary queue of another",
         {
             OK: "opens as any queue",
-            failed(MQRC_OBJECT_IN_USE): "refused with 2042",
-            failed(MQRC_UNKNOWN_OBJECT_NAME): "refused with 2085",
+            failed(c.MQRC_OBJECT_IN_USE): "refused with 2042",
+            failed(c.MQRC_UNKNOWN_OBJECT_NAME): "refused with 2085",
         },
     )
 
 
 def test_which_of_two_errors_wins_at_mqopen(connection, queue, finding):
-    answer = connection.open(queue, MQOO_INPUT_SHARED | MQOO_PASS_ALL_CONTEXT)
-    assert answer.code.comp == MQCC_FAILED
+    answer = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_PASS_ALL_CONTEXT)
+    assert answer.code.comp == c.MQCC_FAILED
     finding("MQOPEN to get, with MQOO_PASS_ALL_CONTEXT", answer.code)
 
 
@@ -239,7 +216,7 @@ def test_how_long_does_a_dead_client_hold_its_queue_and_its_unit_of_work(
     assert connection.put1(queue, b"got").code == OK
     assert subprocess.run(command, cwd=ROOT, check=False).returncode == -9
     died_s = time.monotonic()
-    while (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == failed(MQRC_OBJECT_IN_USE):
+    while (source := connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)).code == failed(c.MQRC_OBJECT_IN_USE):
         assert time.monotonic() - died_s < PATIENCE_S
     assert source.code == OK
     at_once = source.get()
@@ -262,16 +239,16 @@ def test_how_are_cursor_and_messages_after_mqback(connect, queue, finding):
     connection = connect()
     for data in (b"1", b"2"):
         assert connection.put1(queue, data).code == OK
-    eye, source = connection.open(queue, MQOO_BROWSE), shared_input(connection, queue)
-    assert eye.get(MQGMO_BROWSE_FIRST).data == b"1"
-    assert source.get(MQGMO_SYNCPOINT).data == b"1"
+    eye, source = connection.open(queue, c.MQOO_BROWSE), shared_input(connection, queue)
+    assert eye.get(c.MQGMO_BROWSE_FIRST).data == b"1"
+    assert source.get(c.MQGMO_SYNCPOINT).data == b"1"
     assert connection.back_out() == OK
-    seen = [answer.data.decode() for answer in eye.all(MQGMO_BROWSE_NEXT)]
+    seen = [answer.data.decode() for answer in eye.all(c.MQGMO_BROWSE_NEXT)]
     finding("messages that BROWSE_NEXT sees from a cursor on 1, which was got and backed out", seen)
 
 
 def test_what_do_identifiers_begin_with(connection, queue, mq, finding):
-    put = connection.put1(queue, b"m", MsgFlags=MQMF_LAST_MSG_IN_GROUP)
+    put = connection.put1(queue, b"m", MsgFlags=c.MQMF_LAST_MSG_IN_GROUP)
     assert put.code == OK
     for field in ("MsgId", "GroupId"):
         product, name = getattr(put.md, field)[:4], getattr(put.md, field)[4:16]
@@ -284,7 +261,7 @@ def test_what_do_identifiers_begin_with(connection, queue, mq, finding):
 
 
 def test_which_level_answered(connection, finding):
-    q_mgr = connection.open("", MQOO_INQUIRE, od=connection.mqi.od(ObjectType=MQOT_Q_MGR))
-    code, level = q_mgr.inquire(MQIA_COMMAND_LEVEL)
+    q_mgr = connection.open("", c.MQOO_INQUIRE, od=connection.mqi.od(ObjectType=c.MQOT_Q_MGR))
+    code, level = q_mgr.inquire(c.MQIA_COMMAND_LEVEL)
     assert code == OK
     finding("command level", level)

@@ -11,29 +11,17 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQCC_FAILED,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQOO_BIND_NOT_FIXED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BIND_ON_OPEN,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.mqi import constants as mq
 from tests.cluster_sites import NAMES
 from tests.fix_cluster import DEAD_LETTERS, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, failed, text, wait_until
 
-LO = MQPMO_LOGICAL_ORDER
-IN, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
+LO = mq.MQPMO_LOGICAL_ORDER
+IN, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 BINDINGS = {
-    "BIND_ON_OPEN": MQOO_BIND_ON_OPEN,
-    "BIND_NOT_FIXED": MQOO_BIND_NOT_FIXED,
-    "BIND_ON_GROUP": MQOO_BIND_ON_GROUP,
+    "BIND_ON_OPEN": mq.MQOO_BIND_ON_OPEN,
+    "BIND_NOT_FIXED": mq.MQOO_BIND_NOT_FIXED,
+    "BIND_ON_GROUP": mq.MQOO_BIND_ON_GROUP,
 }
 TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
@@ -46,7 +34,7 @@ def queue(cluster):
 
 @pytest.mark.parametrize("binding_option", BINDINGS)
 def test_what_is_resolved_at_open(cluster, queue, finding, binding_option):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | BINDINGS[binding_option])
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | BINDINGS[binding_option])
     assert out.code == OK
     resolved = text(out.od.ResolvedQMgrName)
     if binding_option == "BIND_ON_OPEN":
@@ -61,7 +49,7 @@ def test_what_is_resolved_at_open(cluster, queue, finding, binding_option):
 
 
 def test_does_the_first_put_of_a_group_say_where_it_went(cluster, queue, finding):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     said, is_there = [], []
     for _ in range(3):
         first = out.put(b"", LO, MsgFlags=IN)
@@ -104,7 +92,7 @@ def test_which_authority_does_it_take_to_put_to_another_member(cluster, elsewher
     name, q_mgr_name = (queue, b"QM2") if named else (elsewhere, b"")
     how = "MQOPEN that names QM2" if named else "MQOPEN of a cluster queue without a local instance"
 
-    def code(options=MQOO_OUTPUT):
+    def code(options=mq.MQOO_OUTPUT):
         handle = connection.open(name, options, ObjectQMgrName=q_mgr_name)
         handle.close()
         return handle.code
@@ -112,23 +100,23 @@ def test_which_authority_does_it_take_to_put_to_another_member(cluster, elsewher
     finding(f"{how}, with no authority for {TRANSMISSION_QUEUE}", code())
     give("PUT")
     finding(f"{how}, with PUT on {TRANSMISSION_QUEUE}", code())
-    finding(f"{how} to inquire too, with PUT on {TRANSMISSION_QUEUE}", code(MQOO_OUTPUT | MQOO_INQUIRE))
+    finding(f"{how} to inquire too, with PUT on {TRANSMISSION_QUEUE}", code(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE))
     give("INQ")
     # Which is what the library's own files give.
     assert code() == OK
-    finding(f"{how} to inquire too, with INQ and PUT on {TRANSMISSION_QUEUE}", code(MQOO_OUTPUT | MQOO_INQUIRE))
+    finding(f"{how} to inquire too, with INQ and PUT on {TRANSMISSION_QUEUE}", code(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE))
 
 
 @pytest.mark.usefixtures("give")
 def test_which_error_wins_where_a_queue_elsewhere_is_to_be_got_from(cluster, elsewhere, finding):
-    code = cluster.connect("QM1").open(elsewhere, MQOO_INPUT_SHARED).code
-    assert code.comp == MQCC_FAILED
+    code = cluster.connect("QM1").open(elsewhere, mq.MQOO_INPUT_SHARED).code
+    assert code.comp == mq.MQCC_FAILED
     finding(f"MQOPEN for input of a queue that is elsewhere, with no authority for {TRANSMISSION_QUEUE}", code)
 
 
 def test_where_does_the_rest_of_a_group_go_when_its_instance_is_put_inhibited(cluster, queue, finding):
     """IBM's text says that a group may be split where its destination fills or is inhibited."""
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
 
     def arrived():
         found = places(cluster, queue, first.md.GroupId)
@@ -178,18 +166,18 @@ def places(cluster, queue, group_id):
 
 
 def test_how_is_a_name_refused_that_nobody_in_the_cluster_knows(cluster, finding):
-    code = cluster.connect("QM1").open(cluster.name(), MQOO_OUTPUT).code
+    code = cluster.connect("QM1").open(cluster.name(), mq.MQOO_OUTPUT).code
     finding("MQOPEN at a full repository of a name that no member knows", code)
-    assert code == failed(MQRC_UNKNOWN_OBJECT_NAME)
-    partial = cluster.connect("QM3").open(cluster.name(), MQOO_OUTPUT).code
+    assert code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    partial = cluster.connect("QM3").open(cluster.name(), mq.MQOO_OUTPUT).code
     finding("MQOPEN at a partial repository of a name that no member knows", partial)
     assert partial != OK
 
 
 def test_what_does_a_message_look_like_that_came_through_a_channel(cluster, finding):
     queue = cluster.define(at=("QM2",))
-    sent = cluster.connect("QM1").open(queue, MQOO_OUTPUT).put(b"m", LO, MsgFlags=LAST)
-    answer = cluster.connect("QM2").open(queue, MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
+    sent = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT).put(b"m", LO, MsgFlags=LAST)
+    answer = cluster.connect("QM2").open(queue, mq.MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
     assert (answer.code, answer.md.MsgId, answer.md.GroupId) == (OK, sent.md.MsgId, sent.md.GroupId)
     finding("MsgFlags of the last message of a group that came through a channel", hex(answer.md.MsgFlags))
     finding("Format of a message of a group that came through a channel", text(answer.md.Format) or "blank")

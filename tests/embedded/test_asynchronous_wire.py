@@ -25,6 +25,7 @@ from mqgroups.mqi import constants as mq
 from tests import fix_mqi
 from tests.embedded.peer import Caller, Peer, well_behaved
 from tests.fix_mqi import warning
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -204,7 +205,7 @@ def test_identifiers_are_made_by_the_client_and_sent(caller: Caller, put_peer: P
 # --- which puts
 
 
-@pytest.mark.parametrize(
+@table(
     ("waits", "arguments"),
     [
         (False, {}),
@@ -231,6 +232,7 @@ def test_what_is_not_plain_is_put_synchronously(
     caller: Caller, put_peer: PutPeer, waits: bool, arguments: dict[str, Any]
 ) -> None:
     """ "If a message is not eligible for asynchronous put, it is put to a queue synchronously." """
+    put_peer.requests.clear()
     assert put(caller, **arguments) == OK
     assert caller.commit() == OK
     assert [name for name, _ in put_peer.puts()] == ["MQPUT" if waits else "ASYNC_PUT"]

@@ -14,48 +14,16 @@ from mqgroups.embedded.admin.commands.authority import _MQAUTH
 from mqgroups.embedded.objects.authority import WORDS, Authorities, Entity, RecordKey, applicable, fits, meant_by
 from mqgroups.embedded.store.store import Store
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import (
-    MQCA_Q_NAME,
-    MQCO_DELETE,
-    MQCO_NONE,
-    MQCO_REMOVE_SUB,
-    MQIA_Q_TYPE,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_SAVE_ALL_CONTEXT,
-    MQOO_SET,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q_MGR,
-    MQOT_TOPIC,
-    MQPMO_ALTERNATE_USER_AUTHORITY,
-    MQPMO_SET_ALL_CONTEXT,
-    MQQT_LOCAL,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQSO_ANY_USERID,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_MANAGED,
-    MQSO_RESUME,
-)
+from mqgroups.mqi import constants as mq
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.embedded.test_commands import Commands
 from tests.fix_mqi import OK, failed, shared_input
 from tests.fix_pubsub import subscribe
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
-REFUSED = failed(MQRC_NOT_AUTHORIZED)
+REFUSED = failed(mq.MQRC_NOT_AUTHORIZED)
 MQSC = """
 DEFINE QLOCAL(A.LOCAL) REPLACE
 DEFINE QALIAS(A.ALIAS) TARGET(A.LOCAL) REPLACE
@@ -71,7 +39,7 @@ DEFINE TOPIC(A.TOPIC.BELOW) TOPICSTR('a/b') REPLACE
 # --- profiles
 
 
-@pytest.mark.parametrize(
+@table(
     ("profile", "fitting", "others"),
     [
         ("AB.?D", ["AB.CD", "AB.ED"], ["AB.D", "AB.CCD"]),
@@ -101,7 +69,7 @@ def key(profile, name="fred", kind="PRINCIPAL", object_type="QUEUE"):
     return RecordKey(object_type, profile, Entity(kind, name))
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "holds"),
     [("AB.CD", "GET"), ("AB.X", "PUT"), ("AB.X.Y", "INQ"), ("AB.CDE", "BROWSE"), ("AB.EXACT", "SET")],
 )
@@ -235,22 +203,22 @@ def test_who_gives_no_credentials_works_as_the_mcauser_of_the_channel(target, mq
 def test_who_gives_no_credentials_and_who_is_in_group_mqm_may_everything(target, connect):
     for credentials in ({}, {"user": "admin", "password": "pw"}):
         connection = connect(to=target, **credentials)
-        assert connection.open("A.LOCAL", MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT | MQOO_SET).code == OK
+        assert connection.open("A.LOCAL", mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT | mq.MQOO_SET).code == OK
 
 
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (MQOO_INPUT_SHARED, "GET"),
-        (MQOO_INPUT_AS_Q_DEF, "GET"),
-        (MQOO_INPUT_EXCLUSIVE | MQOO_SAVE_ALL_CONTEXT, "GET"),
-        (MQOO_BROWSE, "BROWSE"),
-        (MQOO_OUTPUT, "PUT"),
-        (MQOO_INQUIRE, "INQ"),
-        (MQOO_SET, "SET"),
-        (MQOO_OUTPUT | MQOO_PASS_IDENTITY_CONTEXT, "PUT,PASSID"),
-        (MQOO_OUTPUT | MQOO_PASS_ALL_CONTEXT, "PUT,PASSALL"),
-        (MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE, "BROWSE,PUT,INQ"),
+        (mq.MQOO_INPUT_SHARED, "GET"),
+        (mq.MQOO_INPUT_AS_Q_DEF, "GET"),
+        (mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_SAVE_ALL_CONTEXT, "GET"),
+        (mq.MQOO_BROWSE, "BROWSE"),
+        (mq.MQOO_OUTPUT, "PUT"),
+        (mq.MQOO_INQUIRE, "INQ"),
+        (mq.MQOO_SET, "SET"),
+        (mq.MQOO_OUTPUT | mq.MQOO_PASS_IDENTITY_CONTEXT, "PUT,PASSID"),
+        (mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT, "PUT,PASSALL"),
+        (mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE, "BROWSE,PUT,INQ"),
     ],
 )
 def test_each_open_option_needs_its_authority_and_no_other(fred, grant, mqsc, options, word):
@@ -266,29 +234,31 @@ def test_each_open_option_needs_its_authority_and_no_other(fred, grant, mqsc, op
     assert handle.close() == OK
 
 
-@pytest.mark.parametrize(("option", "word"), [(MQOO_SET_IDENTITY_CONTEXT, "SETID"), (MQOO_SET_ALL_CONTEXT, "SETALL")])
+@pytest.mark.parametrize(
+    ("option", "word"), [(mq.MQOO_SET_IDENTITY_CONTEXT, "SETID"), (mq.MQOO_SET_ALL_CONTEXT, "SETALL")]
+)
 def test_setting_context_needs_authority_on_the_queue_manager_too(fred, grant, option, word):
     grant(f"PUT,{word}", "A.LOCAL")
-    assert fred.open("A.LOCAL", MQOO_OUTPUT | option).code == REFUSED
+    assert fred.open("A.LOCAL", mq.MQOO_OUTPUT | option).code == REFUSED
     grant(word, object_type="QMGR")
-    assert fred.open("A.LOCAL", MQOO_OUTPUT | option).code == OK
+    assert fred.open("A.LOCAL", mq.MQOO_OUTPUT | option).code == OK
 
 
 def test_an_alias_needs_authority_for_the_alias_and_none_for_its_base(fred, grant):
     grant("PUT", "A.LOCAL")
-    assert fred.open("A.ALIAS", MQOO_OUTPUT).code == REFUSED
+    assert fred.open("A.ALIAS", mq.MQOO_OUTPUT).code == REFUSED
     grant("PUT", "A.ALIAS")
     grant("NONE", "A.LOCAL")
-    assert fred.open("A.ALIAS", MQOO_OUTPUT).code == OK
+    assert fred.open("A.ALIAS", mq.MQOO_OUTPUT).code == OK
 
 
 def test_a_transmission_queue_needs_setall_on_both(fred, grant):
     grant("PUT", "A.XMIT")
-    assert fred.open("A.XMIT", MQOO_OUTPUT).code == REFUSED
+    assert fred.open("A.XMIT", mq.MQOO_OUTPUT).code == REFUSED
     grant("SETALL", "A.XMIT")
-    assert fred.open("A.XMIT", MQOO_OUTPUT).code == REFUSED
+    assert fred.open("A.XMIT", mq.MQOO_OUTPUT).code == REFUSED
     grant("SETALL", object_type="QMGR")
-    assert fred.open("A.XMIT", MQOO_OUTPUT).code == OK
+    assert fred.open("A.XMIT", mq.MQOO_OUTPUT).code == OK
 
 
 def test_a_model_needs_dsp_besides_and_who_makes_a_queue_may_do_everything_with_it(fred, grant, mqi):
@@ -296,42 +266,44 @@ def test_a_model_needs_dsp_besides_and_who_makes_a_queue_may_do_everything_with_
         return mqi.od(ObjectName=b"A.MODEL", DynamicQName=b"MADE.BY.FRED")
 
     grant("INQ", "A.MODEL")
-    assert fred.open("", MQOO_INQUIRE, od=model()).code == REFUSED
+    assert fred.open("", mq.MQOO_INQUIRE, od=model()).code == REFUSED
     grant("DSP", "A.MODEL")
-    made = fred.open("", MQOO_INQUIRE, od=model())
+    made = fred.open("", mq.MQOO_INQUIRE, od=model())
     assert made.code == OK
     assert made.close() == OK
-    again = fred.open("MADE.BY.FRED", MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET)
+    again = fred.open(
+        "MADE.BY.FRED", mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
+    )
     assert again.code == OK
-    assert again.close(MQCO_DELETE) == OK
+    assert again.close(mq.MQCO_DELETE) == OK
     # The record goes with the queue.
-    assert fred.open("MADE.BY.FRED", MQOO_INQUIRE).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert fred.open("MADE.BY.FRED", mq.MQOO_INQUIRE).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def test_a_queue_is_deleted_by_who_may_or_by_the_handle_that_made_it(fred, grant, mqi, connect, target):
     administrator = connect(to=target)
     od = mqi.od(ObjectName=b"A.MODEL", DynamicQName=b"MADE.BY.ADMIN")
-    made = administrator.open("", MQOO_INQUIRE, od=od)
+    made = administrator.open("", mq.MQOO_INQUIRE, od=od)
     grant("INQ", "MADE.BY.ADMIN")
-    handle = fred.open("MADE.BY.ADMIN", MQOO_INQUIRE)
-    assert handle.close(MQCO_DELETE) == REFUSED
+    handle = fred.open("MADE.BY.ADMIN", mq.MQOO_INQUIRE)
+    assert handle.close(mq.MQCO_DELETE) == REFUSED
     grant("DLT", "MADE.BY.ADMIN")
-    assert made.close(MQCO_NONE) == OK
-    assert handle.close(MQCO_DELETE) == OK
+    assert made.close(mq.MQCO_NONE) == OK
+    assert handle.close(mq.MQCO_DELETE) == OK
     grant("INQ,DSP", "A.MODEL")
-    own = fred.open("", MQOO_INQUIRE, od=mqi.od(ObjectName=b"A.MODEL", DynamicQName=b"MADE.BY.FRED.2"))
+    own = fred.open("", mq.MQOO_INQUIRE, od=mqi.od(ObjectName=b"A.MODEL", DynamicQName=b"MADE.BY.FRED.2"))
     grant("NONE", "MADE.BY.FRED.2")
-    assert own.close(MQCO_DELETE) == OK
+    assert own.close(mq.MQCO_DELETE) == OK
 
 
 def test_mqput1_needs_what_it_opens_for(fred, grant):
     assert fred.put1("A.LOCAL", b"m").code == REFUSED
     grant("PUT", "A.LOCAL")
     assert fred.put1("A.LOCAL", b"m").code == OK
-    assert fred.put1("A.LOCAL", b"m", MQPMO_SET_ALL_CONTEXT).code == REFUSED
+    assert fred.put1("A.LOCAL", b"m", mq.MQPMO_SET_ALL_CONTEXT).code == REFUSED
     grant("SETALL", "A.LOCAL")
     grant("SETALL", object_type="QMGR")
-    assert fred.put1("A.LOCAL", b"m", MQPMO_SET_ALL_CONTEXT).code == OK
+    assert fred.put1("A.LOCAL", b"m", mq.MQPMO_SET_ALL_CONTEXT).code == OK
 
 
 def test_another_user_s_authority_needs_altusr(fred, grant, mqi, mqsc):
@@ -339,23 +311,27 @@ def test_another_user_s_authority_needs_altusr(fred, grant, mqi, mqsc):
         return mqi.od(ObjectName=b"A.LOCAL", AlternateUserId=b"ann".ljust(12))
 
     mqsc("SET AUTHREC PROFILE('A.LOCAL') OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(PUT)")
-    options = MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY
+    options = mq.MQOO_OUTPUT | mq.MQOO_ALTERNATE_USER_AUTHORITY
     assert fred.open("", options, od=od()).code == REFUSED
     grant("ALTUSR", object_type="QMGR")
     assert fred.open("", options, od=od()).code == OK
-    assert fred.put1("", b"m", MQPMO_ALTERNATE_USER_AUTHORITY, od=od()).code == OK
-    assert fred.open("", MQOO_BROWSE | MQOO_ALTERNATE_USER_AUTHORITY, od=od()).code == REFUSED
+    assert fred.put1("", b"m", mq.MQPMO_ALTERNATE_USER_AUTHORITY, od=od()).code == OK
+    assert fred.open("", mq.MQOO_BROWSE | mq.MQOO_ALTERNATE_USER_AUTHORITY, od=od()).code == REFUSED
     assert fred.open("A.LOCAL", options).code == REFUSED
     mqsc("DELETE AUTHREC PROFILE('A.LOCAL') OBJTYPE(QUEUE) PRINCIPAL('ann')")
 
 
 @pytest.mark.parametrize(
     ("object_type", "name", "kind"),
-    [(MQOT_Q_MGR, "", "QMGR"), (MQOT_NAMELIST, "A.NAMELIST", "NAMELIST"), (MQOT_PROCESS, "A.PROCESS", "PROCESS")],
+    [
+        (mq.MQOT_Q_MGR, "", "QMGR"),
+        (mq.MQOT_NAMELIST, "A.NAMELIST", "NAMELIST"),
+        (mq.MQOT_PROCESS, "A.PROCESS", "PROCESS"),
+    ],
 )
 def test_other_objects_are_inquired_by_who_may(fred, grant, mqi, object_type, name, kind):
     def opened():
-        return fred.open("", MQOO_INQUIRE, od=mqi.od(ObjectType=object_type, ObjectName=name.encode()))
+        return fred.open("", mq.MQOO_INQUIRE, od=mqi.od(ObjectType=object_type, ObjectName=name.encode()))
 
     assert opened().code == REFUSED
     grant("INQ", name, kind)
@@ -364,7 +340,7 @@ def test_other_objects_are_inquired_by_who_may(fred, grant, mqi, object_type, na
 
 def test_a_topic_may_be_published_on_by_authority_there_or_above(fred, grant, mqi):
     def opened():
-        return fred.open("", MQOO_OUTPUT, od=mqi.od(ObjectType=MQOT_TOPIC, ObjectName=b"A.TOPIC.BELOW"))
+        return fred.open("", mq.MQOO_OUTPUT, od=mqi.od(ObjectType=mq.MQOT_TOPIC, ObjectName=b"A.TOPIC.BELOW"))
 
     assert opened().code == REFUSED
     grant("SUB", "A.TOPIC", "TOPIC")
@@ -379,33 +355,35 @@ def test_subscribing_needs_sub_and_put_on_a_queue_that_is_provided(fred, grant):
     assert subscribe(fred, "a/b").code == OK
     grant("GET,BROWSE", "A.LOCAL")
     provided = shared_input(fred, "A.LOCAL")
-    assert subscribe(fred, "a/b", MQSO_CREATE, queue=provided).code == REFUSED
+    assert subscribe(fred, "a/b", mq.MQSO_CREATE, queue=provided).code == REFUSED
     grant("PUT", "A.LOCAL")
-    assert subscribe(fred, "a/b", MQSO_CREATE, queue=provided).code == OK
+    assert subscribe(fred, "a/b", mq.MQSO_CREATE, queue=provided).code == OK
 
 
 def test_resuming_needs_resume_or_sub_and_removing_is_for_the_creator(fred, grant, connect, target, mqi):
     name = f"sub.{mqi.name}"
-    made = subscribe(connect(to=target), "a/b", MQSO_CREATE | MQSO_MANAGED | MQSO_DURABLE | MQSO_ANY_USERID, name=name)
+    made = subscribe(
+        connect(to=target), "a/b", mq.MQSO_CREATE | mq.MQSO_MANAGED | mq.MQSO_DURABLE | mq.MQSO_ANY_USERID, name=name
+    )
     assert made.close() == OK
-    assert subscribe(fred, options=MQSO_RESUME, name=name).code == REFUSED
+    assert subscribe(fred, options=mq.MQSO_RESUME, name=name).code == REFUSED
     grant("RESUME", "A.TOPIC", "TOPIC")
-    resumed = subscribe(fred, options=MQSO_RESUME, name=name)
+    resumed = subscribe(fred, options=mq.MQSO_RESUME, name=name)
     assert resumed.code == OK
     # Who resumes it owns it then.
-    assert resumed.close(MQCO_REMOVE_SUB) == OK
+    assert resumed.close(mq.MQCO_REMOVE_SUB) == OK
 
 
 def test_what_is_not_there_is_told_before(fred):
-    assert fred.open("A.NOWHERE", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert fred.open("A.NOWHERE", mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def test_an_open_handle_goes_on_when_the_authority_is_taken_away(fred, grant, mqsc):
     grant("PUT", "A.LOCAL")
-    handle = fred.open("A.LOCAL", MQOO_OUTPUT)
+    handle = fred.open("A.LOCAL", mq.MQOO_OUTPUT)
     mqsc("SET AUTHREC PROFILE('A.LOCAL') OBJTYPE(QUEUE) PRINCIPAL('fred') AUTHRMV(PUT)")
     assert handle.put(b"m").code == OK
-    assert fred.open("A.LOCAL", MQOO_OUTPUT).code == REFUSED
+    assert fred.open("A.LOCAL", mq.MQOO_OUTPUT).code == REFUSED
 
 
 def test_records_survive_a_restart(own_queue_manager, connect, tmp_path):
@@ -419,8 +397,8 @@ def test_records_survive_a_restart(own_queue_manager, connect, tmp_path):
     grants.write_text("")
     server.start()
     fred = connect(to=server, user="fred", password="pw")
-    assert fred.open("TEST.LOCAL", MQOO_OUTPUT).code == OK
-    assert fred.open("TEST.LOCAL", MQOO_BROWSE).code == REFUSED
+    assert fred.open("TEST.LOCAL", mq.MQOO_OUTPUT).code == OK
+    assert fred.open("TEST.LOCAL", mq.MQOO_BROWSE).code == REFUSED
 
 
 # --- commands
@@ -435,7 +413,7 @@ def test_records_are_displayed(grant, mqsc):
         mqsc("DISPLAY AUTHREC PROFILE('A.LOCAL') OBJTYPE(QUEUE) PRINCIPAL('fred') MATCH(EXACT)")
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "problem"),
     [
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) AUTHADD(GET)", "one of PRINCIPAL and GROUP is needed"),
@@ -466,30 +444,30 @@ def commands(target, binding, grant):
 
 
 def test_a_command_needs_its_authority(commands, grant):
-    local = {MQCA_Q_NAME: b"PCF.LOCAL", MQIA_Q_TYPE: MQQT_LOCAL}
+    local = {mq.MQCA_Q_NAME: b"PCF.LOCAL", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
     assert commands.refusal("CREATE_Q", local) == REFUSED
     grant("CRT", object_type="QMGR")
     assert commands.refusal("CREATE_Q", local) == OK
     # Who creates it may do everything with it.
     assert commands.refusal("CHANGE_Q", local) == OK
-    assert commands.refusal("DELETE_Q", {MQCA_Q_NAME: b"PCF.LOCAL"}) == OK
-    asked = {MQCA_Q_NAME: b"A.LOCAL"}
+    assert commands.refusal("DELETE_Q", {mq.MQCA_Q_NAME: b"PCF.LOCAL"}) == OK
+    asked = {mq.MQCA_Q_NAME: b"A.LOCAL"}
     for command, word in (("INQUIRE_Q", "DSP"), ("CLEAR_Q", "CLR")):
         assert commands.refusal(command, asked) == REFUSED
         grant(word, "A.LOCAL")
         assert commands.refusal(command, asked) == OK
-    change = {**asked, MQIA_Q_TYPE: MQQT_LOCAL}
+    change = {**asked, mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
     assert commands.refusal("CHANGE_Q", change) == REFUSED
     assert commands.refusal("CHANGE_Q_MGR", {}) == REFUSED
 
 
 def test_who_replaces_an_object_gets_nothing_for_it(commands, grant):
-    replaced = {MQCA_Q_NAME: b"A.LOCAL", MQIA_Q_TYPE: MQQT_LOCAL, cf.MQIACF_REPLACE: cf.MQRP_YES}
+    replaced = {mq.MQCA_Q_NAME: b"A.LOCAL", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL, cf.MQIACF_REPLACE: cf.MQRP_YES}
     grant("CRT", object_type="QMGR")
     assert commands.refusal("CREATE_Q", replaced) == REFUSED
     grant("CHG", "A.LOCAL")
     assert commands.refusal("CREATE_Q", replaced) == OK
-    assert commands.refusal("DELETE_Q", {MQCA_Q_NAME: b"A.LOCAL"}) == REFUSED
+    assert commands.refusal("DELETE_Q", {mq.MQCA_Q_NAME: b"A.LOCAL"}) == REFUSED
 
 
 def test_mqsc_in_a_command_needs_the_same(target, commands, grant):
@@ -516,7 +494,7 @@ def test_mqsc_in_a_command_needs_the_same(target, commands, grant):
 
 def test_an_inquiry_shows_what_may_be_seen(commands, grant):
     grant("DSP", "A.ALIAS")
-    assert [row[MQCA_Q_NAME].strip() for row in commands("INQUIRE_Q", {MQCA_Q_NAME: b"A.*"})] == [b"A.ALIAS"]
+    assert [row[mq.MQCA_Q_NAME].strip() for row in commands("INQUIRE_Q", {mq.MQCA_Q_NAME: b"A.*"})] == [b"A.ALIAS"]
 
 
 def test_records_are_set_and_inquired_by_pcf(commands, grant):

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mqgroups.mqi.constants import (
-    MQGI_NONE,
-    MQGMO_ALL_MSGS_AVAILABLE,
-    MQGMO_ALL_SEGMENTS_AVAILABLE,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_SYNCPOINT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_SYNCPOINT,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S
+from tests.tables import table
 
-LO, ALL, SEGMENTS = MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE
-MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
+LO, ALL, SEGMENTS = mq.MQGMO_LOGICAL_ORDER, mq.MQGMO_ALL_MSGS_AVAILABLE, mq.MQGMO_ALL_SEGMENTS_AVAILABLE
+MIG, LAST_MIG, SEG, LAST_SEG = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP, mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT
 X, Y, Z = (name * 24 for name in (b"X", b"Y", b"Z"))
 
 
@@ -48,50 +29,41 @@ INCOMPLETE = {
     "a segment is missing": [(Y, 1, 0, MIG | SEG, b"y1"), (Y, 2, 0, LAST_MIG, b"y2")],
 }
 COMPLETE = [(Z, 2, 0, LAST_MIG, b"z2"), (Z, 1, 0, MIG, b"z1")]
-PLAIN = (MQGI_NONE, 1, 0, 0, b"a")
+PLAIN = (mq.MQGI_NONE, 1, 0, 0, b"a")
 
 
-@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
-@pytest.mark.parametrize("browse", [0, MQGMO_BROWSE_FIRST], ids=["removing", "browsing"])
-@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
-def test_an_incomplete_group_is_not_available(connection, queue, messages, browse, order):
-    fill(connection, queue, *messages)
-    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
-    assert source.get(ALL | order | browse).code == EMPTY
-    # "those messages still contribute to the value of the CurrentQDepth"
-    assert connection.depth(queue) == len(messages)
-
-
-@pytest.mark.parametrize("order", [0, LO], ids=["without logical order", "in logical order"])
-@pytest.mark.parametrize("messages", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+@table("order", [0, LO], ids=["without logical order", "in logical order"])
+@table("messages", INCOMPLETE.values())
 def test_incomplete_groups_are_passed_over(connection, queue, messages, order):
     fill(connection, queue, *messages, PLAIN, *COMPLETE)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(ALL | order).data == b"a"
     assert source.get(ALL | order).data == (b"z1" if order else b"z2")
+    # "those messages still contribute to the value of the CurrentQDepth"
+    assert connection.depth(queue) == len(messages) + 1
 
 
 def test_in_logical_order_the_option_may_stay_on(connection, queue):
     """ "If there is a current group or logical message, ALL_MSGS_AVAILABLE is ignored"."""
     fill(connection, queue, *INCOMPLETE["the last is missing"], *COMPLETE, PLAIN)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert [answer.data for answer in source.all(ALL | LO)] == [b"z1", b"z2", b"a"]
 
 
 def test_without_logical_order_the_option_must_be_turned_off(connection, queue):
     """ "the option must be turned off after the first message in the group has been removed"."""
     fill(connection, queue, (Z, 1, 0, MIG, b"z1"), (Z, 2, 0, LAST_MIG, b"z2"))
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(ALL).data == b"z1"
     assert source.get(ALL).code == EMPTY
-    match = MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER
+    match = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
     assert source.get(ALL, match=match, GroupId=Z, MsgSeqNumber=2).code == EMPTY
     assert source.get(match=match, GroupId=Z, MsgSeqNumber=2).data == b"z2"
 
 
 def test_the_option_left_on_in_a_group_ends_with_the_group(connection, queue):
     fill(connection, queue, *COMPLETE, *INCOMPLETE["the last is missing"])
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert [answer.data for answer in source.all(ALL | LO)] == [b"z1", b"z2"]
     assert [answer.data for answer in source.all(LO)] == [b"y1", b"y2"]
 
@@ -99,8 +71,8 @@ def test_the_option_left_on_in_a_group_ends_with_the_group(connection, queue):
 def test_a_message_of_the_group_that_is_not_committed_is_not_there(connect, queue):
     connection, other = connect(), connect()
     fill(connection, queue, (Z, 1, 0, MIG, b"z1"))
-    fill(other, queue, (Z, 2, 0, LAST_MIG, b"z2"), options=MQPMO_SYNCPOINT)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    fill(other, queue, (Z, 2, 0, LAST_MIG, b"z2"), options=mq.MQPMO_SYNCPOINT)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(ALL | LO).code == EMPTY
     assert other.commit() == OK
     assert source.get(ALL | LO).data == b"z1"
@@ -109,8 +81,8 @@ def test_a_message_of_the_group_that_is_not_committed_is_not_there(connect, queu
 def test_a_message_of_the_group_that_another_unit_of_work_got_is_not_there(connect, queue):
     connection, other = connect(), connect()
     fill(connection, queue, *COMPLETE)
-    assert other.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"z2"
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    assert other.open(queue, mq.MQOO_INPUT_SHARED).get(mq.MQGMO_SYNCPOINT).data == b"z2"
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(ALL | LO).code == EMPTY
     assert other.back_out() == OK
     assert source.get(ALL | LO).data == b"z1"
@@ -119,7 +91,7 @@ def test_a_message_of_the_group_that_another_unit_of_work_got_is_not_there(conne
 def test_the_last_message_of_the_group_ends_the_wait(connect, queue, background):
     connection, other = connect(), connect()
     fill(connection, queue, (Z, 1, 0, MIG, b"z1"))
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     waiting = background(source.get, ALL | LO, wait_ms=PATIENCE_MS)
     fill(other, queue, (Z, 2, 0, LAST_MIG, b"z2"))
     assert waiting.result(PATIENCE_S).data == b"z1"
@@ -128,11 +100,11 @@ def test_the_last_message_of_the_group_ends_the_wait(connect, queue, background)
 def test_a_browse_passes_over_incomplete_groups_and_never_returns_to_them(connection, queue):
     """IBM MQ, topic q026500."""
     fill(connection, queue, (Y, 1, 0, MIG, b"y1"), PLAIN)
-    browser = connection.open(queue, MQOO_BROWSE)
-    assert browser.get(ALL | LO | MQGMO_BROWSE_NEXT).data == b"a"
+    browser = connection.open(queue, mq.MQOO_BROWSE)
+    assert browser.get(ALL | LO | mq.MQGMO_BROWSE_NEXT).data == b"a"
     fill(connection, queue, (Y, 2, 0, LAST_MIG, b"y2"))
-    assert browser.get(ALL | LO | MQGMO_BROWSE_NEXT).code == EMPTY
-    assert browser.get(ALL | LO | MQGMO_BROWSE_FIRST).data == b"y1"
+    assert browser.get(ALL | LO | mq.MQGMO_BROWSE_NEXT).code == EMPTY
+    assert browser.get(ALL | LO | mq.MQGMO_BROWSE_FIRST).data == b"y1"
 
 
 def test_a_segmented_group_is_available_when_all_of_it_is_there(connection, queue):
@@ -142,7 +114,7 @@ def test_a_segmented_group_is_available_when_all_of_it_is_there(connection, queu
         (Y, 2, 1, LAST_MIG | LAST_SEG, b"2"),
     ]
     fill(connection, queue, *whole[:2])
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(ALL | LO).code == EMPTY
     fill(connection, queue, whole[2])
     assert [answer.data for answer in source.all(ALL | LO)] == [b"y1", b"y", b"2"]
@@ -166,18 +138,18 @@ def pieces(draw):
 
 
 @given(case=pieces())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_group_is_available_exactly_when_all_of_it_is_there(connection, queue, case):
     there, taken, complete = case
     fill(connection, queue, *((Y, seq, offset, flags, b"1") for seq, offset, flags in there))
-    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
     # Whatever was taken away and given back does not count.
     ids = [answer.md.MsgId for answer in connection.browse(queue)]
     for index in taken & set(range(len(ids))):
-        assert source.get(MQGMO_SYNCPOINT, match=MQMO_MATCH_MSG_ID, MsgId=ids[index]).code == OK
+        assert source.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=ids[index]).code == OK
     assert connection.back_out() == OK
     for order in (0, LO):
-        assert source.get(ALL | order | MQGMO_BROWSE_FIRST).code == (OK if complete else EMPTY)
+        assert source.get(ALL | order | mq.MQGMO_BROWSE_FIRST).code == (OK if complete else EMPTY)
     source.all()
     source.close()
 
@@ -186,10 +158,10 @@ def test_a_group_is_available_exactly_when_all_of_it_is_there(connection, queue,
 
 
 def test_segments_are_available_when_all_of_their_logical_message_are(connection, queue):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     for offset, flags, data in ((0, SEG, b"12"), (4, LAST_SEG, b"56")):
         assert out.put(data, MsgFlags=flags, GroupId=X, Offset=offset).code == OK
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     for options in (SEGMENTS, SEGMENTS | LO, ALL, ALL | LO):
         assert source.get(options).code == EMPTY
     assert out.put(b"34", MsgFlags=SEG, GroupId=X, Offset=2).code == OK
@@ -198,7 +170,7 @@ def test_segments_are_available_when_all_of_their_logical_message_are(connection
 
 def test_all_segments_does_not_ask_for_all_messages(connection, queue):
     fill(connection, queue, (Y, 1, 0, MIG | SEG, b"y"), (Y, 1, 1, MIG | LAST_SEG, b"1"), (Y, 2, 0, MIG | SEG, b"y"))
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert [source.get(SEGMENTS | LO).data for _ in range(2)] == [b"y", b"1"]
     assert source.get(SEGMENTS | LO).code == EMPTY
     assert source.get(LO).place == (Y, 2, 0)
@@ -206,7 +178,7 @@ def test_all_segments_does_not_ask_for_all_messages(connection, queue):
 
 def test_without_logical_order_all_segments_must_be_turned_off(connection, queue):
     fill(connection, queue, (X, 1, 0, SEG, b"x"), (X, 1, 1, LAST_SEG, b"y"))
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(SEGMENTS).data == b"x"
     assert source.get(SEGMENTS).code == EMPTY
     assert source.get().data == b"y"

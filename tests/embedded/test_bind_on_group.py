@@ -8,25 +8,14 @@ import itertools
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQGI_NONE,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQOO_BIND_AS_Q_DEF,
-    MQOO_BIND_NOT_FIXED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BIND_ON_OPEN,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_INCOMPLETE_GROUP,
-)
+from mqgroups.mqi import constants as mq
 from tests.cluster_sites import NAMES
 from tests.fix_cluster import until_all_were_chosen, went_to
 from tests.fix_mqi import MOST, OK, failed
+from tests.tables import table
 
-LO = MQPMO_LOGICAL_ORDER
-IN, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
+LO = mq.MQPMO_LOGICAL_ORDER
+IN, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 
 
 @pytest.fixture
@@ -43,12 +32,12 @@ def put_group(out, count, data=b"x"):
 
 
 def test_bind_on_open_routes_all_messages_and_so_all_groups_to_one_instance(cluster, queue):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_OPEN)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)
     assert len({put_group(out, 3) for _ in range(4)}) == 1
 
 
 def test_groups_are_balanced_over_the_instances_and_each_stays_whole(cluster, queue):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     numbers = itertools.count()
     went = until_all_were_chosen(lambda: put_group(out, 4, b"%d" % next(numbers)))
     for name in NAMES:
@@ -59,56 +48,56 @@ def test_groups_are_balanced_over_the_instances_and_each_stays_whole(cluster, qu
 
 @pytest.mark.usefixtures("embedded_cluster")
 def test_groups_take_turns(cluster, queue):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     assert [put_group(out, 4) for _ in range(6)] == ["QM1", "QM2", "QM3"] * 2
 
 
 def test_without_logical_order_messages_of_a_group_are_not_kept_together_by_the_option_alone(cluster, queue):
     """The first message that is put without logical order, with no group active, is balanced; it makes a group active."""
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     until_all_were_chosen(lambda: went_to(out.put(b"", MsgFlags=LAST, MsgSeqNumber=1)))
 
 
-@pytest.mark.parametrize("options", [0, MQOO_BIND_AS_Q_DEF])
+@table("options", [0, mq.MQOO_BIND_AS_Q_DEF])
 def test_bind_as_q_def_with_defbind_group_is_the_same(cluster, options):
     queue = cluster.define("CLWLUSEQ(ANY) DEFBIND(GROUP)")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | options)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | options)
     until_all_were_chosen(lambda: put_group(out, 2))
 
 
 def test_balancing_between_groups_needs_no_close_and_open(cluster, queue):
-    out = cluster.connect("QM2").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM2").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     until_all_were_chosen(lambda: put_group(out, 2))
 
 
 def test_while_a_group_is_in_progress_the_resolved_names_are_used_again(cluster, queue):
     connection = cluster.connect("QM1")
-    out = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    first = out.put(b"1", LO | MQPMO_SYNCPOINT, MsgFlags=IN)
+    out = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    first = out.put(b"1", LO | mq.MQPMO_SYNCPOINT, MsgFlags=IN)
     # Others are chosen meanwhile, and units of work end.
-    other = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+    other = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
     for _ in range(2):
         other.put(b"")
         assert connection.commit() == OK
-        assert went_to(out.put(b"2", LO | MQPMO_SYNCPOINT, MsgFlags=IN)) == went_to(first)
-    assert went_to(out.put(b"3", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == went_to(first)
+        assert went_to(out.put(b"2", LO | mq.MQPMO_SYNCPOINT, MsgFlags=IN)) == went_to(first)
+    assert went_to(out.put(b"3", LO | mq.MQPMO_SYNCPOINT, MsgFlags=LAST)) == went_to(first)
     assert connection.commit() == OK
 
 
 def test_mqback_brings_the_resolved_names_back_with_the_group(cluster, queue):
     connection = cluster.connect("QM1")
-    out = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    first = went_to(out.put(b"1", LO | MQPMO_SYNCPOINT, MsgFlags=IN))
+    out = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    first = went_to(out.put(b"1", LO | mq.MQPMO_SYNCPOINT, MsgFlags=IN))
     assert connection.commit() == OK
-    assert went_to(out.put(b"2", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
+    assert went_to(out.put(b"2", LO | mq.MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
     for _ in range(MOST):
-        if went_to(out.put(b"1 of another", LO | MQPMO_SYNCPOINT, MsgFlags=IN)) != first:
+        if went_to(out.put(b"1 of another", LO | mq.MQPMO_SYNCPOINT, MsgFlags=IN)) != first:
             break
-        out.put(b"2 of another", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)
+        out.put(b"2 of another", LO | mq.MQPMO_SYNCPOINT, MsgFlags=LAST)
     else:
         pytest.fail("all groups went to one queue manager")
     assert connection.back_out() == OK
-    assert went_to(out.put(b"2 again", LO | MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
+    assert went_to(out.put(b"2 again", LO | mq.MQPMO_SYNCPOINT, MsgFlags=LAST)) == first
 
 
 @pytest.mark.parametrize(
@@ -118,28 +107,28 @@ def test_mqback_brings_the_resolved_names_back_with_the_group(cluster, queue):
 )
 @pytest.mark.parametrize("before", [0, LO], ids=["previous without", "previous with logical order"])
 def test_a_message_that_is_not_part_of_the_group_in_progress_fails(cluster, queue, before, stranger, logical_order):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     first = out.put(b"1", before, MsgFlags=IN, MsgSeqNumber=1)
     assert first.code == OK
-    assert out.put(b"?", logical_order, **stranger).code == failed(MQRC_INCOMPLETE_GROUP)
+    assert out.put(b"?", logical_order, **stranger).code == failed(mq.MQRC_INCOMPLETE_GROUP)
     # And the group can go on.
     again = out.put(b"2", LO, MsgFlags=LAST)
     assert (again.code, went_to(again)) == (OK, went_to(first))
-    assert again.md.GroupId == first.md.GroupId != MQGI_NONE
+    assert again.md.GroupId == first.md.GroupId != mq.MQGI_NONE
 
 
 def test_messages_without_logical_order_and_without_a_group_are_balanced_one_by_one(cluster, queue):
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     until_all_were_chosen(lambda: went_to(out.put(b"")))
 
 
 def test_a_group_that_is_continued_without_logical_order_goes_on_at_any_instance(cluster, queue):
     """A restart as the text on restarting describes it: the first put names the group itself, and is balanced alone."""
     connection = cluster.connect("QM1")
-    begun = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
+    begun = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
 
     def go_on():
-        restarted = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+        restarted = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         second = restarted.put(b"2", MsgFlags=IN, GroupId=begun.md.GroupId, MsgSeqNumber=2)
         # From there on it stays together again.
         assert went_to(restarted.put(b"3", LO, MsgFlags=LAST)) == went_to(second)
@@ -149,12 +138,12 @@ def test_a_group_that_is_continued_without_logical_order_goes_on_at_any_instance
 
 
 def test_a_restart_that_names_the_queue_manager_keeps_the_group_together(cluster, queue, mqi):
-    begun = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
+    begun = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
     other = "QM2"
     while went_to(begun) != other:
-        begun = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
+        begun = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP).put(b"1", LO, MsgFlags=IN)
     od = mqi.od(ObjectName=queue.encode(), ObjectQMgrName=other.encode())
-    out = cluster.connect("QM1").open("", MQOO_OUTPUT, od=od)
+    out = cluster.connect("QM1").open("", mq.MQOO_OUTPUT, od=od)
     assert went_to(out.put(b"2", MsgFlags=IN, GroupId=begun.md.GroupId, MsgSeqNumber=2)) == other
     assert went_to(out.put(b"3", LO, MsgFlags=LAST)) == other
     cluster.waits_for(other, queue, 3)
@@ -165,8 +154,8 @@ def test_messages_bound_by_group_are_not_reallocated(cluster, embedded_cluster, 
     """They wait on the transmission queue for the instance their group went to; others do not."""
     connection = cluster.connect("QM1")
     control = embedded_cluster["QM1"].control
-    bound = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    loose = connection.open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+    bound = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    loose = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
     control.slow_channel("QM2", 3600)
     while (begun := went_to(bound.put(b"bound", LO, MsgFlags=IN))) != "QM2":
         bound.put(b"", LO, MsgFlags=LAST)
@@ -186,6 +175,6 @@ def test_messages_bound_by_group_are_not_reallocated(cluster, embedded_cluster, 
 def test_the_option_means_nothing_to_a_queue_that_is_in_no_cluster(cluster):
     queue = cluster.name()
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue})")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
     assert out.put(b"1", MsgFlags=IN, MsgSeqNumber=1).code == OK
     assert out.put(b"2").code == OK

@@ -16,6 +16,7 @@ import pytest
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as c
 from tests.fix_mqi import EMPTY, OK, PATIENCE_S, Code, Mqi, failed, wait_until
+from tests.tables import table
 
 pytestmark = [
     pytest.mark.embedded,
@@ -555,13 +556,13 @@ def test_stopping_waits_for_the_callback_that_is_running(callbacks, connection, 
     assert stopping.result(PATIENCE_S) == (OK, [True])
 
 
-@pytest.mark.parametrize("operation", [c.MQOP_SUSPEND, c.MQOP_RESUME])
+@table("operation", [c.MQOP_SUSPEND, c.MQOP_RESUME])
 def test_what_is_stopped_is_neither_suspended_nor_resumed(callbacks, connection, consumed, operation):
     callbacks.cb(connection, consumed.hobj, Callback())
     assert callbacks.ctl(connection, operation) == NOT_ALLOWED
 
 
-@pytest.mark.parametrize("operation", [c.MQOP_START, c.MQOP_START_WAIT])
+@table("operation", [c.MQOP_START, c.MQOP_START_WAIT])
 def test_what_is_suspended_is_resumed_and_not_started(callbacks, connection, consumed, operation):
     callbacks.cb(connection, consumed.hobj, Callback())
     callbacks.ctl(connection, c.MQOP_START)
@@ -680,7 +681,7 @@ def test_a_consumer_registered_in_a_callback_is_started_when_that_returns(callba
     assert types == [c.MQCBCT_REGISTER_CALL, c.MQCBCT_START_CALL, REMOVED]
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "reason"),
     [
         ({"CallbackType": 3}, c.MQRC_CALLBACK_TYPE_ERROR),
@@ -694,7 +695,7 @@ def test_a_wrong_descriptor_is_refused(callbacks, connection, consumed, fields, 
     assert callbacks.cb(connection, consumed.hobj, Callback(), **fields) == failed(reason)
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "reason"),
     [
         (c.MQGMO_SET_SIGNAL, c.MQRC_OPTIONS_ERROR),
@@ -720,13 +721,13 @@ def test_a_consumer_needs_a_handle_that_is_open_for_input(callbacks, connection,
     assert callbacks.cb(connection, out.hobj, Callback(), gmo=gmo) == failed(c.MQRC_NOT_OPEN_FOR_BROWSE)
 
 
-@pytest.mark.parametrize("operation", [0, 1, c.MQOP_REGISTER | c.MQOP_DEREGISTER, c.MQOP_SUSPEND | c.MQOP_RESUME])
+@table("operation", [0, 1, c.MQOP_REGISTER | c.MQOP_DEREGISTER, c.MQOP_SUSPEND | c.MQOP_RESUME])
 def test_an_operation_of_mqcb_that_there_is_not(callbacks, connection, consumed, operation):
     callbacks.cb(connection, consumed.hobj, Callback())
     assert callbacks.cb(connection, consumed.hobj, operation=operation) == failed(c.MQRC_OPERATION_ERROR)
 
 
-@pytest.mark.parametrize("operation", [0, 3, c.MQOP_REGISTER])
+@table("operation", [0, 3, c.MQOP_REGISTER])
 def test_an_operation_of_mqctl_that_there_is_not(callbacks, connection, consumed, operation):
     callbacks.cb(connection, consumed.hobj, Callback())
     assert callbacks.ctl(connection, operation) == failed(c.MQRC_OPERATION_ERROR)

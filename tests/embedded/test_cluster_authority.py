@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQOO_BIND_NOT_FIXED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BIND_ON_OPEN,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_cluster import USER
 from tests.fix_mqi import OK, failed
 
 pytestmark = pytest.mark.embedded
-REFUSED = failed(MQRC_NOT_AUTHORIZED)
+REFUSED = failed(mq.MQRC_NOT_AUTHORIZED)
 TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 ATTRIBUTES = "DEFBIND(GROUP) CLWLUSEQ(ANY)"
 
@@ -48,12 +38,12 @@ def may(cluster):
 def opened(cluster, may):
     """A function that opens a queue for output at QM1 as the user; returns the codes."""
     connection = cluster.connect_as_user("QM1")
-    return lambda name, options=MQOO_BIND_ON_GROUP, at="": (
-        connection.open(name, MQOO_OUTPUT | options, ObjectQMgrName=at.encode()).code
+    return lambda name, options=mq.MQOO_BIND_ON_GROUP, at="": (
+        connection.open(name, mq.MQOO_OUTPUT | options, ObjectQMgrName=at.encode()).code
     )
 
 
-@pytest.mark.parametrize("binding_option", [MQOO_BIND_ON_GROUP, MQOO_BIND_ON_OPEN, MQOO_BIND_NOT_FIXED])
+@pytest.mark.parametrize("binding_option", [mq.MQOO_BIND_ON_GROUP, mq.MQOO_BIND_ON_OPEN, mq.MQOO_BIND_NOT_FIXED])
 def test_a_queue_that_is_elsewhere_is_checked_by_the_transmission_queue(cluster, may, opened, binding_option):
     name = cluster.define(ATTRIBUTES, at=("QM2", "QM3"))
     may(name, "PUT")
@@ -91,12 +81,12 @@ def test_a_remote_queue_definition_is_checked_by_its_own_name(cluster, may, open
 
 
 def test_that_there_is_no_such_queue_is_told_first(opened):
-    assert opened("NOWHERE.AT.ALL") == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert opened("NOWHERE.AT.ALL") == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 @pytest.mark.usefixtures("may")
-@pytest.mark.parametrize("use", [MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET])
+@pytest.mark.parametrize("use", [mq.MQOO_INPUT_SHARED, mq.MQOO_BROWSE, mq.MQOO_SET])
 def test_so_is_that_there_is_none_to_get_from(cluster, use):
     """Unverified: "MQOPEN and clusters" says 2085 for want of a local instance, no text that authority is asked for later."""
     name = cluster.define(ATTRIBUTES, at=("QM2", "QM3"))
-    assert cluster.connect_as_user("QM1").open(name, use).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert cluster.connect_as_user("QM1").open(name, use).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)

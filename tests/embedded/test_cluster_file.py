@@ -10,6 +10,7 @@ import pytest
 from mqgroups.embedded import ClusterFileError
 from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import read
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -49,7 +50,7 @@ def test_channels_have_the_defaults_of_mqsc(file):
     assert read(file(TWO + '[channels]\nmrrty = 0\nnpmspeed = "NORMAL"\n')).channels.mrrty == 0
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "why"),
     [
         ("cluster = ", "Invalid value"),

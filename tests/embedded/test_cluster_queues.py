@@ -8,60 +8,29 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQBND_BIND_ON_GROUP,
-    MQIA_CURRENT_Q_DEPTH,
-    MQIA_DEF_BIND,
-    MQIA_DEF_PERSISTENCE,
-    MQIA_INHIBIT_PUT,
-    MQIA_Q_TYPE,
-    MQMT_REQUEST,
-    MQOO_BIND_NOT_FIXED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BIND_ON_OPEN,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQPER_PERSISTENT,
-    MQQT_CLUSTER,
-    MQQT_LOCAL,
-    MQRC_CLUSTER_PUT_INHIBITED,
-    MQRC_CLUSTER_RESOLUTION_ERROR,
-    MQRC_NO_DESTINATIONS_AVAILABLE,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PUT_INHIBITED,
-    MQRC_REMOTE_Q_NAME_ERROR,
-    MQRC_SELECTOR_NOT_FOR_TYPE,
-    MQRC_UNKNOWN_ALIAS_BASE_Q,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRC_UNKNOWN_REMOTE_Q_MGR,
-    MQRO_COA,
-    MQRO_COD,
-)
+from mqgroups.mqi import constants as mq
 from tests.cluster_sites import GRPCLUS, NAMES
 from tests.fix_cluster import until_all_were_chosen, went_to
 from tests.fix_mqi import OK, PATIENCE_MS, failed, text, warning
+from tests.tables import table
 
 # Where three messages put at QM1 go, for each way to open the queue: by option and by DEFBIND, with the instances at QM2 and QM3.
 BINDINGS = [
-    (MQOO_BIND_ON_OPEN, "OPEN", ["QM2"] * 3, "QM2"),
-    (MQOO_BIND_ON_OPEN, "NOTFIXED", ["QM2"] * 3, "QM2"),
-    (MQOO_BIND_NOT_FIXED, "OPEN", ["QM2", "QM3", "QM2"], ""),
-    (MQOO_BIND_ON_GROUP, "OPEN", ["QM2", "QM3", "QM2"], ""),
+    (mq.MQOO_BIND_ON_OPEN, "OPEN", ["QM2"] * 3, "QM2"),
+    (mq.MQOO_BIND_ON_OPEN, "NOTFIXED", ["QM2"] * 3, "QM2"),
+    (mq.MQOO_BIND_NOT_FIXED, "OPEN", ["QM2", "QM3", "QM2"], ""),
+    (mq.MQOO_BIND_ON_GROUP, "OPEN", ["QM2", "QM3", "QM2"], ""),
     (0, "OPEN", ["QM2"] * 3, "QM2"),
     (0, "NOTFIXED", ["QM2", "QM3", "QM2"], ""),
     (0, "GROUP", ["QM2", "QM3", "QM2"], ""),
 ]
 
 
-@pytest.mark.parametrize(("option", "defbind", "where", "resolved"), BINDINGS)
+@table(("option", "defbind", "where", "resolved"), BINDINGS)
 @pytest.mark.usefixtures("embedded_cluster")
 def test_binding_by_turns(cluster, option, defbind, where, resolved):
     queue = cluster.define(f"DEFBIND({defbind})", at=("QM2", "QM3"))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | option)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | option)
     assert (out.code, text(out.od.ResolvedQName), text(out.od.ResolvedQMgrName)) == (OK, queue, resolved)
     answers = [out.put(b"%d" % number) for number in range(3)]
     assert [went_to(answer) for answer in answers] == where
@@ -72,10 +41,10 @@ def test_binding_by_turns(cluster, option, defbind, where, resolved):
         assert cluster.data(name, queue) == expected
 
 
-@pytest.mark.parametrize(("option", "defbind", "where", "resolved"), BINDINGS)
+@table(("option", "defbind", "where", "resolved"), BINDINGS)
 def test_binding(cluster, option, defbind, where, resolved):
     queue = cluster.define(f"DEFBIND({defbind})", at=("QM2", "QM3"))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | option)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | option)
     assert (out.code, text(out.od.ResolvedQName)) == (OK, queue)
     if resolved:
         assert {went_to(out.put()) for _ in range(5)} == {text(out.od.ResolvedQMgrName)} < {"QM2", "QM3"}
@@ -86,8 +55,8 @@ def test_binding(cluster, option, defbind, where, resolved):
 
 def test_two_bindings_at_once_are_refused(cluster):
     queue = cluster.define()
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP | MQOO_BIND_NOT_FIXED)
-    assert out.code == failed(MQRC_OPTIONS_ERROR)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP | mq.MQOO_BIND_NOT_FIXED)
+    assert out.code == failed(mq.MQRC_OPTIONS_ERROR)
 
 
 def test_mqput1_is_never_fixed(cluster):
@@ -100,9 +69,9 @@ def test_an_alias_overrides_the_binding_of_its_base(cluster):
     queue = cluster.define("DEFBIND(OPEN)", at=("QM2", "QM3"))
     cluster.mqsc("QM1", f"DEFINE QALIAS({queue}.A) TARGET({queue}) DEFBIND(NOTFIXED)")
     connection = cluster.connect("QM1")
-    fixed = connection.open(queue, MQOO_OUTPUT)
+    fixed = connection.open(queue, mq.MQOO_OUTPUT)
     assert len({went_to(fixed.put()) for _ in range(5)}) == 1
-    out = connection.open(f"{queue}.A", MQOO_OUTPUT | MQOO_INQUIRE)
+    out = connection.open(f"{queue}.A", mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)
     until_all_were_chosen(lambda: went_to(out.put()), ("QM2", "QM3"))
     assert (out.name, text(out.od.ResolvedQName)) == (f"{queue}.A", queue)
 
@@ -110,13 +79,13 @@ def test_an_alias_overrides_the_binding_of_its_base(cluster):
 def test_an_alias_that_is_put_inhibited(cluster):
     queue = cluster.define(at=("QM2",))
     cluster.mqsc("QM1", f"DEFINE QALIAS({queue}.A) TARGET({queue}) PUT(DISABLED)")
-    assert cluster.connect("QM1").put1(f"{queue}.A").code == failed(MQRC_PUT_INHIBITED)
+    assert cluster.connect("QM1").put1(f"{queue}.A").code == failed(mq.MQRC_PUT_INHIBITED)
 
 
 # --- the local instance
 
 
-@pytest.mark.parametrize(
+@table(
     ("queue_use", "q_mgr_use", "where"),
     [
         ("LOCAL", "ANY", ("QM1",)),
@@ -128,7 +97,7 @@ def test_an_alias_that_is_put_inhibited(cluster):
 def test_clwluseq_says_whether_a_local_instance_is_the_only_one(cluster, queue_use, q_mgr_use, where):
     queue = cluster.define(f"CLWLUSEQ({queue_use})")
     cluster.mqsc("QM1", f"ALTER QMGR CLWLUSEQ({q_mgr_use})")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
     went = until_all_were_chosen(lambda: went_to(out.put()), where)
     went += [went_to(out.put()) for _ in range(3)]
     cluster.mqsc("QM1", "ALTER QMGR CLWLUSEQ(LOCAL)")
@@ -138,25 +107,25 @@ def test_clwluseq_says_whether_a_local_instance_is_the_only_one(cluster, queue_u
 def test_a_local_instance_is_the_only_one_that_is_got_from(cluster):
     queue = cluster.define("CLWLUSEQ(ANY)")
     connection = cluster.connect("QM1")
-    both = connection.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    both = connection.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
     assert text(both.od.ResolvedQMgrName) == "QM1"
     assert [went_to(both.put(b"here")) for _ in range(3)] == ["QM1"] * 3
     assert both.get().data == b"here"
 
 
-@pytest.mark.parametrize("use", [MQOO_INPUT_SHARED, MQOO_BROWSE, MQOO_SET, MQOO_INPUT_SHARED | MQOO_OUTPUT])
+@table("use", [mq.MQOO_INPUT_SHARED, mq.MQOO_BROWSE, mq.MQOO_SET, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT])
 def test_without_a_local_instance_nothing_can_be_got(cluster, use):
     queue = cluster.define(at=("QM2", "QM3"))
-    assert cluster.connect("QM1").open(queue, use).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert cluster.connect("QM1").open(queue, use).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def test_the_local_queue_managers_name_means_the_local_instance(cluster, mqi):
     queue = cluster.define("CLWLUSEQ(ANY)", at=("QM1", "QM2"))
     od = mqi.od(ObjectName=queue.encode(), ObjectQMgrName=b"QM1")
-    out = cluster.connect("QM1").open("", MQOO_OUTPUT, od=od)
+    out = cluster.connect("QM1").open("", mq.MQOO_OUTPUT, od=od)
     assert [went_to(out.put()) for _ in range(3)] == ["QM1"] * 3
     elsewhere = mqi.od(ObjectName=queue.encode(), ObjectQMgrName=b"QM3")
-    assert cluster.connect("QM3").open("", MQOO_OUTPUT, od=elsewhere).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert cluster.connect("QM3").open("", mq.MQOO_OUTPUT, od=elsewhere).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 # --- a certain queue manager
@@ -165,7 +134,7 @@ def test_the_local_queue_managers_name_means_the_local_instance(cluster, mqi):
 def test_a_named_member_gets_the_messages_whatever_the_binding(cluster, mqi):
     queue = cluster.define("DEFBIND(NOTFIXED)")
     od = mqi.od(ObjectName=queue.encode(), ObjectQMgrName=b"QM3")
-    out = cluster.connect("QM1").open("", MQOO_OUTPUT | MQOO_BIND_NOT_FIXED, od=od)
+    out = cluster.connect("QM1").open("", mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED, od=od)
     assert (text(out.od.ResolvedQName), text(out.od.ResolvedQMgrName)) == (queue, "QM3")
     assert [went_to(out.put(b"%d" % number)) for number in range(3)] == ["QM3"] * 3
     cluster.waits_for("QM3", queue, 3)
@@ -181,13 +150,15 @@ def test_a_named_member_gets_messages_for_queues_that_are_in_no_cluster(cluster,
 
 def test_who_is_no_member_is_not_known(cluster, mqi):
     od = mqi.od(ObjectName=b"ANY", ObjectQMgrName=b"QM9")
-    assert cluster.connect("QM1").open("", MQOO_OUTPUT, od=od).code == failed(MQRC_UNKNOWN_REMOTE_Q_MGR)
+    assert cluster.connect("QM1").open("", mq.MQOO_OUTPUT, od=od).code == failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
 
 
 def test_a_queue_elsewhere_is_not_opened_for_input(cluster, mqi):
     queue = cluster.define()
     od = mqi.od(ObjectName=queue.encode(), ObjectQMgrName=b"QM2")
-    assert cluster.connect("QM1").open("", MQOO_INPUT_SHARED, od=od).code == failed(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    assert cluster.connect("QM1").open("", mq.MQOO_INPUT_SHARED, od=od).code == failed(
+        mq.MQRC_OPTION_NOT_VALID_FOR_TYPE
+    )
 
 
 # --- remote queue definitions
@@ -196,9 +167,9 @@ def test_a_queue_elsewhere_is_not_opened_for_input(cluster, mqi):
 def test_a_local_definition_of_a_remote_queue(cluster):
     queue = cluster.define(at=("QM2",))
     cluster.mqsc("QM1", f"DEFINE QREMOTE({queue}.R) RNAME({queue}) RQMNAME(QM2) DEFPSIST(YES)")
-    out = cluster.connect("QM1").open(f"{queue}.R", MQOO_OUTPUT)
+    out = cluster.connect("QM1").open(f"{queue}.R", mq.MQOO_OUTPUT)
     assert (text(out.od.ResolvedQName), text(out.od.ResolvedQMgrName)) == (queue, "QM2")
-    assert out.put(b"through a definition").md.Persistence == MQPER_PERSISTENT
+    assert out.put(b"through a definition").md.Persistence == mq.MQPER_PERSISTENT
     cluster.waits_for("QM2", queue, 1)
 
 
@@ -208,9 +179,9 @@ def test_a_queue_manager_alias(cluster, mqi):
     cluster.mqsc("QM1", f"DEFINE QREMOTE({alias}) RQMNAME(QM3)", f"DEFINE QREMOTE({alias}.ME) RQMNAME(QM1)")
     connection = cluster.connect("QM1")
     for name, where in ((alias, "QM3"), (f"{alias}.ME", "QM1")):
-        out = connection.open("", MQOO_OUTPUT, od=mqi.od(ObjectName=queue.encode(), ObjectQMgrName=name.encode()))
+        out = connection.open("", mq.MQOO_OUTPUT, od=mqi.od(ObjectName=queue.encode(), ObjectQMgrName=name.encode()))
         assert went_to(out.put()) == where
-    assert connection.open(alias, MQOO_OUTPUT).code == failed(MQRC_REMOTE_Q_NAME_ERROR)
+    assert connection.open(alias, mq.MQOO_OUTPUT).code == failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
 
 
 # --- names that lead nowhere, instances that take nothing
@@ -220,64 +191,64 @@ def test_a_name_that_nobody_knows(cluster):
     connection = cluster.connect("QM1")
     nobody_knows, to_nowhere = cluster.name(), cluster.name()
     cluster.mqsc("QM1", f"DEFINE QALIAS({to_nowhere}) TARGET({nobody_knows})")
-    assert connection.open(nobody_knows, MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
-    assert connection.put1(nobody_knows).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
-    assert connection.open(to_nowhere, MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_ALIAS_BASE_Q)
+    assert connection.open(nobody_knows, mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    assert connection.put1(nobody_knows).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    assert connection.open(to_nowhere, mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
 
 
 def test_a_name_that_nobody_knows_while_a_member_was_never_heard_of(make_cluster):
     cluster = make_cluster(("QM1", "QM2"))
     cluster.embedded["QM2"].stop()
     (cluster.embedded.data / "repository" / "QM2.json").unlink()
-    assert cluster.connect("QM1").open("X", MQOO_OUTPUT).code == failed(MQRC_CLUSTER_RESOLUTION_ERROR)
+    assert cluster.connect("QM1").open("X", mq.MQOO_OUTPUT).code == failed(mq.MQRC_CLUSTER_RESOLUTION_ERROR)
     cluster.embedded["QM2"].start()
-    assert cluster.connect("QM1").open("X", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert cluster.connect("QM1").open("X", mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "opened"),
     [
-        (MQOO_BIND_ON_OPEN, failed(MQRC_CLUSTER_PUT_INHIBITED)),
-        (MQOO_BIND_NOT_FIXED, OK),
-        (MQOO_BIND_ON_GROUP, OK),
+        (mq.MQOO_BIND_ON_OPEN, failed(mq.MQRC_CLUSTER_PUT_INHIBITED)),
+        (mq.MQOO_BIND_NOT_FIXED, OK),
+        (mq.MQOO_BIND_ON_GROUP, OK),
     ],
 )
 def test_all_instances_are_put_inhibited(cluster, option, opened):
     queue = cluster.define("PUT(DISABLED)", at=("QM2", "QM3"))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | option)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | option)
     assert out.code == opened
     if opened == OK:
-        assert out.put().code == failed(MQRC_CLUSTER_PUT_INHIBITED)
+        assert out.put().code == failed(mq.MQRC_CLUSTER_PUT_INHIBITED)
         cluster.alter("QM3", queue, "PUT(ENABLED)")
         assert went_to(out.put()) == "QM3"
 
 
 def test_a_local_instance_lets_the_open_succeed_though_all_are_put_inhibited(cluster):
     queue = cluster.define("PUT(DISABLED) CLWLUSEQ(ANY)")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_OPEN)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)
     assert out.code == OK
-    assert out.put().code == failed(MQRC_PUT_INHIBITED)
+    assert out.put().code == failed(mq.MQRC_PUT_INHIBITED)
 
 
 def test_an_instance_that_is_put_inhibited_is_not_chosen(cluster):
     queue = cluster.define("CLWLUSEQ(LOCAL)")
     for name in ("QM1", "QM2"):
         cluster.alter(name, queue, "PUT(DISABLED)")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
     assert [went_to(out.put()) for _ in range(3)] == ["QM3"] * 3
 
 
 def test_all_instances_are_gone_when_a_message_is_put(cluster):
     queue = cluster.define(at=("QM2",))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_NOT_FIXED)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
     cluster.withdraw("QM2", queue, f"DELETE QLOCAL({queue})")
-    assert out.put().code == failed(MQRC_NO_DESTINATIONS_AVAILABLE)
+    assert out.put().code == failed(mq.MQRC_NO_DESTINATIONS_AVAILABLE)
 
 
 def test_an_instance_that_leaves_the_cluster_is_not_chosen_any_more(cluster):
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
     cluster.withdraw("QM2", queue, f"ALTER QLOCAL({queue}) CLUSTER(' ')")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT)
     assert {went_to(out.put()) for _ in range(3)} == {"QM3"}
 
 
@@ -286,23 +257,23 @@ def test_an_instance_that_leaves_the_cluster_is_not_chosen_any_more(cluster):
 def test_the_highest_rank_and_priority_are_chosen(cluster, attribute):
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
     cluster.alter("QM3", queue, f"{attribute}(5)")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT)
     assert {went_to(out.put()) for _ in range(3)} == {"QM3"}
 
 
-@pytest.mark.parametrize("attribute", ["CLWLRANK", "CLWLPRTY"])
+@table("attribute", ["CLWLRANK", "CLWLPRTY"])
 def test_ranks_are_looked_at_before_channels_and_priorities_after_them(cluster, embedded_cluster, attribute):
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
     cluster.alter("QM3", queue, f"{attribute}(5)")
     embedded_cluster["QM1"].control.stop_channel("QM3")
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT)
     assert went_to(out.put()) == ("QM3" if attribute == "CLWLRANK" else "QM2")
 
 
 def test_an_instance_whose_channel_is_stopped_is_the_last_choice(cluster, embedded_cluster):
     queue = cluster.define("DEFBIND(NOTFIXED)", at=("QM2", "QM3"))
     control = embedded_cluster["QM1"].control
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT)
     control.stop_channel("QM2")
     assert {went_to(out.put()) for _ in range(3)} == {"QM3"}
     control.stop_channel("QM3")
@@ -314,19 +285,19 @@ def test_an_instance_whose_channel_is_stopped_is_the_last_choice(cluster, embedd
 
 def test_mqinq_of_a_queue_without_a_local_instance(cluster):
     queue = cluster.define("DEFBIND(GROUP)", at=("QM2",))
-    handle = cluster.connect("QM1").open(queue, MQOO_INQUIRE | MQOO_OUTPUT)
-    assert handle.inquire(MQIA_Q_TYPE) == (OK, MQQT_CLUSTER)
-    assert handle.inquire(MQIA_DEF_BIND) == (OK, MQBND_BIND_ON_GROUP)
-    assert handle.inquire(MQIA_DEF_PERSISTENCE) == (OK, MQPER_PERSISTENT)
-    assert handle.inquire(MQIA_INHIBIT_PUT) == (OK, 0)
-    assert handle.inquire(MQIA_CURRENT_Q_DEPTH)[0] == warning(MQRC_SELECTOR_NOT_FOR_TYPE)
+    handle = cluster.connect("QM1").open(queue, mq.MQOO_INQUIRE | mq.MQOO_OUTPUT)
+    assert handle.inquire(mq.MQIA_Q_TYPE) == (OK, mq.MQQT_CLUSTER)
+    assert handle.inquire(mq.MQIA_DEF_BIND) == (OK, mq.MQBND_BIND_ON_GROUP)
+    assert handle.inquire(mq.MQIA_DEF_PERSISTENCE) == (OK, mq.MQPER_PERSISTENT)
+    assert handle.inquire(mq.MQIA_INHIBIT_PUT) == (OK, 0)
+    assert handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)[0] == warning(mq.MQRC_SELECTOR_NOT_FOR_TYPE)
 
 
 def test_mqinq_of_a_queue_with_a_local_instance(cluster):
     queue = cluster.define("CLWLUSEQ(ANY)")
-    handle = cluster.connect("QM1").open(queue, MQOO_INQUIRE | MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    assert handle.inquire(MQIA_Q_TYPE) == (OK, MQQT_LOCAL)
-    assert handle.inquire(MQIA_CURRENT_Q_DEPTH) == (OK, 0)
+    handle = cluster.connect("QM1").open(queue, mq.MQOO_INQUIRE | mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    assert handle.inquire(mq.MQIA_Q_TYPE) == (OK, mq.MQQT_LOCAL)
+    assert handle.inquire(mq.MQIA_CURRENT_Q_DEPTH) == (OK, 0)
 
 
 # --- replies and reports
@@ -336,13 +307,13 @@ def test_a_reply_finds_its_way_by_reply_to_q_and_q_mgr(cluster, mqi):
     queue = cluster.define(at=("QM2",))
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}.REPLY)")
     asking = cluster.connect("QM1")
-    asking.open(queue, MQOO_OUTPUT).put(b"?", MsgType=MQMT_REQUEST, ReplyToQ=f"{queue}.REPLY".encode())
+    asking.open(queue, mq.MQOO_OUTPUT).put(b"?", MsgType=mq.MQMT_REQUEST, ReplyToQ=f"{queue}.REPLY".encode())
     answering = cluster.connect("QM2")
-    request = answering.open(queue, MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
+    request = answering.open(queue, mq.MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
     assert (text(request.md.ReplyToQ), text(request.md.ReplyToQMgr)) == (f"{queue}.REPLY", "QM1")
     od = mqi.od(ObjectName=request.md.ReplyToQ, ObjectQMgrName=request.md.ReplyToQMgr)
     answering.put1("", b"!", od=od, CorrelId=request.md.MsgId)
-    reply = asking.open(f"{queue}.REPLY", MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
+    reply = asking.open(f"{queue}.REPLY", mq.MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
     assert (reply.data, reply.md.CorrelId) == (b"!", request.md.MsgId)
 
 
@@ -350,13 +321,13 @@ def test_reports_come_from_where_the_message_arrives(cluster):
     queue = cluster.define(at=("QM2",))
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}.REPLY)")
     connection = cluster.connect("QM1")
-    reply_to = {"ReplyToQ": f"{queue}.REPLY".encode(), "Report": MQRO_COA | MQRO_COD}
-    sent = connection.open(queue, MQOO_OUTPUT).put(b"data", **reply_to)
-    replies = connection.open(f"{queue}.REPLY", MQOO_INPUT_SHARED)
+    reply_to = {"ReplyToQ": f"{queue}.REPLY".encode(), "Report": mq.MQRO_COA | mq.MQRO_COD}
+    sent = connection.open(queue, mq.MQOO_OUTPUT).put(b"data", **reply_to)
+    replies = connection.open(f"{queue}.REPLY", mq.MQOO_INPUT_SHARED)
     arrived = replies.get(wait_ms=PATIENCE_MS)
     assert (arrived.md.Feedback, arrived.md.CorrelId) == (259, sent.md.MsgId)
     assert text(arrived.md.PutApplName) == "QM2"
-    assert cluster.connect("QM2").open(queue, MQOO_INPUT_SHARED).get().data == b"data"
+    assert cluster.connect("QM2").open(queue, mq.MQOO_INPUT_SHARED).get().data == b"data"
     assert replies.get(wait_ms=PATIENCE_MS).md.Feedback == 260
 
 
@@ -364,7 +335,7 @@ def test_group_identifiers_of_all_members_are_different(cluster):
     queue = cluster.define()
     made = set()
     for name in NAMES:
-        out = cluster.connect(name).open(queue, MQOO_OUTPUT)
+        out = cluster.connect(name).open(queue, mq.MQOO_OUTPUT)
         made |= {out.put(b"", 0x8000, MsgFlags=0x10).md.GroupId for _ in range(5)}
     assert len(made) == 15
 

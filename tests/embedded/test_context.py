@@ -6,34 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQAT_NO_CONTEXT,
-    MQAT_UNIX,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_SAVE_ALL_CONTEXT,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
-    MQPMO_ALTERNATE_USER_AUTHORITY,
-    MQPMO_DEFAULT_CONTEXT,
-    MQPMO_NO_CONTEXT,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_PASS_ALL_CONTEXT,
-    MQPMO_PASS_IDENTITY_CONTEXT,
-    MQPMO_SET_ALL_CONTEXT,
-    MQPMO_SET_IDENTITY_CONTEXT,
-    MQRC_CONTEXT_HANDLE_ERROR,
-    MQRC_CONTEXT_NOT_AVAILABLE,
-    MQRC_NOT_OPEN_FOR_PASS_ALL,
-    MQRC_NOT_OPEN_FOR_PASS_IDENT,
-    MQRC_NOT_OPEN_FOR_SET_ALL,
-    MQRC_NOT_OPEN_FOR_SET_IDENT,
-    MQRC_OPTIONS_ERROR,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed, shared_input
+from tests.tables import table
 
 OTHER_USERS = Path(__file__).with_name("other_users.mqsc")
 SET = {
@@ -55,18 +30,18 @@ def context(md, fields=IDENTITY + ORIGIN) -> dict[str, object]:
 
 
 def put(handle, options, from_handle=None, **fields):
-    pmo = handle.mqi.pmo(Options=options | MQPMO_NO_SYNCPOINT, Context=from_handle.hobj if from_handle else 0)
+    pmo = handle.mqi.pmo(Options=options | mq.MQPMO_NO_SYNCPOINT, Context=from_handle.hobj if from_handle else 0)
     return handle.put(b"x", pmo=pmo, **fields)
 
 
 @pytest.fixture
 def setter(connection, queue):
-    return connection.open(queue, MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)
+    return connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT)
 
 
 @pytest.fixture
 def saver(connection, queue):
-    return connection.open(queue, MQOO_INPUT_SHARED | MQOO_SAVE_ALL_CONTEXT)
+    return connection.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_SAVE_ALL_CONTEXT)
 
 
 @pytest.fixture
@@ -74,14 +49,14 @@ def target(make_queue):
     return make_queue()
 
 
-@pytest.mark.parametrize("option", [0, MQPMO_DEFAULT_CONTEXT])
+@table("option", [0, mq.MQPMO_DEFAULT_CONTEXT])
 def test_by_default_the_queue_manager_says_who_puts_what_when(connection, queue, option):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     returned = put(out, option, **SET).md
     md = shared_input(connection, queue).get().md
     assert md.UserIdentifier.rstrip() == b"app"
     assert (md.ApplIdentityData, md.ApplOriginData) == (b" " * 32, b" " * 4)
-    assert md.PutApplType == MQAT_UNIX
+    assert md.PutApplType == mq.MQAT_UNIX
     assert md.PutDate.startswith(b"20")
     assert md.PutDate != SET["PutDate"]
     # "These are output fields on a successful MQPUT"
@@ -89,13 +64,13 @@ def test_by_default_the_queue_manager_says_who_puts_what_when(connection, queue,
 
 
 def test_a_message_may_have_no_context(connection, queue):
-    put(connection.open(queue, MQOO_OUTPUT), MQPMO_NO_CONTEXT, **SET)
+    put(connection.open(queue, mq.MQOO_OUTPUT), mq.MQPMO_NO_CONTEXT, **SET)
     md = shared_input(connection, queue).get().md
     assert context(md) == {
         "UserIdentifier": b" " * 12,
         "AccountingToken": bytes(32),
         "ApplIdentityData": b" " * 32,
-        "PutApplType": MQAT_NO_CONTEXT,
+        "PutApplType": mq.MQAT_NO_CONTEXT,
         "PutApplName": b" " * 28,
         "PutDate": b" " * 8,
         "PutTime": b" " * 8,
@@ -104,33 +79,33 @@ def test_a_message_may_have_no_context(connection, queue):
 
 
 def test_all_of_it_can_be_set(connection, queue, setter):
-    assert put(setter, MQPMO_SET_ALL_CONTEXT, **SET).code == OK
+    assert put(setter, mq.MQPMO_SET_ALL_CONTEXT, **SET).code == OK
     assert context(shared_input(connection, queue).get().md) == SET
 
 
 def test_the_identity_can_be_set_and_the_origin_is_the_queue_manager_s(connection, queue, setter):
-    assert put(setter, MQPMO_SET_IDENTITY_CONTEXT, **SET).code == OK
+    assert put(setter, mq.MQPMO_SET_IDENTITY_CONTEXT, **SET).code == OK
     md = shared_input(connection, queue).get().md
     assert context(md, IDENTITY) == {field: SET[field] for field in IDENTITY}
-    assert (md.PutApplType, md.ApplOriginData) == (MQAT_UNIX, b" " * 4)
+    assert (md.PutApplType, md.ApplOriginData) == (mq.MQAT_UNIX, b" " * 4)
 
 
 @pytest.mark.parametrize(
     ("open_option", "option", "passed"),
     [
-        (MQOO_PASS_ALL_CONTEXT, MQPMO_PASS_ALL_CONTEXT, IDENTITY + ORIGIN),
-        (MQOO_PASS_ALL_CONTEXT, MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
-        (MQOO_PASS_IDENTITY_CONTEXT, MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
-        (MQOO_SET_IDENTITY_CONTEXT, MQPMO_PASS_ALL_CONTEXT, IDENTITY + ORIGIN),
-        (MQOO_SET_ALL_CONTEXT, MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
+        (mq.MQOO_PASS_ALL_CONTEXT, mq.MQPMO_PASS_ALL_CONTEXT, IDENTITY + ORIGIN),
+        (mq.MQOO_PASS_ALL_CONTEXT, mq.MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
+        (mq.MQOO_PASS_IDENTITY_CONTEXT, mq.MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
+        (mq.MQOO_SET_IDENTITY_CONTEXT, mq.MQPMO_PASS_ALL_CONTEXT, IDENTITY + ORIGIN),
+        (mq.MQOO_SET_ALL_CONTEXT, mq.MQPMO_PASS_IDENTITY_CONTEXT, IDENTITY),
     ],
 )
 def test_the_context_of_the_message_got_last_can_be_passed_on(
     connection, target, setter, saver, open_option, option, passed
 ):
-    put(setter, MQPMO_SET_ALL_CONTEXT, **SET)
+    put(setter, mq.MQPMO_SET_ALL_CONTEXT, **SET)
     assert saver.get().code == OK
-    out = connection.open(target, MQOO_OUTPUT | open_option)
+    out = connection.open(target, mq.MQOO_OUTPUT | open_option)
     assert put(out, option, saver).code == OK
     md = shared_input(connection, target).get().md
     assert context(md, passed) == {field: SET[field] for field in passed}
@@ -138,29 +113,29 @@ def test_the_context_of_the_message_got_last_can_be_passed_on(
         assert md.PutDate != SET["PutDate"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "reason"),
     [
-        (MQPMO_PASS_IDENTITY_CONTEXT, MQRC_NOT_OPEN_FOR_PASS_IDENT),
-        (MQPMO_PASS_ALL_CONTEXT, MQRC_NOT_OPEN_FOR_PASS_ALL),
-        (MQPMO_SET_IDENTITY_CONTEXT, MQRC_NOT_OPEN_FOR_SET_IDENT),
-        (MQPMO_SET_ALL_CONTEXT, MQRC_NOT_OPEN_FOR_SET_ALL),
+        (mq.MQPMO_PASS_IDENTITY_CONTEXT, mq.MQRC_NOT_OPEN_FOR_PASS_IDENT),
+        (mq.MQPMO_PASS_ALL_CONTEXT, mq.MQRC_NOT_OPEN_FOR_PASS_ALL),
+        (mq.MQPMO_SET_IDENTITY_CONTEXT, mq.MQRC_NOT_OPEN_FOR_SET_IDENT),
+        (mq.MQPMO_SET_ALL_CONTEXT, mq.MQRC_NOT_OPEN_FOR_SET_ALL),
     ],
 )
 def test_passing_and_setting_need_a_handle_that_was_opened_for_it(connection, queue, option, reason):
-    assert put(connection.open(queue, MQOO_OUTPUT), option).code == failed(reason)
+    assert put(connection.open(queue, mq.MQOO_OUTPUT), option).code == failed(reason)
 
 
 def test_there_is_no_context_to_pass_before_the_first_get(connection, target, saver):
-    out = connection.open(target, MQOO_OUTPUT | MQOO_PASS_ALL_CONTEXT)
-    assert put(out, MQPMO_PASS_ALL_CONTEXT, saver).code == failed(MQRC_CONTEXT_NOT_AVAILABLE)
+    out = connection.open(target, mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT)
+    assert put(out, mq.MQPMO_PASS_ALL_CONTEXT, saver).code == failed(mq.MQRC_CONTEXT_NOT_AVAILABLE)
 
 
 def test_the_context_handle_must_have_been_opened_to_save_it(connection, queue, target):
-    out = connection.open(target, MQOO_OUTPUT | MQOO_PASS_ALL_CONTEXT)
-    plain = connection.open(queue, MQOO_INPUT_SHARED)
+    out = connection.open(target, mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT)
+    plain = connection.open(queue, mq.MQOO_INPUT_SHARED)
     for handle in (plain, out, None):
-        assert put(out, MQPMO_PASS_ALL_CONTEXT, handle).code == failed(MQRC_CONTEXT_HANDLE_ERROR)
+        assert put(out, mq.MQPMO_PASS_ALL_CONTEXT, handle).code == failed(mq.MQRC_CONTEXT_HANDLE_ERROR)
 
 
 def test_an_alternate_user_is_not_whom_the_message_is_from(own_queue_manager, connect, mqi):
@@ -168,30 +143,30 @@ def test_an_alternate_user_is_not_whom_the_message_is_from(own_queue_manager, co
     connection = connect(to=own_queue_manager(mqsc=[OTHER_USERS]))
     od = {"ObjectName": b"TEST.LOCAL", "AlternateUserId": b"somebody".ljust(12)}
     own = connection.put1("TEST.LOCAL", b"m").md.UserIdentifier
-    out = connection.open("", MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
+    out = connection.open("", mq.MQOO_OUTPUT | mq.MQOO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
     assert (out.code, out.put(b"m").md.UserIdentifier) == (OK, own)
-    answer = connection.put1("", b"m", MQPMO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
+    answer = connection.put1("", b"m", mq.MQPMO_ALTERNATE_USER_AUTHORITY, od=mqi.od(**od))
     assert (answer.code, answer.md.UserIdentifier) == (OK, own)
     assert b"somebody".ljust(12) != own
 
 
 def test_mqput1_opens_for_what_it_needs(connection, queue):
-    assert connection.put1(queue, b"x", MQPMO_SET_ALL_CONTEXT, **SET).code == OK
+    assert connection.put1(queue, b"x", mq.MQPMO_SET_ALL_CONTEXT, **SET).code == OK
     assert context(shared_input(connection, queue).get().md) == SET
 
 
-@pytest.mark.parametrize(
+@table(
     "options",
     [
-        MQOO_INPUT_SHARED | MQOO_PASS_ALL_CONTEXT,
-        MQOO_INPUT_SHARED | MQOO_SET_IDENTITY_CONTEXT,
-        MQOO_OUTPUT | MQOO_SAVE_ALL_CONTEXT,
+        mq.MQOO_INPUT_SHARED | mq.MQOO_PASS_ALL_CONTEXT,
+        mq.MQOO_INPUT_SHARED | mq.MQOO_SET_IDENTITY_CONTEXT,
+        mq.MQOO_OUTPUT | mq.MQOO_SAVE_ALL_CONTEXT,
     ],
 )
 def test_open_options_that_do_not_fit(connection, queue, options):
-    assert connection.open(queue, options).code == failed(MQRC_OPTIONS_ERROR)
+    assert connection.open(queue, options).code == failed(mq.MQRC_OPTIONS_ERROR)
 
 
-@pytest.mark.parametrize("other", [MQPMO_NO_CONTEXT, MQPMO_DEFAULT_CONTEXT, MQPMO_PASS_ALL_CONTEXT])
+@table("other", [mq.MQPMO_NO_CONTEXT, mq.MQPMO_DEFAULT_CONTEXT, mq.MQPMO_PASS_ALL_CONTEXT])
 def test_only_one_context_option_at_a_time(setter, other):
-    assert put(setter, MQPMO_SET_ALL_CONTEXT | other).code == failed(MQRC_OPTIONS_ERROR)
+    assert put(setter, mq.MQPMO_SET_ALL_CONTEXT | other).code == failed(mq.MQRC_OPTIONS_ERROR)

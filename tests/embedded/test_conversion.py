@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQCCSI_Q_MGR,
-    MQENC_NATIVE,
-    MQENC_NORMAL,
-    MQENC_REVERSED,
-    MQFMT_DEAD_LETTER_HEADER,
-    MQFMT_NONE,
-    MQFMT_STRING,
-    MQGMO_CONVERT,
-    MQOO_OUTPUT,
-    MQRC_CONVERTED_MSG_TOO_BIG,
-    MQRC_FORMAT_ERROR,
-    MQRC_NOT_CONVERTED,
-    MQRC_SOURCE_CCSID_ERROR,
-    MQRC_TARGET_CCSID_ERROR,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, shared_input, warning
+from tests.tables import table
 
 TEXT = "Grüße"
 
 
 @pytest.fixture
 def out(connection, queue):
-    return connection.open(queue, MQOO_OUTPUT)
+    return connection.open(queue, mq.MQOO_OUTPUT)
 
 
 @pytest.fixture
@@ -35,78 +21,78 @@ def into(connection, queue):
     return shared_input(connection, queue)
 
 
-@pytest.mark.parametrize(
+@table(
     ("ccsid", "encoding", "codec"),
     [
-        (819, MQENC_NATIVE, "latin-1"),
-        (1208, MQENC_NATIVE, "utf-8"),
-        (850, MQENC_NATIVE, "cp850"),
-        (923, MQENC_NATIVE, "iso8859-15"),
-        (1252, MQENC_NATIVE, "cp1252"),
-        (500, MQENC_NATIVE, "cp500"),
-        (37, MQENC_NATIVE, "cp037"),
-        (273, MQENC_NATIVE, "cp273"),
-        (1200, MQENC_NORMAL, "utf-16-be"),
-        (1200, MQENC_REVERSED, "utf-16-le"),
+        (819, mq.MQENC_NATIVE, "latin-1"),
+        (1208, mq.MQENC_NATIVE, "utf-8"),
+        (850, mq.MQENC_NATIVE, "cp850"),
+        (923, mq.MQENC_NATIVE, "iso8859-15"),
+        (1252, mq.MQENC_NATIVE, "cp1252"),
+        (500, mq.MQENC_NATIVE, "cp500"),
+        (37, mq.MQENC_NATIVE, "cp037"),
+        (273, mq.MQENC_NATIVE, "cp273"),
+        (1200, mq.MQENC_NORMAL, "utf-16-be"),
+        (1200, mq.MQENC_REVERSED, "utf-16-le"),
     ],
 )
 def test_text_is_converted_between_the_usual_character_sets(out, into, ccsid, encoding, codec):
-    string = {"Format": MQFMT_STRING, "CodedCharSetId": ccsid, "Encoding": encoding}
+    string = {"Format": mq.MQFMT_STRING, "CodedCharSetId": ccsid, "Encoding": encoding}
     out.put(TEXT.encode(codec), **string)
-    answer = into.get(MQGMO_CONVERT, CodedCharSetId=1208)
+    answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=1208)
     assert (answer.code, answer.data.decode()) == (OK, TEXT)
-    assert (answer.md.CodedCharSetId, answer.md.Encoding) == (1208, MQENC_NATIVE)
+    assert (answer.md.CodedCharSetId, answer.md.Encoding) == (1208, mq.MQENC_NATIVE)
     # And the other way round
-    out.put(TEXT.encode(), Format=MQFMT_STRING, CodedCharSetId=1208)
-    answer = into.get(MQGMO_CONVERT, CodedCharSetId=ccsid, Encoding=encoding)
+    out.put(TEXT.encode(), Format=mq.MQFMT_STRING, CodedCharSetId=1208)
+    answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=ccsid, Encoding=encoding)
     assert (answer.code, answer.data) == (OK, TEXT.encode(codec))
     assert (answer.md.CodedCharSetId, answer.md.Encoding) == (ccsid, encoding)
 
 
 def test_without_the_option_nothing_is_converted(out, into):
-    out.put(TEXT.encode("cp500"), Format=MQFMT_STRING, CodedCharSetId=500)
+    out.put(TEXT.encode("cp500"), Format=mq.MQFMT_STRING, CodedCharSetId=500)
     answer = into.get(CodedCharSetId=1208)
     assert (answer.code, answer.data, answer.md.CodedCharSetId) == (OK, TEXT.encode("cp500"), 500)
 
 
 def test_the_queue_manager_s_own_character_set_is_what_0_asks_for(out, into):
-    out.put(TEXT.encode("latin-1"), Format=MQFMT_STRING, CodedCharSetId=819)
-    answer = into.get(MQGMO_CONVERT, CodedCharSetId=MQCCSI_Q_MGR)
+    out.put(TEXT.encode("latin-1"), Format=mq.MQFMT_STRING, CodedCharSetId=819)
+    answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=mq.MQCCSI_Q_MGR)
     assert (answer.data, answer.md.CodedCharSetId) == (TEXT.encode(), 1208)
 
 
-@pytest.mark.parametrize(
+@table(
     ("put", "asked", "reason"),
     [
-        ({"Format": MQFMT_NONE, "CodedCharSetId": 819}, 1208, MQRC_FORMAT_ERROR),
-        ({"Format": MQFMT_DEAD_LETTER_HEADER, "CodedCharSetId": 819}, 1208, MQRC_NOT_CONVERTED),
-        ({"Format": MQFMT_STRING, "CodedCharSetId": 4711}, 1208, MQRC_SOURCE_CCSID_ERROR),
-        ({"Format": MQFMT_STRING, "CodedCharSetId": 819}, 4711, MQRC_TARGET_CCSID_ERROR),
-        ({"Format": MQFMT_STRING, "CodedCharSetId": 367}, 819, MQRC_NOT_CONVERTED),
+        ({"Format": mq.MQFMT_NONE, "CodedCharSetId": 819}, 1208, mq.MQRC_FORMAT_ERROR),
+        ({"Format": mq.MQFMT_DEAD_LETTER_HEADER, "CodedCharSetId": 819}, 1208, mq.MQRC_NOT_CONVERTED),
+        ({"Format": mq.MQFMT_STRING, "CodedCharSetId": 4711}, 1208, mq.MQRC_SOURCE_CCSID_ERROR),
+        ({"Format": mq.MQFMT_STRING, "CodedCharSetId": 819}, 4711, mq.MQRC_TARGET_CCSID_ERROR),
+        ({"Format": mq.MQFMT_STRING, "CodedCharSetId": 367}, 819, mq.MQRC_NOT_CONVERTED),
     ],
 )
-def test_what_cannot_be_converted_comes_as_it_is_with_a_warning(connection, queue, out, into, put, asked, reason):
+def test_what_cannot_be_converted_comes_as_it_is_with_a_warning(connection, out, into, put, asked, reason):
     out.put(b"\xe4\xf6", **put)
-    answer = into.get(MQGMO_CONVERT, CodedCharSetId=asked)
+    answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=asked)
     assert (answer.code, answer.data) == (warning(reason), b"\xe4\xf6")
     # "The MDCSI and MDENC fields are set to the values for the unconverted message"
-    assert (answer.md.CodedCharSetId, answer.md.Encoding) == (put["CodedCharSetId"], MQENC_NATIVE)
-    assert connection.depth(queue) == 0
+    assert (answer.md.CodedCharSetId, answer.md.Encoding) == (put["CodedCharSetId"], mq.MQENC_NATIVE)
+    assert connection.depth(out.name) == 0
 
 
 def test_data_that_is_already_as_asked_for_needs_no_format(out, into):
     out.put(b"\x00\x01", CodedCharSetId=1208)
-    assert into.get(MQGMO_CONVERT, CodedCharSetId=1208).code == OK
+    assert into.get(mq.MQGMO_CONVERT, CodedCharSetId=1208).code == OK
 
 
 def test_characters_that_the_target_does_not_have_are_replaced(out, into):
-    out.put("50 €".encode(), Format=MQFMT_STRING, CodedCharSetId=1208)
-    assert into.get(MQGMO_CONVERT, CodedCharSetId=819).data == b"50 ?"
+    out.put("50 €".encode(), Format=mq.MQFMT_STRING, CodedCharSetId=1208)
+    assert into.get(mq.MQGMO_CONVERT, CodedCharSetId=819).data == b"50 ?"
 
 
 def test_text_that_no_longer_fits_is_delivered_unconverted(connection, queue, out, into):
-    out.put("äöü".encode("latin-1"), Format=MQFMT_STRING, CodedCharSetId=819)
-    answer = into.get(MQGMO_CONVERT, CodedCharSetId=1208, length=3)
-    assert (answer.code, answer.data) == (warning(MQRC_CONVERTED_MSG_TOO_BIG), b"\xe4\xf6\xfc")
+    out.put("äöü".encode("latin-1"), Format=mq.MQFMT_STRING, CodedCharSetId=819)
+    answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=1208, length=3)
+    assert (answer.code, answer.data) == (warning(mq.MQRC_CONVERTED_MSG_TOO_BIG), b"\xe4\xf6\xfc")
     assert answer.md.CodedCharSetId == 819
-    assert connection.depth(queue) == 0
+    assert connection.depth(out.name) == 0

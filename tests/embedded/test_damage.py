@@ -14,6 +14,7 @@ import pytest
 from mqgroups.embedded.store.files import DATABASE, StoreError
 from mqgroups.embedded.store.rows import StoredObject
 from mqgroups.embedded.store.store import Store
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -124,20 +125,22 @@ def test_something_else_in_place_of_the_database_is_refused(stopped):
     refused(stopped, stopped / DATABASE)
 
 
-@pytest.mark.parametrize("cut", [1, 100, 4096, 9000])
-def test_a_database_cut_short_is_refused(stopped, cut):
-    os.truncate(stopped / DATABASE, (stopped / DATABASE).stat().st_size - cut)
-    refused(stopped, stopped / DATABASE)
+@table("cut", [1, 100, 4096, 9000])
+def test_a_database_cut_short_is_refused(stopped, tmp_path, cut):
+    path = shutil.copytree(stopped, tmp_path / "cut") / DATABASE
+    os.truncate(path, path.stat().st_size - cut)
+    refused(path.parent, path)
 
 
-@pytest.mark.parametrize("table", ["message", "object", "other_object", "authority", "subscription", "queue_manager"])
-def test_a_row_that_does_not_fit_its_checksum_is_refused(stopped, table):
-    column = {"message": "data", "authority": "authorities"}.get(table, "attributes")
-    value = "x'7b'" if table == "message" else "'{'"
-    with sqlite3.connect(stopped / DATABASE) as db:
-        db.execute(f"UPDATE {table} SET {column} = {value}")
+@table("name", ["message", "object", "other_object", "authority", "subscription", "queue_manager"])
+def test_a_row_that_does_not_fit_its_checksum_is_refused(stopped, tmp_path, name):
+    path = shutil.copytree(stopped, tmp_path / "damaged") / DATABASE
+    column = {"message": "data", "authority": "authorities"}.get(name, "attributes")
+    value = "x'7b'" if name == "message" else "'{'"
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE {name} SET {column} = {value}")
     db.close()
-    assert "its checksum is wrong" in refused(stopped, stopped / DATABASE)
+    assert "its checksum is wrong" in refused(path.parent, path)
 
 
 def test_a_backout_count_that_does_not_fit_its_checksum_is_refused(stopped):
@@ -147,23 +150,30 @@ def test_a_backout_count_that_does_not_fit_its_checksum_is_refused(stopped):
     assert "message 7, of queue Q" in refused(stopped, stopped / DATABASE)
 
 
-@pytest.mark.parametrize("seed", range(60))
+def flipped(raw, place):
+    """Return bytes with one bit flipped."""
+    changed = bytearray(raw)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
 @pytest.mark.parametrize("name", [DATABASE, f"{DATABASE}-wal"])
-def test_a_flipped_bit_is_refused_or_changes_nothing(killed, stopped, name, seed):
-    directory = stopped if name == DATABASE else killed
-    expected = contents(shutil.copytree(directory, directory.parent / "whole"))
-    path = directory / name
-    raw = bytearray(path.read_bytes())
+def test_a_flipped_bit_is_refused_or_changes_nothing(killed, stopped, name, tmp_path):
+    whole = stopped if name == DATABASE else killed
+    raw = (whole / name).read_bytes()
+    expected = contents(shutil.copytree(whole, tmp_path / "read"))
     # Not in the last frame of the journal: that may also be one that a crash cut off.
-    place = random.Random(seed).randrange((len(raw) - FRAME * (name != DATABASE)) * 8)
-    raw[place // 8] ^= 1 << place % 8
-    path.write_bytes(raw)
-    said = None
-    try:
-        assert contents(directory) == expected
-    except StoreError as error:
-        said = str(error)
-    assert said is None or str(directory) in said
+    bits = (len(raw) - FRAME * (name != DATABASE)) * 8
+    draw = random.Random(1)
+    for number in range(30):
+        directory = shutil.copytree(whole, tmp_path / f"flipped-{number}")
+        (directory / name).write_bytes(flipped(raw, place := draw.randrange(bits)))
+        said = None
+        try:
+            assert contents(directory) == expected, place
+        except StoreError as error:
+            said = str(error)
+        assert said is None or str(directory) in said
 
 
 def test_what_a_crash_cut_off_at_the_end_of_the_journal_is_no_damage(killed):
@@ -175,21 +185,21 @@ def test_what_a_crash_cut_off_at_the_end_of_the_journal_is_no_damage(killed):
     assert contents(killed) == expected
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_a_flipped_bit_in_the_last_frame_of_the_journal_undoes_the_last_unit_of_work_only(killed, seed):
-    path = killed / f"{DATABASE}-wal"
-    raw = bytearray(path.read_bytes())
+def test_a_flipped_bit_in_the_last_frame_of_the_journal_undoes_the_last_unit_of_work_only(killed):
+    name = f"{DATABASE}-wal"
+    raw = (killed / name).read_bytes()
     cut = shutil.copytree(killed, killed.parent / "cut")
-    (cut / path.name).write_bytes(raw[:-FRAME])
+    (cut / name).write_bytes(raw[:-FRAME])
     whole, without = (contents(shutil.copytree(each, killed.parent / f"{each.name} read")) for each in (killed, cut))
     assert whole != without
-    place = random.Random(seed).randrange((len(raw) - FRAME) * 8, len(raw) * 8)
-    raw[place // 8] ^= 1 << place % 8
-    path.write_bytes(raw)
-    assert contents(killed) == without
+    draw = random.Random(1)
+    for number in range(5):
+        directory = shutil.copytree(killed, killed.parent / f"flipped-{number}")
+        (directory / name).write_bytes(flipped(raw, place := draw.randrange((len(raw) - FRAME) * 8, len(raw) * 8)))
+        assert contents(directory) == without, place
 
 
-@pytest.mark.parametrize("commits", [1, 2], ids=["the first one of a round", "a later one"])
+@table("commits", [1, 2], ids=["the first one of a round", "a later one"])
 def test_a_server_that_is_killed_at_any_write_of_a_commit_starts_again(tmp_path, commits):
     """The journal is written from its start again, over what it had before. So a frame that is cut off is no shorter."""
     store = filled(tmp_path / "running")
@@ -309,18 +319,18 @@ def test_a_start_for_which_there_is_no_room_says_so(tmp_path, monkeypatch):
         Store(tmp_path, "QM1")
 
 
-@pytest.mark.parametrize("length", [1_000, 400_000])
-def test_space_comes_back_when_a_queue_is_drained(tmp_path, length):
+@table(("length", "whole"), [(1_000, 24_000_000), (400_000, 40_000_000)])
+def test_space_comes_back_when_a_queue_is_drained(tmp_path, length, whole):
     def used():
         return sum(path.stat().st_blocks * 512 for path in tmp_path.iterdir())
 
     store = Store(tmp_path, "QM1")
-    puts = [Put(n, bytes(length)) for n in range(1, 40_000_000 // length)]
+    puts = [Put(n, bytes(length)) for n in range(1, whole // length)]
     store.commit(puts, ())
-    assert used() > 40_000_000
+    assert used() > whole
     for at in range(0, len(puts), 100):
         store.commit((), puts[at : at + 100])
-    assert used() < 20_000_000
+    assert used() < 16_000_000
     store.close()
 
 

@@ -9,16 +9,7 @@ from __future__ import annotations
 import pytest
 
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import (
-    MQCA_DEAD_LETTER_Q_NAME,
-    MQCA_Q_DESC,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOT_Q_MGR,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed, text
 from tests.fix_pubsub import open_topic, subscribe
 
@@ -73,67 +64,77 @@ SYSTEM_QUEUES = [
 ]
 
 
-@pytest.fixture
-def start(own_queue_manager, tmp_path):
-    """A function that starts a queue manager with two users and these command files."""
+OF_ITS_OWN = """
+DEFINE QLOCAL(MY.DLQ) REPLACE
+ALTER QMGR DEADQ(MY.DLQ) DESCR('mine') CONNAUTH(' ') TRIGINT(7)
+"""
+USERS = {"app": "right", "admin": "also right"}
 
-    def start(*texts):
-        files = []
-        for number, commands in enumerate(texts):
-            files.append(tmp_path / f"{number}.mqsc")
-            files[-1].write_text(commands)
-        return own_queue_manager(mqsc=files, users={"app": "right", "admin": "also right"})
 
-    return start
+@pytest.fixture(scope="module")
+def by_itself(module_queue_manager):
+    return module_queue_manager(users=USERS)
+
+
+@pytest.fixture(scope="module")
+def with_ibms_files(module_queue_manager):
+    return module_queue_manager(DEVELOPER + TLS + "ALTER QMGR CHLAUTH(ENABLED)", users=USERS)
+
+
+@pytest.fixture(params=["by_itself", "with_ibms_files"])
+def either(request):
+    return request.getfixturevalue(request.param)
 
 
 def inquire(connection, selector, name="", object_type=None):
     fields = {} if object_type is None else {"ObjectType": object_type}
-    return connection.open(name, MQOO_INQUIRE, **fields).inquire(selector)
+    return connection.open(name, mq.MQOO_INQUIRE, **fields).inquire(selector)
 
 
 def of_q_mgr(connection, selector):
-    return inquire(connection, selector, object_type=MQOT_Q_MGR)
+    return inquire(connection, selector, object_type=mq.MQOT_Q_MGR)
 
 
-@pytest.mark.parametrize("files", [(), (DEVELOPER, TLS)], ids=["by itself", "IBM's files"])
-def test_it_offers_what_the_developer_container_offers(start, mqi, files):
-    q_mgr = start(*files)
-    code, app = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user="app", password="right")
+def test_it_offers_what_the_developer_container_offers(either, mqi):
+    code, app = mqi.connect("QM2", "DEV.APP.SVRCONN", either.conn_name, user="app", password="right")
     assert code == OK
     for queue in QUEUES:
-        handle = app.open(queue, MQOO_INPUT_SHARED | MQOO_OUTPUT)
+        handle = app.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
         assert handle.put(b"m").code == OK
         assert handle.get().data == b"m"
     one = subscribe(app, ObjectName=b"DEV.BASE.TOPIC")
     assert open_topic(app, name="DEV.BASE.TOPIC").put(b"p").code == OK
     assert one.queue.get().data == b"p"
-    code, admin = mqi.connect("QM2", "DEV.ADMIN.SVRCONN", q_mgr.conn_name, user="admin", password="also right")
+    code, admin = mqi.connect("QM2", "DEV.ADMIN.SVRCONN", either.conn_name, user="admin", password="also right")
     assert code == OK
-    assert of_q_mgr(admin, MQCA_DEAD_LETTER_Q_NAME) == (OK, b"DEV.DEAD.LETTER.QUEUE".ljust(48))
+    assert of_q_mgr(admin, mq.MQCA_DEAD_LETTER_Q_NAME) == (OK, b"DEV.DEAD.LETTER.QUEUE".ljust(48))
     app.disconnect()
     admin.disconnect()
 
 
-def test_authentication_information_of_a_file_is_checked(start, mqi):
-    q_mgr = start(DEVELOPER)
+def test_authentication_information_of_a_file_is_checked(with_ibms_files, mqi):
+    q_mgr = with_ibms_files
     for user, password in [("app", "wrong"), ("stranger", "right")]:
         code, _ = mqi.connect("QM2", "DEV.APP.SVRCONN", q_mgr.conn_name, user=user, password=password)
-        assert code == failed(MQRC_NOT_AUTHORIZED)
+        assert code == failed(mq.MQRC_NOT_AUTHORIZED)
     code, _ = mqi.connect("QM2", "DEV.OTHER.SVRCONN", q_mgr.conn_name)
-    assert code == failed(MQRC_UNKNOWN_CHANNEL_NAME)
+    assert code == failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
 
 
-def test_another_dead_letter_queue_stays_over_a_restart(start, connect):
-    q_mgr = start("DEFINE QLOCAL(MY.DLQ) REPLACE\nALTER QMGR DEADQ(MY.DLQ)")
+def test_another_dead_letter_queue_stays_over_a_restart_and_what_is_altered_can_be_inquired(
+    module_queue_manager, connect
+):
+    q_mgr = module_queue_manager(OF_ITS_OWN)
     q_mgr.kill()
     q_mgr.start()
-    assert of_q_mgr(connect(to=q_mgr), MQCA_DEAD_LETTER_Q_NAME) == (OK, b"MY.DLQ".ljust(48))
+    connection = connect(to=q_mgr)
+    assert of_q_mgr(connection, mq.MQCA_DEAD_LETTER_Q_NAME) == (OK, b"MY.DLQ".ljust(48))
+    assert of_q_mgr(connection, cf.MQCA_CONN_AUTH) == (OK, b" " * 48)
 
 
-def test_the_queues_of_the_system_are_there_and_say_what_they_are_for(start, connect):
-    connection = connect(to=start())
-    found = {queue: inquire(connection, MQCA_Q_DESC, queue) for queue in SYSTEM_QUEUES}
+def test_the_queues_of_the_system_are_there_and_say_what_they_are_for(by_itself, connect):
+    connection = connect(to=by_itself)
+    found = {queue: inquire(connection, mq.MQCA_Q_DESC, queue) for queue in SYSTEM_QUEUES}
     assert {queue: code for queue, (code, _) in found.items()} == dict.fromkeys(SYSTEM_QUEUES, OK)
     assert all(text(description) for _, description in found.values())
 
@@ -141,16 +142,19 @@ def test_the_queues_of_the_system_are_there_and_say_what_they_are_for(start, con
 # --- attributes of the queue manager that are about TLS and channel authentication
 
 
-def test_tls_attributes_are_inquired_as_they_are_set(start, connect):
-    connection = connect(to=start(TLS))
+def test_tls_attributes_are_inquired_as_they_are_set(with_ibms_files, mqi):
+    code, connection = mqi.connect(
+        "QM2", "DEV.ADMIN.SVRCONN", with_ibms_files.conn_name, user="admin", password="also right"
+    )
+    assert code == OK
     assert of_q_mgr(connection, cf.MQCA_SSL_KEY_REPOSITORY) == (OK, b"/run/runmqserver/tls/key".ljust(256))
     assert of_q_mgr(connection, cf.MQCA_CERT_LABEL) == (OK, b"default".ljust(64))
     assert of_q_mgr(connection, cf.MQCA_SSL_CRL_NAMELIST) == (OK, b"REVOKED".ljust(48))
     assert of_q_mgr(connection, cf.MQIA_SSL_FIPS_REQUIRED) == (OK, 1)
 
 
-def test_no_tls_is_there_unless_a_file_says_so(start, connect):
-    connection = connect(to=start())
+def test_no_tls_is_there_unless_a_file_says_so(by_itself, connect):
+    connection = connect(to=by_itself)
     for selector, length in [
         (cf.MQCA_SSL_KEY_REPOSITORY, 256),
         (cf.MQCA_CERT_LABEL, 64),
@@ -160,11 +164,8 @@ def test_no_tls_is_there_unless_a_file_says_so(start, connect):
     assert of_q_mgr(connection, cf.MQIA_SSL_FIPS_REQUIRED) == (OK, 0)
 
 
-@pytest.mark.parametrize("commands", ["", "ALTER QMGR CHLAUTH(ENABLED)"])
-def test_channel_authentication_records_are_told_to_be_disabled_while_nothing_looks_at_them(start, connect, commands):
-    assert of_q_mgr(connect(to=start(commands)), cf.MQIA_CHLAUTH_RECORDS) == (OK, cf.MQCHLA_DISABLED)
-
-
-def test_every_attribute_that_altering_sets_can_be_inquired(start, connect):
-    connection = connect(to=start("ALTER QMGR DESCR('mine') CONNAUTH(' ') TRIGINT(7)"))
-    assert of_q_mgr(connection, cf.MQCA_CONN_AUTH) == (OK, b" " * 48)
+def test_channel_authentication_records_are_told_to_be_disabled_while_nothing_looks_at_them(either, mqi):
+    code, admin = mqi.connect("QM2", "DEV.ADMIN.SVRCONN", either.conn_name, user="admin", password="also right")
+    assert code == OK
+    assert of_q_mgr(admin, cf.MQIA_CHLAUTH_RECORDS) == (OK, cf.MQCHLA_DISABLED)
+    admin.disconnect()

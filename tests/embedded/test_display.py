@@ -9,11 +9,13 @@ import pytest
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
-from tests.fix_mqi import OK
+from tests.fix_mqi import OK, empty
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
 MQSC = """
+DISPLAY QUEUE(*)
 DEFINE QLOCAL(D.ONE) DESCR('The first, (of two)') MAXDEPTH(10) NOSHARE DEFPSIST(YES)
 DEFINE QLOCAL(D.TWO) MAXDEPTH(20) TRIGGER
 DEFINE QALIAS(D.ALIAS) TARGET(D.ONE)
@@ -25,11 +27,9 @@ ALTER QMGR MARKINT(NOLIMIT)
 """
 
 
-@pytest.fixture
-def q_mgr(own_queue_manager, tmp_path):
-    mqsc = tmp_path / "objects.mqsc"
-    mqsc.write_text(MQSC)
-    return own_queue_manager(mqsc=[mqsc])
+@pytest.fixture(scope="module")
+def q_mgr(module_queue_manager):
+    return module_queue_manager(MQSC)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_generic_name_alone_shows_names_and_types(escape):
     assert shown[1:] == ["   QUEUE(D.ALIAS)                          TYPE(QALIAS)"]
 
 
-@pytest.mark.parametrize("command", ["DIS QL(D.ONE)", "DIS Q(D.ON*) ALL"])
+@table("command", ["DIS QL(D.ONE)", "DIS Q(D.ON*) ALL"])
 def test_a_full_name_shows_all_and_so_does_all(escape, command):
     (text,) = escape(command)
     expected = {
@@ -106,7 +106,7 @@ def test_a_full_name_shows_all_and_so_does_all(escape, command):
     assert all(item in text for item in expected)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "found"),
     [
         ("DIS QUEUE(D.*)", ["D.ALIAS", "D.MODEL", "D.ONE", "D.TWO"]),
@@ -129,7 +129,7 @@ def test_which_are_found(escape, command, found):
     assert names(escape(command)) == found
 
 
-@pytest.mark.parametrize(
+@table(
     "command",
     [
         "DIS QL(D.NOTHING)",
@@ -200,7 +200,7 @@ def test_connections_and_what_they_have_open(escape, connect, q_mgr):
     assert "CHANNEL(DEV.APP.SVRCONN)" in escape(f"DIS CONN({number}) ALL")[0]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "parameters"),
     [
         ("NAMES('a b', C, 'd')", {"NAMES": "a b,C,d"}),
@@ -215,10 +215,8 @@ def test_lists_and_quotes_within_parentheses(text, parameters):
     assert command.parameters == parameters
 
 
-def test_a_command_file_may_have_it_and_shows_nothing(own_queue_manager, tmp_path):
-    mqsc = tmp_path / "display.mqsc"
-    mqsc.write_text("DISPLAY QUEUE(*)\n")
-    assert own_queue_manager(mqsc=[mqsc]).is_running
+def test_a_command_file_may_have_it_and_shows_nothing(q_mgr):
+    assert q_mgr.is_running
 
 
 def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, connect, q_mgr):
@@ -230,6 +228,7 @@ def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, 
         return [depth for text in shown for depth in re.findall(r"CURDEPTH\((\d+)\)", text)]
 
     application = connect(q_mgr)
+    empty(application, "D.TWO")
     handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
     assert handle.put(b"m").code == OK
     assert handle.get(MQGMO_SYNCPOINT).code == OK

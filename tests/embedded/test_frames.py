@@ -7,7 +7,7 @@ import socket
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgroups.embedded.wire.frames import (
@@ -24,6 +24,7 @@ from mqgroups.embedded.wire.frames import (
 from mqgroups.embedded.wire.verbs import BY_NAME, VERBS, Field, table_digest
 from mqgroups.mqi.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from tests.fix_mqi import OK
+from tests.tables import table
 
 VALUES = {
     "i32": st.integers(-(2**31), 2**31 - 1),
@@ -39,8 +40,8 @@ def values_of(fields):
 # --- encoding
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-@given(data=st.data())
+@given(verb=st.sampled_from(VERBS), data=st.data())
+@settings(max_examples=400)
 def test_decoding_is_the_inverse_of_encoding(verb, data):
     values = data.draw(values_of(verb.request))
     frame = encode_request(verb, 7, values)
@@ -183,7 +184,7 @@ BROKEN = {
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
+@table("data", BROKEN.values())
 def test_broken_frames_touch_nobody_else(address, connection, queue, data):
     # Given a connection with a unit of work
     out = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)
@@ -197,9 +198,7 @@ def test_broken_frames_touch_nobody_else(address, connection, queue, data):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(
-    "name", ["a verb that is none", "too much", "all ones", "connected, then too much", "control without the token"]
-)
+@table("name", ["a verb that is none", "too much", "all ones", "connected, then too much", "control without the token"])
 def test_a_connection_that_sends_no_frames_is_ended_by_the_server(address, name):
     send(address, BROKEN[name], half_close=False)
 

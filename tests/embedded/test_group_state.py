@@ -5,33 +5,17 @@ IBM MQ, topics "MQBACK" and "MQCMIT", usage note 4, and "MQGMO options", MQGMO_L
 
 from __future__ import annotations
 
-from mqgroups.mqi.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_SYNCPOINT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQMF_NONE,
-    MQMO_MATCH_MSG_ID,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_INCOMPLETE_GROUP,
-    MQRC_INCONSISTENT_UOW,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, failed, warning
 
-PUT, PUT_SYNC = MQPMO_LOGICAL_ORDER, MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT
-GET, GET_SYNC = MQGMO_LOGICAL_ORDER, MQGMO_LOGICAL_ORDER | MQGMO_SYNCPOINT
-MIG, LAST_MIG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
+PUT, PUT_SYNC = mq.MQPMO_LOGICAL_ORDER, mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_SYNCPOINT
+GET, GET_SYNC = mq.MQGMO_LOGICAL_ORDER, mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_SYNCPOINT
+MIG, LAST_MIG = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 
 
 def put_group(connection, queue, data, count):
     """Put a whole group of ``count`` messages, data1, data2, …; returns its GroupId."""
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     for number in range(1, count + 1):
         answer = out.put(b"%s%d" % (data, number), PUT, MsgFlags=LAST_MIG if number == count else MIG)
         assert answer.code == OK
@@ -40,7 +24,7 @@ def put_group(connection, queue, data, count):
 
 
 def test_each_handle_puts_its_own_group(connection, queue):
-    one, other = (connection.open(queue, MQOO_OUTPUT) for _ in range(2))
+    one, other = (connection.open(queue, mq.MQOO_OUTPUT) for _ in range(2))
     first = one.put(b"", PUT, MsgFlags=MIG).md.GroupId
     second = other.put(b"", PUT, MsgFlags=MIG).md.GroupId
     assert first != second
@@ -52,7 +36,7 @@ def test_each_handle_puts_its_own_group(connection, queue):
 def test_each_handle_gets_its_own_group(connection, queue):
     for data in (b"y", b"z"):
         put_group(connection, queue, data, 2)
-    one, other = (connection.open(queue, MQOO_INPUT_SHARED) for _ in range(2))
+    one, other = (connection.open(queue, mq.MQOO_INPUT_SHARED) for _ in range(2))
     assert [one.get(GET).data, other.get(GET).data, one.get(GET).data, other.get(GET).data] == [
         b"y1",
         b"z1",
@@ -64,52 +48,52 @@ def test_each_handle_gets_its_own_group(connection, queue):
 def test_putting_getting_and_browsing_keep_apart(connection, queue):
     for data in (b"y", b"z"):
         put_group(connection, queue, data, 3)
-    handle = connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED | MQOO_BROWSE)
+    handle = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
     own = handle.put(b"x1", PUT, MsgFlags=MIG).md.GroupId
     assert handle.get(GET).data == b"y1"
-    assert handle.get(MQGMO_BROWSE_FIRST | GET).data == b"z1"
+    assert handle.get(mq.MQGMO_BROWSE_FIRST | GET).data == b"z1"
     assert handle.put(b"x2", PUT, MsgFlags=MIG).place == (own, 2, 0)
     assert handle.get(GET).data == b"y2"
-    assert handle.get(MQGMO_BROWSE_NEXT | GET).data == b"z2"
+    assert handle.get(mq.MQGMO_BROWSE_NEXT | GET).data == b"z2"
     assert handle.get(GET).data == b"y3"
-    assert handle.get(MQGMO_BROWSE_NEXT | GET).data == b"z3"
+    assert handle.get(mq.MQGMO_BROWSE_NEXT | GET).data == b"z3"
     assert handle.put(b"x3", PUT, MsgFlags=LAST_MIG).place == (own, 3, 0)
 
 
 def test_close_warns_about_putting_and_getting_but_not_about_browsing(connection, queue):
     put_group(connection, queue, b"y", 2)
-    options = MQOO_OUTPUT | MQOO_INPUT_SHARED | MQOO_BROWSE
+    options = mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE
     handle = connection.open(queue, options)
-    assert handle.get(MQGMO_BROWSE_FIRST | GET).code == OK
+    assert handle.get(mq.MQGMO_BROWSE_FIRST | GET).code == OK
     assert handle.close() == OK
     handle = connection.open(queue, options)
     assert handle.get(GET).code == OK
-    assert handle.close() == warning(MQRC_INCOMPLETE_GROUP)
+    assert handle.close() == warning(mq.MQRC_INCOMPLETE_GROUP)
     handle = connection.open(queue, options)
     assert handle.put(b"", PUT, MsgFlags=MIG).code == OK
-    assert handle.close() == warning(MQRC_INCOMPLETE_GROUP)
+    assert handle.close() == warning(mq.MQRC_INCOMPLETE_GROUP)
 
 
 def test_opening_starts_without_a_group(connection, queue):
     put_group(connection, queue, b"y", 2)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(GET).data == b"y1"
     source.close()
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(GET).code == EMPTY
+    assert connection.open(queue, mq.MQOO_INPUT_SHARED).get(GET).code == EMPTY
 
 
 # --- units of work
 
 
 def test_mqcmit_keeps_the_state_of_putting(connection, queue):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     group_id = out.put(b"", PUT_SYNC, MsgFlags=MIG).md.GroupId
     assert connection.commit() == OK
     assert out.put(b"", PUT_SYNC, MsgFlags=MIG).place == (group_id, 2, 0)
 
 
 def test_mqback_restores_the_state_of_putting(connection, queue):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     group_id = out.put(b"1", PUT_SYNC, MsgFlags=MIG).md.GroupId
     assert connection.commit() == OK
     for _ in range(2):
@@ -122,7 +106,7 @@ def test_mqback_restores_the_state_of_putting(connection, queue):
 
 
 def test_mqback_restores_that_there_was_no_group(connection, queue):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     lost = out.put(b"", PUT_SYNC, MsgFlags=MIG).md.GroupId
     assert connection.back_out() == OK
     answer = out.put(b"", PUT_SYNC, MsgFlags=MIG)
@@ -134,7 +118,7 @@ def test_mqback_restores_that_there_was_no_group(connection, queue):
 
 def test_mqback_restores_the_state_of_getting(connection, queue):
     put_group(connection, queue, b"y", 4)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(GET_SYNC).data == b"y1"
     assert connection.commit() == OK
     for _ in range(2):
@@ -146,7 +130,7 @@ def test_mqback_restores_the_state_of_getting(connection, queue):
 def test_mqback_restores_that_nothing_was_got(connection, queue):
     for data in (b"y", b"z"):
         put_group(connection, queue, data, 2)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert [source.get(GET_SYNC).data for _ in range(3)] == [b"y1", b"y2", b"z1"]
     assert connection.back_out() == OK
     assert [answer.data for answer in source.all(GET_SYNC)] == [b"y1", b"y2", b"z1", b"z2"]
@@ -154,7 +138,7 @@ def test_mqback_restores_that_nothing_was_got(connection, queue):
 
 def test_mqback_restores_every_handle_of_the_unit_of_work(connection, make_queue):
     names = make_queue(), make_queue()
-    outs = [connection.open(name, MQOO_OUTPUT) for name in names]
+    outs = [connection.open(name, mq.MQOO_OUTPUT) for name in names]
     ids = [out.put(b"", PUT_SYNC, MsgFlags=MIG).md.GroupId for out in outs]
     assert connection.commit() == OK
     for out in outs:
@@ -165,7 +149,7 @@ def test_mqback_restores_every_handle_of_the_unit_of_work(connection, make_queue
 
 def test_mqback_of_one_connection_leaves_the_handles_of_others(connect, queue):
     first, second = connect(), connect()
-    one, other = first.open(queue, MQOO_OUTPUT), second.open(queue, MQOO_OUTPUT)
+    one, other = first.open(queue, mq.MQOO_OUTPUT), second.open(queue, mq.MQOO_OUTPUT)
     one.put(b"", PUT_SYNC, MsgFlags=MIG)
     group_id = other.put(b"", PUT_SYNC, MsgFlags=MIG).md.GroupId
     assert first.back_out() == OK
@@ -173,7 +157,7 @@ def test_mqback_of_one_connection_leaves_the_handles_of_others(connect, queue):
 
 
 def test_what_was_put_outside_syncpoint_is_not_undone(connection, make_queue):
-    out, in_syncpoint = (connection.open(make_queue(), MQOO_OUTPUT) for _ in range(2))
+    out, in_syncpoint = (connection.open(make_queue(), mq.MQOO_OUTPUT) for _ in range(2))
     assert in_syncpoint.put(b"", PUT_SYNC, MsgFlags=MIG).code == OK
     group_id = out.put(b"", PUT, MsgFlags=MIG).md.GroupId
     assert connection.back_out() == OK
@@ -182,8 +166,8 @@ def test_what_was_put_outside_syncpoint_is_not_undone(connection, make_queue):
 
 def test_what_was_got_outside_syncpoint_is_not_undone(connection, queue):
     put_group(connection, queue, b"y", 3)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
-    connection.open(queue, MQOO_OUTPUT).put(b"", MQPMO_SYNCPOINT)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
+    connection.open(queue, mq.MQOO_OUTPUT).put(b"", mq.MQPMO_SYNCPOINT)
     assert source.get(GET).data == b"y1"
     assert connection.back_out() == OK
     assert source.get(GET).data == b"y2"
@@ -191,7 +175,7 @@ def test_what_was_got_outside_syncpoint_is_not_undone(connection, queue):
 
 def test_a_change_outside_syncpoint_after_one_inside_stays(connection, queue):
     """The handle's last change was outside the unit of work, so MQBACK has nothing of it to restore."""
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     assert out.put(b"", PUT_SYNC, MsgFlags=LAST_MIG).code == OK
     group_id = out.put(b"", PUT, MsgFlags=MIG).md.GroupId
     assert connection.back_out() == OK
@@ -199,42 +183,42 @@ def test_a_change_outside_syncpoint_after_one_inside_stays(connection, queue):
 
 
 def test_mqback_restores_which_syncpoint_the_group_is_in(connection, queue):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, mq.MQOO_OUTPUT)
     group_id = out.put(b"", PUT, MsgFlags=MIG).md.GroupId
-    answer = out.put(b"", MQPMO_SYNCPOINT, MsgFlags=LAST_MIG, GroupId=group_id, MsgSeqNumber=2)
-    assert answer.code == warning(MQRC_INCONSISTENT_UOW)
+    answer = out.put(b"", mq.MQPMO_SYNCPOINT, MsgFlags=LAST_MIG, GroupId=group_id, MsgSeqNumber=2)
+    assert answer.code == warning(mq.MQRC_INCONSISTENT_UOW)
     assert connection.back_out() == OK
-    assert out.put(b"", PUT_SYNC, MsgFlags=MIG).code == failed(MQRC_INCONSISTENT_UOW)
+    assert out.put(b"", PUT_SYNC, MsgFlags=MIG).code == failed(mq.MQRC_INCONSISTENT_UOW)
     assert out.put(b"", PUT, MsgFlags=LAST_MIG).place == (group_id, 2, 0)
 
 
 def test_mqback_restores_what_a_get_without_logical_order_replaced(connection, queue):
     put_group(connection, queue, b"y", 3)
     put_group(connection, queue, b"z", 2)
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, mq.MQOO_INPUT_SHARED)
     assert source.get(GET_SYNC).data == b"y1"
     z2 = next(found for found in connection.browse(queue) if found.data == b"z2")
     assert connection.commit() == OK
-    answer = source.get(MQGMO_SYNCPOINT, match=MQMO_MATCH_MSG_ID, MsgId=z2.md.MsgId)
-    assert answer.code == warning(MQRC_INCOMPLETE_GROUP)
+    answer = source.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=z2.md.MsgId)
+    assert answer.code == warning(mq.MQRC_INCOMPLETE_GROUP)
     assert connection.back_out() == OK
     assert source.get(GET_SYNC).data == b"y2"
 
 
 def test_browsing_in_a_unit_of_work_is_not_undone(connection, queue):
     put_group(connection, queue, b"y", 3)
-    handle = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE | MQOO_OUTPUT)
-    assert handle.get(MQGMO_BROWSE_FIRST | GET).data == b"y1"
-    assert handle.put(b"", MQPMO_SYNCPOINT, MsgFlags=MQMF_NONE).code == OK
-    assert handle.get(MQGMO_BROWSE_NEXT | GET).data == b"y2"
+    handle = connection.open(queue, mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT)
+    assert handle.get(mq.MQGMO_BROWSE_FIRST | GET).data == b"y1"
+    assert handle.put(b"", mq.MQPMO_SYNCPOINT, MsgFlags=mq.MQMF_NONE).code == OK
+    assert handle.get(mq.MQGMO_BROWSE_NEXT | GET).data == b"y2"
     assert connection.back_out() == OK
-    assert handle.get(MQGMO_BROWSE_NEXT | GET).data == b"y3"
+    assert handle.get(mq.MQGMO_BROWSE_NEXT | GET).data == b"y3"
 
 
 def test_a_new_connection_knows_nothing_of_the_group(connect, queue):
     connection = connect()
     put_group(connection, queue, b"y", 2)
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(GET_SYNC).data == b"y1"
+    assert connection.open(queue, mq.MQOO_INPUT_SHARED).get(GET_SYNC).data == b"y1"
     assert connection.commit() == OK
     connection.disconnect()
-    assert connect().open(queue, MQOO_INPUT_SHARED).get(GET_SYNC).code == EMPTY
+    assert connect().open(queue, mq.MQOO_INPUT_SHARED).get(GET_SYNC).code == EMPTY

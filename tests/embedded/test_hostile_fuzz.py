@@ -22,15 +22,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_replies_of_every_verb_can_be_anything_and_nothing_breaks(program: Path) -> None:
     findings = Findings()
-    for seed in (1, 2):
-        run(program, seed, 2_500, findings)
+    run(program, 1, 2_500, findings)
     assert set(findings.replies) == {verb.name for verb in VERBS if verb.name not in _NOT_ANSWERED}
-    assert findings.spoiled.total() > 200
+    assert findings.spoiled.total() > 100
 
 
 def test_a_server_that_means_no_harm_loses_no_connection(program: Path) -> None:
     # The checks let pass what is plausible: each connection that was made ends by an MQDISC. One in ten calls fails.
     findings = Findings()
-    run(program, 3, 1_000, findings, 0.0)
+    run(program, 3, 500, findings, 0.0)
     assert findings.spoiled.total() == 0
     assert 0 <= findings.replies["MQCONNX"] - findings.replies["MQDISC"] <= 3

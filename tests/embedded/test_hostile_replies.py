@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mqgroups.embedded.libmqm.build import CLIENT_LIBRARY, build
 from mqgroups.embedded.wire.frames import HEADER, empty_reply_values, encode_reply
 from mqgroups.embedded.wire.verbs import Verb
 from mqgroups.mqi import constants as mq
 from tests.embedded.peer import Caller, Peer, well_behaved
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -27,28 +27,6 @@ OK, BROKEN = (mq.MQCC_OK, mq.MQRC_NONE), (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BRO
 VICTIM = b"memory that is nobody's business"
 OBJECT_STRING, RES_OBJECT_STRING = 344, 392  # of MQOD
 TOPIC = b"prices/fruit"
-
-
-@pytest.fixture
-def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    made = Peer()
-    monkeypatch.setenv("MQSERVER", f"DEV.APP.SVRCONN/TCP/127.0.0.1({made.port})")
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def library() -> ctypes.CDLL:
-    return ctypes.CDLL(str(build() / "lib64" / CLIENT_LIBRARY))
-
-
-@pytest.fixture
-def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
-    made = Caller(library)
-    assert made.connected == OK
-    yield made
-    peer.answer = well_behaved
-    made.disconnect()
 
 
 @pytest.fixture
@@ -147,8 +125,11 @@ def test_a_pointer_where_the_caller_has_none_gets_nothing(
     assert victim.value == VICTIM
 
 
-@pytest.mark.parametrize(
-    "at", [184, 344, 368, 392], ids=["ObjectRecOffset", "ObjectString", "SelectionString", "ResObjectString"]
+@table(
+    "at",
+    [184, 344, 368, 392],
+    ids=["ObjectRecOffset", "ObjectString", "SelectionString", "ResObjectString"],
+    anew=["caller"],
 )
 def test_no_pointer_or_offset_of_an_mqod_changes(caller: Caller, peer: Peer, at: int) -> None:
     peer.answer = answering(od=lambda s: put_into(s["od"], at, "<Qii", 0x4141414141414141, 99, 99))
@@ -199,7 +180,7 @@ def test_mqsub_takes_its_pointers_from_the_caller(
 # --- lengths of texts
 
 
-@pytest.mark.parametrize(
+@table(
     ("length", "text"),
     [
         (-1, b""),
@@ -211,6 +192,7 @@ def test_mqsub_takes_its_pointers_from_the_caller(
         (0, b"x"),
         (9, b""),
     ],
+    anew=["caller"],
 )
 def test_a_text_has_the_length_that_the_structure_says(caller: Caller, peer: Peer, length: int, text: bytes) -> None:
     room = ctypes.create_string_buffer(32)
@@ -230,7 +212,7 @@ def test_a_text_that_is_longer_than_its_room_is_cut_and_told_in_full(caller: Cal
     assert (room.raw, struct.unpack_from("<i", od.raw, 408)[0]) == (b"ruit", 12)
 
 
-@pytest.mark.parametrize("at", [240, 264], ids=["ObjectString", "SubName"])
+@table("at", [240, 264], ids=["ObjectString", "SubName"], anew=["caller"])
 def test_mqstat_returns_no_length_without_its_text(caller: Caller, peer: Peer, at: int) -> None:
     sts = bytearray(struct.pack("<4si", b"STAT", 2).ljust(280, b"\0"))
     room = ctypes.create_string_buffer(32)
@@ -242,7 +224,7 @@ def test_mqstat_returns_no_length_without_its_text(caller: Caller, peer: Peer, a
 # --- structures
 
 
-@pytest.mark.parametrize(
+@table(
     "spoiled",
     [
         b"OD  \1\0\0\0".ljust(168, b"\0"),
@@ -252,6 +234,7 @@ def test_mqstat_returns_no_length_without_its_text(caller: Caller, peer: Peer, a
         b"x" * 1000,
     ],
     ids=["a shorter version", "another Version", "another StrucId", "a byte", "a thousand bytes"],
+    anew=["caller"],
 )
 def test_a_structure_comes_back_as_it_was_sent_or_not_at_all(caller: Caller, peer: Peer, spoiled: bytes) -> None:
     # A Version that is the server's choice would let the next call read behind the caller's structure.
@@ -268,14 +251,14 @@ def test_a_structure_nobody_sent_is_no_reply(caller: Caller, peer: Peer) -> None
     assert caller("MQPUT", caller.hconn, 101, None, None, 0, None) == BROKEN
 
 
-@pytest.mark.parametrize("comp", [-1, 3, 2**31 - 1])
+@table("comp", [-1, 3, 2**31 - 1], anew=["caller"])
 def test_there_are_three_completion_codes(caller: Caller, peer: Peer, comp: int) -> None:
     peer.answer = answering(comp=comp, reason=1)
     assert caller.commit() == BROKEN
     assert is_given_up(caller, peer)
 
 
-@pytest.mark.parametrize("length", [0, 23, 25, 4096])
+@table("length", [0, 23, 25, 4096])
 def test_a_connection_id_has_24_bytes(library: ctypes.CDLL, peer: Peer, length: int) -> None:
     peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"x" * length])
     assert Caller(library).connected == BROKEN
@@ -284,8 +267,8 @@ def test_a_connection_id_has_24_bytes(library: ctypes.CDLL, peer: Peer, length: 
 # --- messages
 
 
-@pytest.mark.parametrize("comp", [mq.MQCC_OK, mq.MQCC_WARNING, mq.MQCC_FAILED])
-@pytest.mark.parametrize("length", [4000, 11, 9, 0, -1, -(2**31), 2**31 - 1])
+@table("comp", [mq.MQCC_OK, mq.MQCC_WARNING, mq.MQCC_FAILED])
+@table("length", [4000, 11, 9, 0, -1, -(2**31), 2**31 - 1], anew=["caller"])
 def test_data_length_is_not_believed(caller: Caller, peer: Peer, length: int, comp: int) -> None:
     # Ten bytes came; a binding that returns DataLength of them would return what was in its heap.
     peer.answer = answering(comp=comp, reason=comp and 2079, data_length=length, data=b"only 10 by")
@@ -310,8 +293,10 @@ def test_a_message_is_not_cut_without_a_warning(caller: Caller, peer: Peer) -> N
     assert get(caller, room=10) == BROKEN
 
 
-@pytest.mark.parametrize(
-    ("returned", "codes"), [(5, OK), (-1, OK), (0x11111111, OK), (4, BROKEN), (99, BROKEN), (-2, BROKEN)]
+@table(
+    ("returned", "codes"),
+    [(5, OK), (-1, OK), (0x11111111, OK), (4, BROKEN), (99, BROKEN), (-2, BROKEN)],
+    anew=["caller"],
 )
 def test_returned_length_is_that_of_the_data_or_undefined(
     caller: Caller, peer: Peer, returned: int, codes: tuple[int, int]
@@ -324,7 +309,7 @@ def test_returned_length_is_that_of_the_data_or_undefined(
 # --- attributes
 
 
-@pytest.mark.parametrize(
+@table(
     ("integers", "characters", "codes"),
     [
         (b"\1\0\0\0\2\0\0\0", b"x" * 48, OK),
@@ -335,6 +320,7 @@ def test_returned_length_is_that_of_the_data_or_undefined(
         (b"\1\0\0\0\2\0\0\0", b"x" * 49, BROKEN),
     ],
     ids=["what was asked for", "one short", "none", "half a number", "one too many", "a character too many"],
+    anew=["caller"],
 )
 def test_mqinq_returns_the_integers_that_were_asked_for(
     caller: Caller, peer: Peer, integers: bytes, characters: bytes, codes: tuple[int, int]
@@ -358,7 +344,7 @@ def impo(room: ctypes.Array[ctypes.c_char], options: int = 0) -> ctypes.Array[ct
     return ctypes.create_string_buffer(bytes(raw), 64)
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "codes"),
     [
         ({"type": mq.MQTYPE_STRING, "data_length": 4, "value": b"text"}, OK),
@@ -375,6 +361,7 @@ def impo(room: ctypes.Array[ctypes.c_char], options: int = 0) -> ctypes.Array[ct
         ({"type": mq.MQTYPE_NULL, "data_length": 0, "value": b""}, OK),
         ({"type": 0x4141, "data_length": 4, "value": b"what"}, BROKEN),
     ],
+    anew=["caller"],
 )
 def test_a_property_has_the_length_of_its_value_and_of_its_type(
     caller: Caller, peer: Peer, fields: dict[str, object], codes: tuple[int, int]
@@ -387,9 +374,10 @@ def test_a_property_has_the_length_of_its_value_and_of_its_type(
     assert length.value == (0 if codes == BROKEN else fields["data_length"])
 
 
-@pytest.mark.parametrize(
+@table(
     ("length", "name", "codes"),
     [(4, b"name", OK), (9, b"too long", BROKEN), (7, b"name", BROKEN), (-1, b"", BROKEN), (4, b"", BROKEN)],
+    anew=["caller"],
 )
 def test_the_returned_name_is_whole_and_goes_where_the_caller_said(
     caller: Caller, peer: Peer, victim: ctypes.Array[ctypes.c_char], length: int, name: bytes, codes: tuple[int, int]
@@ -490,7 +478,7 @@ class Consumer:
         return well_behaved(verb, serial, values)
 
 
-@pytest.mark.parametrize("call", list(CALLS))
+@table("call", list(CALLS))
 def test_what_is_no_call_ends_the_connection_and_the_callback_is_told(
     library: ctypes.CDLL, peer: Peer, call: str
 ) -> None:
@@ -521,9 +509,8 @@ def test_an_mqcb_is_not_answered_for_another_callback(library: ctypes.CDLL, peer
 # --- silence
 
 
-def test_silence_in_the_middle_of_a_reply_is_the_end_of_the_connection(tmp_path: Path, peer: Peer) -> None:
-    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
-    caller = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY)))
+def test_silence_in_the_middle_of_a_reply_is_the_end_of_the_connection(impatient_library: Path, peer: Peer) -> None:
+    caller = Caller(ctypes.CDLL(str(impatient_library)))
     peer.answer = lambda verb, serial, _: HEADER.pack(8, verb.code, serial) + b"\0\0\0"
     assert caller.commit() == BROKEN
     caller.disconnect()

@@ -13,13 +13,7 @@ import sys
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQFMT_NONE,
-    MQFMT_RF_HEADER_2,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_PROPERTIES_AS_Q_DEF,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-)
+from mqgroups.mqi import constants as c
 
 pytestmark = [
     pytest.mark.embedded,
@@ -59,10 +53,10 @@ q_mgr.disconnect()
 @pytest.mark.parametrize(
     ("options", "format_"),
     [
-        (MQGMO_PROPERTIES_AS_Q_DEF, MQFMT_RF_HEADER_2),
-        (MQGMO_PROPERTIES_FORCE_MQRFH2, MQFMT_RF_HEADER_2),
+        (c.MQGMO_PROPERTIES_AS_Q_DEF, c.MQFMT_RF_HEADER_2),
+        (c.MQGMO_PROPERTIES_FORCE_MQRFH2, c.MQFMT_RF_HEADER_2),
         # ibmmq then asks for the properties in its own message handle.
-        (MQGMO_NO_PROPERTIES, MQFMT_NONE),
+        (c.MQGMO_NO_PROPERTIES, c.MQFMT_NONE),
     ],
 )
 def test_traceparent_arrives(mq, queue, options, format_):

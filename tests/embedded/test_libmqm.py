@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -25,36 +24,15 @@ from mqgroups.embedded.wire.frames import HEADER, encode_reply
 from mqgroups.embedded.wire.verbs import STRUCTURE_LENGTHS, Verb
 from mqgroups.mqi import constants as mq
 from tests.embedded.peer import Answers, Caller, Peer, well_behaved
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
-
-
-@pytest.fixture
-def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    made = Peer()
-    monkeypatch.setenv("MQSERVER", f"DEV.APP.SVRCONN/TCP/127.0.0.1({made.port})")
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def library() -> ctypes.CDLL:
-    return ctypes.CDLL(str(build() / "lib64" / CLIENT_LIBRARY))
-
-
-@pytest.fixture
-def caller(library: ctypes.CDLL, peer: Peer) -> Iterator[Caller]:
-    made = Caller(library)
-    assert made.connected == (mq.MQCC_OK, mq.MQRC_NONE)
-    yield made
-    peer.answer = well_behaved
-    made.disconnect()
 
 
 LIBRARIES = (CLIENT_LIBRARY, SERVER_LIBRARY, "libmqic.so", "libmqm.so")
 
 
-@pytest.mark.parametrize("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
+@table("module", ["pymqi.pymqe", "ibmmq.ibmmqc"])
 def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
     code = f"from mqgroups.embedded.libmqm.build import build, load; load(build()); import {module} as m; print(m.__file__)"
     file = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -88,7 +66,7 @@ def test_all_libraries_have_one_table_of_connections(library: ctypes.CDLL, peer:
     caller.disconnect()
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@table("name", LIBRARIES)
 def test_a_program_links_with_one_library_alone_and_runs(peer: Peer, tmp_path: Path, name: str) -> None:
     source, program = tmp_path / "commits.c", tmp_path / "commits"
     source.write_text(
@@ -140,8 +118,10 @@ def _filled(verb: Verb, serial: int, values: list[object]) -> bytes:
     return encode_reply(verb, serial, 0, 0, reply)
 
 
-@pytest.mark.parametrize(
-    ("name", "version"), [(name, version) for name in STRUCTURE_LENGTHS for version in STRUCTURE_LENGTHS[name]]
+@table(
+    ("name", "version"),
+    [(name, version) for name in STRUCTURE_LENGTHS for version in STRUCTURE_LENGTHS[name]],
+    anew=["caller"],
 )
 def test_structures_of_every_version_come_back_in_their_own_length(
     caller: Caller, peer: Peer, name: str, version: int
@@ -216,20 +196,10 @@ def test_structures_of_every_version_come_back_in_their_own_length(
         assert buffer.raw[valid:] == b"\x11" * (608 - valid)
 
 
-def test_a_structure_of_unknown_version_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:
-    seen = []
-
-    def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
-        seen.append(values)
-        return well_behaved(verb, serial, values)
-
-    peer.answer = answer
-    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"MD  ", 77) + b"\x11" * 400)
-    assert caller("MQPUT", caller.hconn, 101, buffer, None, 0, None) == (0, 0)
-    assert seen[0][1] == buffer.raw[:324]
-
-
-def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: Peer) -> None:
+@table("head", [struct.pack("<4si", b"MD  ", 77), struct.pack("<4si", b"GMO ", 2)], anew=["caller"])
+def test_a_structure_of_unknown_version_or_another_name_is_sent_as_version_1(
+    caller: Caller, peer: Peer, head: bytes
+) -> None:
     # It says nothing about its own length: no more is read than the shortest has.
     seen = []
 
@@ -238,7 +208,7 @@ def test_a_structure_of_another_name_is_sent_as_version_1(caller: Caller, peer: 
         return well_behaved(verb, serial, values)
 
     peer.answer = answer
-    buffer = ctypes.create_string_buffer(struct.pack("<4si", b"GMO ", 2) + b"\x11" * 400)
+    buffer = ctypes.create_string_buffer(head + b"\x11" * 400)
     assert caller("MQPUT", caller.hconn, 101, buffer, None, 0, None) == (0, 0)
     assert seen[0][1] == buffer.raw[:324]
 
@@ -257,8 +227,8 @@ def test_the_longest_message_of_ibm_mq_can_be_put(caller: Caller, peer: Peer) ->
     assert lengths == [longest]
 
 
-@pytest.mark.parametrize(
-    ("length", "reason"), [(-1, mq.MQRC_BUFFER_LENGTH_ERROR), (2**31 - 1, mq.MQRC_DATA_LENGTH_ERROR)]
+@table(
+    ("length", "reason"), [(-1, mq.MQRC_BUFFER_LENGTH_ERROR), (2**31 - 1, mq.MQRC_DATA_LENGTH_ERROR)], anew=["caller"]
 )
 def test_lengths_that_no_frame_can_carry_are_refused_and_the_connection_lives(
     caller: Caller, length: int, reason: int
@@ -279,10 +249,11 @@ def test_a_null_pointer_is_no_buffer(caller: Caller) -> None:
     assert length.value == 0
 
 
-@pytest.mark.parametrize("verb", ["MQINQ", "MQSET"])
-@pytest.mark.parametrize(
+@table("verb", ["MQINQ", "MQSET"])
+@table(
     ("count", "reason"),
     [(-1, mq.MQRC_SELECTOR_COUNT_ERROR), (257, mq.MQRC_SELECTOR_LIMIT_EXCEEDED), (2**31 - 1, 2066), (256, 0)],
+    anew=["caller"],
 )
 def test_there_are_at_most_256_selectors(caller: Caller, verb: str, count: int, reason: int) -> None:
     selectors = (ctypes.c_int32 * 257)()
@@ -291,9 +262,10 @@ def test_there_are_at_most_256_selectors(caller: Caller, verb: str, count: int, 
     assert caller.commit() == (0, 0)
 
 
-@pytest.mark.parametrize(
+@table(
     ("integers", "characters", "reason"),
     [(-1, 0, mq.MQRC_INT_ATTR_COUNT_ERROR), (0, -1, mq.MQRC_CHAR_ATTR_LENGTH_ERROR)],
+    anew=["caller"],
 )
 def test_mqset_refuses_negative_lengths(caller: Caller, integers: int, characters: int, reason: int) -> None:
     codes = caller("MQSET", caller.hconn, 101, 0, None, integers, None, characters, None)
@@ -313,7 +285,7 @@ BAD_REPLIES: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize("reply", list(BAD_REPLIES))
+@table("reply", list(BAD_REPLIES), anew=["caller"])
 def test_a_reply_that_is_none_breaks_the_connection(caller: Caller, peer: Peer, reply: str) -> None:
     peer.answer, peer.closes_after_answer = BAD_REPLIES[reply], True
     broken = (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
@@ -332,19 +304,19 @@ def test_unknown_handles_answer_2018(library: ctypes.CDLL, caller: Caller) -> No
     assert caller.commit() == (0, 0)
 
 
-def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_accepts_and_says_nothing_ends_mqconnx(
+    impatient_library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Given a library whose limit for the handshake is a second, and a server that never answers
-    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("MQSERVER", f"CHANNEL/TCP/127.0.0.1({silent.getsockname()[1]})")
         # When an application connects, then it is told
-        connected = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY))).connected
+        connected = Caller(ctypes.CDLL(str(impatient_library))).connected
     assert connected == (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
 
-def test_a_build_calls_its_own_code_also_where_another_one_is_loaded(tmp_path: Path, peer: Peer) -> None:
+def test_a_build_calls_its_own_code_also_where_another_one_is_loaded(impatient_library: Path, peer: Peer) -> None:
     load(build())
-    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
     silence = threading.Event()
 
     def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
@@ -352,18 +324,17 @@ def test_a_build_calls_its_own_code_also_where_another_one_is_loaded(tmp_path: P
         return well_behaved(verb, serial, values)
 
     peer.answer = answer
-    connected = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY))).connected
+    connected = Caller(ctypes.CDLL(str(impatient_library))).connected
     silence.set()
     assert connected == (mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
 
 
-def test_the_limit_of_the_handshake_is_none_for_calls(tmp_path: Path, peer: Peer) -> None:
-    directory = build(tmp_path / "impatient", extra_flags=["-DSILENCE_TIMEOUT=1"])
-    caller = Caller(ctypes.CDLL(str(directory / "lib64" / CLIENT_LIBRARY)))
+def test_the_limit_of_the_handshake_is_none_for_calls(impatient_library: Path, peer: Peer) -> None:
+    caller = Caller(ctypes.CDLL(str(impatient_library)))
     silence = threading.Event()
 
     def answer(verb: Verb, serial: int, values: list[object]) -> bytes:
-        silence.wait(1.5)
+        silence.wait(1.2)
         return well_behaved(verb, serial, values)
 
     peer.answer = answer
@@ -441,7 +412,7 @@ def test_a_process_that_forks_while_it_connects_leaves_no_socket_to_its_child(pe
     process.stdin.close()
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "codes"),
     [(0, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_NONE, (2, 2018)), (mq.MQCNO_HANDLE_SHARE_BLOCK, (0, 0))],
 )
@@ -483,7 +454,7 @@ def test_a_handle_shared_without_blocking_answers_2219_while_it_is_busy(library:
 def test_mqdisc_among_other_threads_calls_ends_the_handle_exactly_when_it_says_so(
     library: ctypes.CDLL, peer: Peer
 ) -> None:
-    for _ in range(50):
+    for _ in range(20):
         caller = Caller(library, mq.MQCNO_HANDLE_SHARE_NO_BLOCK)
         known, other = caller.hconn.value, Caller.of(library, caller.hconn.value)
         gone = threading.Event()
@@ -528,7 +499,7 @@ def test_a_disconnect_wakes_those_who_wait_for_their_turn_with_2018(library: cty
     assert sorted(seen) == [(0, 0), (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("address", "reason"),
     [
         ("127.0.0.1(1)", 2538),
@@ -551,7 +522,7 @@ def test_addresses_that_lead_nowhere(
     assert Caller(library).connected == (mq.MQCC_FAILED, reason)
 
 
-@pytest.mark.parametrize(
+@table(
     ("connection_name", "transport", "reason"),
     [
         ("127.0.0.1(1)", 2, mq.MQRC_HOST_NOT_AVAILABLE),
@@ -630,11 +601,11 @@ def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, mo
     caller.disconnect()
 
 
-@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+@table("sanitizers", ["address,undefined", "thread"])
 def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: str) -> None:
     """AddressSanitizer (with leaks) and UndefinedBehaviorSanitizer, then ThreadSanitizer, on a real embedded queue manager."""
     flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-g"]
-    directory = build(tmp_path / "sanitized", extra_flags=flags)
+    directory = build(extra_flags=flags)
     program = tmp_path / "every_call"
     source = Path(__file__).with_name("every_call.c")
     lib = directory / "lib64"

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_SYNCPOINT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQRC_INCONSISTENT_BROWSE,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed
+from tests.tables import table
 
-MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
+MIG, LAST_MIG, SEG, LAST_SEG = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP, mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT
 
 # What the messages say is what the figures call them.
 FIGURE_1 = [b"A", b"Y1", b"Y2", b"Y3 segment 1", b"Y3 segment 2", b"Z1", b"Z2", b"B"]
@@ -31,11 +18,11 @@ FIGURE_2 = [b"A", b"Y1", b"Z2", b"Y2", b"Y3 segment 1", b"Y3 segment 2", b"Z1", 
 @pytest.fixture
 def figure_2(connect, queue):
     """The queue of Figure 2: one application puts Y in logical order, another Z with its second message first."""
-    first, second = (connect().open(queue, MQOO_OUTPUT) for _ in range(2))
+    first, second = (connect().open(queue, mq.MQOO_OUTPUT) for _ in range(2))
     z = b"Z".ljust(24)
 
     def in_order(data, flags):
-        assert first.put(data, MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
+        assert first.put(data, mq.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
 
     def explicitly(data, seq, flags):
         assert second.put(data, MsgFlags=flags, GroupId=z, MsgSeqNumber=seq).code == OK
@@ -51,51 +38,44 @@ def figure_2(connect, queue):
     return queue
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_SYNCPOINT])
+@pytest.mark.parametrize("options", [0, mq.MQGMO_SYNCPOINT])
 def test_get_in_logical_order_gives_figure_1(connection, figure_2, options):
-    source = connection.open(figure_2, MQOO_INPUT_SHARED)
-    assert [answer.data for answer in source.all(MQGMO_LOGICAL_ORDER | options)] == FIGURE_1
+    source = connection.open(figure_2, mq.MQOO_INPUT_SHARED)
+    assert [answer.data for answer in source.all(mq.MQGMO_LOGICAL_ORDER | options)] == FIGURE_1
 
 
-def test_get_without_logical_order_gives_figure_2(connection, figure_2):
-    source = connection.open(figure_2, MQOO_INPUT_SHARED)
+def test_browsing_gives_figure_1_in_logical_order_and_figure_2_without_as_getting_does(connection, figure_2):
+    assert [answer.data for answer in connection.browse(figure_2)] == FIGURE_2
+    source = connection.open(figure_2, mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
+    found = [source.get(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER)]
+    found += source.all(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_LOGICAL_ORDER)
+    assert [answer.data for answer in found] == FIGURE_1
     assert [answer.data for answer in source.all()] == FIGURE_2
 
 
-def test_browse_in_physical_order_gives_figure_2(connection, figure_2):
-    assert [answer.data for answer in connection.browse(figure_2)] == FIGURE_2
-
-
-def test_browse_in_logical_order_gives_figure_1(connection, figure_2):
-    browser = connection.open(figure_2, MQOO_BROWSE)
-    found = [browser.get(MQGMO_BROWSE_FIRST | MQGMO_LOGICAL_ORDER)]
-    found += browser.all(MQGMO_BROWSE_NEXT | MQGMO_LOGICAL_ORDER)
-    assert [answer.data for answer in found] == FIGURE_1
-
-
-@pytest.mark.parametrize(("first", "next_one"), [(MQGMO_LOGICAL_ORDER, 0), (0, MQGMO_LOGICAL_ORDER)])
+@table(("first", "next_one"), [(mq.MQGMO_LOGICAL_ORDER, 0), (0, mq.MQGMO_LOGICAL_ORDER)])
 def test_browse_next_must_go_as_browse_first_went(connection, figure_2, first, next_one):
-    browser = connection.open(figure_2, MQOO_BROWSE)
-    assert browser.get(MQGMO_BROWSE_FIRST | first).code == OK
-    assert browser.get(MQGMO_BROWSE_NEXT | next_one).code == failed(MQRC_INCONSISTENT_BROWSE)
-    assert browser.get(MQGMO_BROWSE_NEXT | first).data == b"Y1"
+    browser = connection.open(figure_2, mq.MQOO_BROWSE)
+    assert browser.get(mq.MQGMO_BROWSE_FIRST | first).code == OK
+    assert browser.get(mq.MQGMO_BROWSE_NEXT | next_one).code == failed(mq.MQRC_INCONSISTENT_BROWSE)
+    assert browser.get(mq.MQGMO_BROWSE_NEXT | first).data == b"Y1"
     # "When MQGMO_BROWSE_FIRST is specified, it is possible to switch"
-    assert browser.get(MQGMO_BROWSE_FIRST | next_one).data == b"A"
-    assert browser.get(MQGMO_BROWSE_NEXT | next_one).data == b"Y1"
+    assert browser.get(mq.MQGMO_BROWSE_FIRST | next_one).data == b"A"
+    assert browser.get(mq.MQGMO_BROWSE_NEXT | next_one).data == b"Y1"
 
 
 def test_browse_first_forgets_the_group(connection, figure_2):
-    browser = connection.open(figure_2, MQOO_BROWSE)
-    browse = MQGMO_BROWSE_NEXT | MQGMO_LOGICAL_ORDER
+    browser = connection.open(figure_2, mq.MQOO_BROWSE)
+    browse = mq.MQGMO_BROWSE_NEXT | mq.MQGMO_LOGICAL_ORDER
     assert [browser.get(browse).data for _ in range(3)] == [b"A", b"Y1", b"Y2"]
-    assert browser.get(MQGMO_BROWSE_FIRST | MQGMO_LOGICAL_ORDER).data == b"A"
+    assert browser.get(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_LOGICAL_ORDER).data == b"A"
     assert browser.get(browse).data == b"Y1"
 
 
 def test_two_getters_share_the_groups(connection, figure_2):
     """A group in the hands of one handle is not begun by another: its first message is gone."""
-    one, other = (connection.open(figure_2, MQOO_INPUT_SHARED) for _ in range(2))
-    assert [one.get(MQGMO_LOGICAL_ORDER).data for _ in range(2)] == [b"A", b"Y1"]
-    assert [other.get(MQGMO_LOGICAL_ORDER).data for _ in range(2)] == [b"Z1", b"Z2"]
-    assert one.get(MQGMO_LOGICAL_ORDER).data == b"Y2"
-    assert other.get(MQGMO_LOGICAL_ORDER).data == b"B"
+    one, other = (connection.open(figure_2, mq.MQOO_INPUT_SHARED) for _ in range(2))
+    assert [one.get(mq.MQGMO_LOGICAL_ORDER).data for _ in range(2)] == [b"A", b"Y1"]
+    assert [other.get(mq.MQGMO_LOGICAL_ORDER).data for _ in range(2)] == [b"Z1", b"Z2"]
+    assert one.get(mq.MQGMO_LOGICAL_ORDER).data == b"Y2"
+    assert other.get(mq.MQGMO_LOGICAL_ORDER).data == b"B"

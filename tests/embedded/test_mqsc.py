@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqgroups.embedded import EmbeddedQueueManagerError
 from mqgroups.embedded.admin.mqsc import MQSCError, parse
-from mqgroups.mqi.constants import (
-    MQCA_Q_DESC,
-    MQIA_BACKOUT_THRESHOLD,
-    MQIA_DEF_INPUT_OPEN_OPTION,
-    MQIA_DEF_PERSISTENCE,
-    MQIA_DEF_PRIORITY,
-    MQIA_MAX_Q_DEPTH,
-    MQIA_SHAREABILITY,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.embedded.admin.mqsc_commands import run
+from mqgroups.embedded.serve.start_up import started
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +28,7 @@ def one(text):
 # --- reading
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "DEFINE QLOCAL(Q1) MAXDEPTH(10) REPLACE",
@@ -85,7 +77,7 @@ def test_nothing_is_no_command():
     assert parse("") == parse("* only\n* comments\n\n") == []
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "SET CHLAUTH('*') TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(NOACCESS)",
@@ -101,7 +93,7 @@ def test_what_means_something_to_ibm_mq_only_is_set_aside(text):
     assert one(text).set_aside
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "START SERVICE(X)",
@@ -144,96 +136,104 @@ def test_the_container_s_file_is_read():
 # --- carrying out
 
 
+FIRST = """
+DEFINE QLOCAL(ALTERED) MAXDEPTH(7) DEFPRTY(4)
+DEFINE QLOCAL(REPLACED) MAXDEPTH(7) DEFPRTY(4)
+DEFINE QLOCAL(THERE) MAXDEPTH(7) DEFPRTY(4) NOSHARE DEFSOPT(EXCL) DESCR('seven') DEFPSIST(YES)
+DEFINE QLOCAL(LIKE.IT) LIKE(ALTERED) DEFPRTY(5)
+DEFINE QLOCAL(DELETED)
+DEFINE QLOCAL(PURGED)
+DEFINE CHANNEL(MY.SVRCONN) CHLTYPE(SVRCONN) REPLACE
+"""
+THEN = """
+ALTER QLOCAL(ALTERED) MAXDEPTH(8)
+DEFINE QLOCAL(REPLACED) MAXDEPTH(8) REPLACE
+DEFINE QLOCAL(THERE) MAXDEPTH(8)
+DEFINE QLOCAL(BEHIND.IT)
+DELETE QLOCAL(DELETED)
+DELETE QLOCAL(PURGED) PURGE
+DEFINE QLOCAL(PURGED)
+"""
+
+
+@pytest.fixture(scope="module")
+def q_mgr(module_queue_manager, tmp_path_factory, mqi):
+    """A queue manager that has read ``FIRST``, got messages, and read ``THEN`` at its second start."""
+    commands = tmp_path_factory.mktemp("mqsc") / "commands.mqsc"
+    commands.write_text(FIRST)
+    q_mgr = module_queue_manager(commands)
+    _, connection = mqi.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+    for name in ("ALTERED", "REPLACED", "PURGED"):
+        assert connection.put1(name, b"m", Persistence=1).code == OK
+    q_mgr.stop()
+    commands.write_text(THEN)
+    q_mgr.start()
+    return q_mgr
+
+
 @pytest.fixture
-def after(own_queue_manager, tmp_path, connect):
-    """A function: start, or restart, a queue manager with these commands; returns a connection to it."""
-    commands = tmp_path / "commands.mqsc"
-    started: list[EmbeddedQueueManager] = []
-
-    def start(text):
-        commands.write_text(text)
-        if started:
-            started[0].stop()
-            started[0].start()
-        else:
-            started.append(own_queue_manager(mqsc=[commands]))
-        return connect(to=started[0])
-
-    return start
+def connection(connect, q_mgr):
+    return connect(to=q_mgr)
 
 
 def inquire(connection, name, selector):
-    code, value = connection.open(name, MQOO_INQUIRE).inquire(selector)
+    code, value = connection.open(name, mq.MQOO_INQUIRE).inquire(selector)
     assert code == OK
     return value
 
 
 @pytest.mark.embedded
-def test_define_sets_and_the_rest_is_default(after):
-    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4) NOSHARE DEFSOPT(EXCL) DESCR('seven') DEFPSIST(YES)")
-    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
-    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 4
-    assert inquire(connection, "Q", MQIA_SHAREABILITY) == 0
-    assert inquire(connection, "Q", MQIA_DEF_INPUT_OPEN_OPTION) == MQOO_INPUT_EXCLUSIVE
-    assert inquire(connection, "Q", MQIA_DEF_PERSISTENCE) == 1
-    assert inquire(connection, "Q", MQCA_Q_DESC) == b"seven".ljust(64)
-    assert inquire(connection, "Q", MQIA_BACKOUT_THRESHOLD) == 0
+def test_define_sets_and_the_rest_is_default(connection):
+    assert inquire(connection, "THERE", mq.MQIA_DEF_PRIORITY) == 4
+    assert inquire(connection, "THERE", mq.MQIA_SHAREABILITY) == 0
+    assert inquire(connection, "THERE", mq.MQIA_DEF_INPUT_OPEN_OPTION) == mq.MQOO_INPUT_EXCLUSIVE
+    assert inquire(connection, "THERE", mq.MQIA_DEF_PERSISTENCE) == 1
+    assert inquire(connection, "THERE", mq.MQCA_Q_DESC) == b"seven".ljust(64)
+    assert inquire(connection, "THERE", mq.MQIA_BACKOUT_THRESHOLD) == 0
 
 
 @pytest.mark.embedded
-def test_alter_changes_what_it_names_and_keeps_the_messages(after):
-    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4)")
-    assert connection.put1("Q", b"m", Persistence=1).code == OK
-    connection = after("ALTER QLOCAL(Q) MAXDEPTH(8)")
-    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 8
-    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 4
-    assert connection.depth("Q") == 1
+def test_alter_changes_what_it_names_and_keeps_the_messages(connection):
+    assert inquire(connection, "ALTERED", mq.MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "ALTERED", mq.MQIA_DEF_PRIORITY) == 4
+    assert connection.depth("ALTERED") == 1
 
 
 @pytest.mark.embedded
-def test_define_with_replace_sets_all_attributes_and_keeps_the_messages(after):
+def test_define_with_replace_sets_all_attributes_and_keeps_the_messages(connection):
     """The attributes that are not given get their default values (IBM MQ, topic q020770)."""
-    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(7) DEFPRTY(4)")
-    assert connection.put1("Q", b"m", Persistence=1).code == OK
-    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(8) REPLACE")
-    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 8
-    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 0
-    assert connection.depth("Q") == 1
+    assert inquire(connection, "REPLACED", mq.MQIA_MAX_Q_DEPTH) == 8
+    assert inquire(connection, "REPLACED", mq.MQIA_DEF_PRIORITY) == 0
+    assert connection.depth("REPLACED") == 1
 
 
 @pytest.mark.embedded
-def test_define_without_replace_leaves_what_is_there(after):
+def test_define_without_replace_leaves_what_is_there(connection):
     """IBM MQ reports it and goes on with the file; a start-up file is read at every start."""
-    after("DEFINE QLOCAL(Q) MAXDEPTH(7)")
-    connection = after("DEFINE QLOCAL(Q) MAXDEPTH(8)\nDEFINE QLOCAL(R)")
-    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
-    assert connection.open("R", MQOO_OUTPUT).code == OK
+    assert inquire(connection, "THERE", mq.MQIA_MAX_Q_DEPTH) == 7
+    assert connection.open("BEHIND.IT", mq.MQOO_OUTPUT).code == OK
 
 
 @pytest.mark.embedded
-def test_define_like_takes_the_attributes_of_another_queue(after):
-    connection = after("DEFINE QLOCAL(P) MAXDEPTH(7) DEFPRTY(4)\nDEFINE QLOCAL(Q) LIKE(P) DEFPRTY(5)")
-    assert inquire(connection, "Q", MQIA_MAX_Q_DEPTH) == 7
-    assert inquire(connection, "Q", MQIA_DEF_PRIORITY) == 5
+def test_define_like_takes_the_attributes_of_another_queue(connection):
+    assert inquire(connection, "LIKE.IT", mq.MQIA_MAX_Q_DEPTH) == 7
+    assert inquire(connection, "LIKE.IT", mq.MQIA_DEF_PRIORITY) == 5
 
 
 @pytest.mark.embedded
-def test_delete(after):
-    after("DEFINE QLOCAL(Q)")
-    connection = after("DELETE QLOCAL(Q)")
-    assert connection.open("Q", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+def test_delete_takes_a_queue_away_and_with_purge_its_messages(connection):
+    assert connection.open("DELETED", mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    assert connection.depth("PURGED") == 0
 
 
 @pytest.mark.embedded
-def test_delete_with_purge_takes_the_messages(after):
-    connection = after("DEFINE QLOCAL(Q)")
-    assert connection.put1("Q", b"m", Persistence=1).code == OK
-    connection = after("DELETE QLOCAL(Q) PURGE\nDEFINE QLOCAL(Q)")
-    assert connection.depth("Q") == 0
+def test_a_server_connection_channel_is_a_way_in(q_mgr, mqi):
+    code, connection = mqi.connect("QM2", "MY.SVRCONN", q_mgr.conn_name)
+    assert code == OK
+    connection.disconnect()
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "* here\nALTER QLOCAL(NOBODY) MAXDEPTH(1)",
@@ -252,26 +252,18 @@ def test_delete_with_purge_takes_the_messages(after):
         "DEFINE QLOCAL(Q)\nDEFINE QALIAS(Q) TARGET(X) REPLACE",
     ],
 )
-def test_a_command_that_cannot_be_carried_out_names_file_and_line(own_queue_manager, tmp_path, text):
+def test_a_command_that_cannot_be_carried_out_names_its_line(tmp_path, text):
+    with contextlib.closing(started("QM2", tmp_path)) as q_mgr, pytest.raises(MQSCError, match="line 2"):
+        run(q_mgr, parse(text))
+
+
+@pytest.mark.embedded
+def test_delete_refuses_a_queue_with_messages_and_the_file_is_named(own_queue_manager, connect, tmp_path):
     commands = tmp_path / "wrong.mqsc"
-    commands.write_text(text)
+    commands.write_text("DEFINE QLOCAL(Q)")
+    q_mgr = own_queue_manager(mqsc=[commands])
+    assert connect(to=q_mgr).put1("Q", b"m", Persistence=1).code == OK
+    q_mgr.stop()
+    commands.write_text("* here\nDELETE QLOCAL(Q)")
     with pytest.raises(EmbeddedQueueManagerError, match=r"wrong\.mqsc.*line 2"):
-        own_queue_manager(mqsc=[commands])
-
-
-@pytest.mark.embedded
-def test_delete_refuses_a_queue_with_messages(after):
-    connection = after("DEFINE QLOCAL(Q)")
-    assert connection.put1("Q", b"m", Persistence=1).code == OK
-    with pytest.raises(EmbeddedQueueManagerError, match="line 1"):
-        after("DELETE QLOCAL(Q)")
-
-
-@pytest.mark.embedded
-def test_a_server_connection_channel_is_a_way_in(own_queue_manager, tmp_path, mqi):
-    commands = tmp_path / "channel.mqsc"
-    commands.write_text("DEFINE CHANNEL(MY.SVRCONN) CHLTYPE(SVRCONN) REPLACE\n")
-    queue_manager = own_queue_manager(mqsc=[commands])
-    code, connection = mqi.connect("QM2", "MY.SVRCONN", queue_manager.conn_name)
-    assert code == OK
-    assert connection.disconnect() == OK
+        q_mgr.start()

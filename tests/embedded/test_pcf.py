@@ -15,6 +15,7 @@ from mqgroups.embedded.admin.pcf import Header, Parameter, PCFError
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 from tests.mqi.test_constants import binding_constants
+from tests.tables import table
 
 NATIVE = mq.MQENC_NATIVE
 NAMES = sorted(name for name in vars(cf) if name.startswith("MQ"))
@@ -103,7 +104,7 @@ def one(*words: int | bytes) -> bytes:
     return with_word(8, 1) + body
 
 
-@pytest.mark.parametrize(
+@table(
     ("message", "reason"),
     [
         (b"", cf.MQRCCF_MSG_LENGTH_ERROR),
@@ -156,7 +157,7 @@ def test_an_encoding_that_is_none():
     assert refused.value.reason == cf.MQRCCF_ENCODING_ERROR
 
 
-@pytest.mark.parametrize("package", ["pymqi", "ibmmq"])
+@table("package", ["pymqi", "ibmmq"])
 def test_every_constant_is_the_binding_s(package):
     modules = [binding_constants(package, file) for file in ("CMQCFC.py", "CMQXC.py")]
     modules.append(binding_constants(package, "_CMQC_linux_x64.py", "CMQC.py"))

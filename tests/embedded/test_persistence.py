@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQCO_DELETE,
-    MQENC_NORMAL,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_SYNCPOINT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_INCONSISTENT_CCSIDS,
-    MQRC_INCONSISTENT_ENCODINGS,
-    MQRC_STORAGE_MEDIUM_FULL,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRO_COD,
-)
-from tests.fix_mqi import OK, failed, shared_input, warning
+from mqgroups.mqi import constants as mq
+from tests.fix_mqi import OK, delete, empty, failed, shared_input, warning
 
 Q = "TEST.LOCAL"
-PERSISTENT = {"Persistence": MQPER_PERSISTENT}
+PERSISTENT = {"Persistence": mq.MQPER_PERSISTENT}
 
 pytestmark = pytest.mark.embedded
 
 
+@pytest.fixture(scope="module")
+def mortal(module_queue_manager):
+    return module_queue_manager()
+
+
 @pytest.fixture
-def queue_manager(own_queue_manager):
-    """A queue manager to be killed."""
-    return own_queue_manager()
+def queue_manager(mortal, connect):
+    """A queue manager to be killed, with empty queues."""
+    connection = connect(to=mortal)
+    empty(connection, Q, "TEST.BASE")
+    connection.disconnect()
+    return mortal
 
 
 @pytest.fixture
@@ -60,7 +46,7 @@ def visible(connection, name=Q):
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_persistent_messages_survive_and_others_do_not(connect, queue_manager, restart, how):
     connection = connect(to=queue_manager)
-    for number, persistence in enumerate([MQPER_PERSISTENT, MQPER_NOT_PERSISTENT, MQPER_PERSISTENT]):
+    for number, persistence in enumerate([mq.MQPER_PERSISTENT, mq.MQPER_NOT_PERSISTENT, mq.MQPER_PERSISTENT]):
         assert connection.put1(Q, b"%d" % number, Persistence=persistence).code == OK
     connection = restart(how)
     assert visible(connection) == [b"0", b"2"]
@@ -80,8 +66,8 @@ def test_persistence_as_q_def_survives_where_the_queue_says_so(connect, queue_ma
 def test_an_open_unit_of_work_is_backed_out(connect, queue_manager, restart, how):
     connection = connect(to=queue_manager)
     assert connection.put1(Q, b"got", **PERSISTENT).code == OK
-    assert connection.open(Q, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"got"
-    assert connection.put1(Q, b"put", MQPMO_SYNCPOINT, **PERSISTENT).code == OK
+    assert connection.open(Q, mq.MQOO_INPUT_SHARED).get(mq.MQGMO_SYNCPOINT).data == b"got"
+    assert connection.put1(Q, b"put", mq.MQPMO_SYNCPOINT, **PERSISTENT).code == OK
     connection = restart(how)
     assert visible(connection) == [b"got"]
     assert connection.depth(Q) == 1
@@ -90,9 +76,9 @@ def test_an_open_unit_of_work_is_backed_out(connect, queue_manager, restart, how
 def test_a_committed_unit_of_work_is_whole(connect, queue_manager, restart):
     connection = connect(to=queue_manager)
     assert connection.put1(Q, b"got", **PERSISTENT).code == OK
-    assert connection.open(Q, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"got"
+    assert connection.open(Q, mq.MQOO_INPUT_SHARED).get(mq.MQGMO_SYNCPOINT).data == b"got"
     for number in range(50):
-        assert connection.put1(Q, b"%d" % number, MQPMO_SYNCPOINT, **PERSISTENT).code == OK
+        assert connection.put1(Q, b"%d" % number, mq.MQPMO_SYNCPOINT, **PERSISTENT).code == OK
     assert connection.commit() == OK
     assert visible(restart()) == [b"%d" % number for number in range(50)]
 
@@ -101,7 +87,7 @@ def test_a_message_got_outside_syncpoint_stays_away(connect, queue_manager, rest
     connection = connect(to=queue_manager)
     for data in (b"1", b"2"):
         assert connection.put1(Q, data, **PERSISTENT).code == OK
-    assert connection.open(Q, MQOO_INPUT_SHARED).get().data == b"1"
+    assert connection.open(Q, mq.MQOO_INPUT_SHARED).get().data == b"1"
     assert visible(restart()) == [b"2"]
 
 
@@ -121,40 +107,44 @@ def test_descriptors_and_order_survive(connect, queue_manager, restart):
 def test_backout_counts_are_hardened(connect, queue_manager, restart):
     connection = connect(to=queue_manager)
     assert connection.put1(Q, b"m", **PERSISTENT).code == OK
-    source = connection.open(Q, MQOO_INPUT_SHARED)
+    source = connection.open(Q, mq.MQOO_INPUT_SHARED)
     for _ in range(2):
-        assert source.get(MQGMO_SYNCPOINT).code == OK
+        assert source.get(mq.MQGMO_SYNCPOINT).code == OK
         assert connection.back_out() == OK
     assert [answer.md.BackoutCount for answer in restart().browse(Q)] == [2]
 
 
 def test_a_group_is_gone_on_with_after_a_restart(connect, queue_manager, restart):
     connection = connect(to=queue_manager)
-    out = connection.open(Q, MQOO_OUTPUT)
-    answer = out.put(b"1", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT)
+    out = connection.open(Q, mq.MQOO_OUTPUT)
+    answer = out.put(b"1", mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_SYNCPOINT, MsgFlags=mq.MQMF_MSG_IN_GROUP, **PERSISTENT)
     assert connection.commit() == OK
-    assert out.put(b"x", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT).code == OK
+    assert (
+        out.put(b"x", mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_SYNCPOINT, MsgFlags=mq.MQMF_MSG_IN_GROUP, **PERSISTENT).code
+        == OK
+    )
     connection = restart()
-    out = connection.open(Q, MQOO_OUTPUT)
-    fields = {"GroupId": answer.md.GroupId, "MsgSeqNumber": 2, "MsgFlags": MQMF_MSG_IN_GROUP}
-    assert out.put(b"2", MQPMO_SYNCPOINT, **fields, **PERSISTENT).code == OK
-    last = out.put(b"3", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=MQMF_LAST_MSG_IN_GROUP, **PERSISTENT)
+    out = connection.open(Q, mq.MQOO_OUTPUT)
+    fields = {"GroupId": answer.md.GroupId, "MsgSeqNumber": 2, "MsgFlags": mq.MQMF_MSG_IN_GROUP}
+    assert out.put(b"2", mq.MQPMO_SYNCPOINT, **fields, **PERSISTENT).code == OK
+    last = out.put(b"3", mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_SYNCPOINT, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP, **PERSISTENT)
     assert last.place == (answer.md.GroupId, 3, 0)
     assert connection.commit() == OK
-    source = connection.open(Q, MQOO_INPUT_SHARED)
-    assert [found.data for found in source.all(MQGMO_LOGICAL_ORDER)] == [b"1", b"2", b"3"]
+    source = connection.open(Q, mq.MQOO_INPUT_SHARED)
+    assert [found.data for found in source.all(mq.MQGMO_LOGICAL_ORDER)] == [b"1", b"2", b"3"]
 
 
 def test_group_ids_are_not_made_again_after_a_restart(connect, queue_manager, restart):
     known = set()
     connection = connect(to=queue_manager)
-    for _ in range(3):
+    for restarts in range(2):
         for _ in range(20):
-            answer = connection.put1(Q, b"", MsgFlags=MQMF_MSG_IN_GROUP, **PERSISTENT)
+            answer = connection.put1(Q, b"", MsgFlags=mq.MQMF_MSG_IN_GROUP, **PERSISTENT)
             assert answer.md.GroupId not in known
             assert answer.md.MsgId not in known
             known |= {answer.md.GroupId, answer.md.MsgId}
         connection = restart()
+        assert connection.depth(Q) == 20 * (restarts + 1)
 
 
 @pytest.mark.parametrize(("model", "expected"), [("MQGROUPS.TEST.MODEL", OK), ("TEST.TEMPORARY.MODEL", None)])
@@ -163,69 +153,61 @@ def test_permanent_dynamic_queues_survive_and_temporary_ones_do_not(
 ):
     connection = connect(to=queue_manager)
     od = mqi.od(ObjectName=model.encode(), DynamicQName=b"DYNAMIC.Q")
-    handle = connection.open("", MQOO_OUTPUT, od=od)
+    handle = connection.open("", mq.MQOO_OUTPUT, od=od)
     assert handle.code == OK
     if expected:
         assert handle.put(b"m", **PERSISTENT).code == OK
     connection = restart()
-    assert connection.open("DYNAMIC.Q", MQOO_OUTPUT).code == (expected or failed(MQRC_UNKNOWN_OBJECT_NAME))
+    assert connection.open("DYNAMIC.Q", mq.MQOO_OUTPUT).code == (expected or failed(mq.MQRC_UNKNOWN_OBJECT_NAME))
     if expected:
         assert visible(connection, "DYNAMIC.Q") == [b"m"]
+        delete(connection.open("DYNAMIC.Q", mq.MQOO_OUTPUT))
 
 
 def test_a_deleted_queue_stays_deleted_and_its_messages_with_it(connect, queue_manager, restart, mqi):
     connection = connect(to=queue_manager)
     od = mqi.od(ObjectName=b"MQGROUPS.TEST.MODEL", DynamicQName=b"DYNAMIC.Q")
-    handle = connection.open("", MQOO_OUTPUT | MQOO_INPUT_SHARED, od=od)
+    handle = connection.open("", mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED, od=od)
     assert handle.put(b"m", **PERSISTENT).code == OK
     assert handle.get().code == OK
-    assert handle.close(MQCO_DELETE) == OK
+    assert handle.close(mq.MQCO_DELETE) == OK
     connection = restart()
-    assert connection.open("DYNAMIC.Q", MQOO_OUTPUT).code == failed(MQRC_UNKNOWN_OBJECT_NAME)
+    assert connection.open("DYNAMIC.Q", mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def test_a_dead_queue_manager_breaks_the_connection(connect, queue_manager, restart):
     connection = connect(to=queue_manager)
-    out = connection.open(Q, MQOO_OUTPUT)
+    out = connection.open(Q, mq.MQOO_OUTPUT)
     restart()
-    assert out.put(b"").code == failed(MQRC_CONNECTION_BROKEN)
+    assert out.put(b"").code == failed(mq.MQRC_CONNECTION_BROKEN)
     assert connection.commit().comp == 2
 
 
-def test_messages_survive_many_restarts(connect, queue_manager, restart):
-    connection = connect(to=queue_manager)
-    for number in range(4):
-        assert connection.put1(Q, b"%d" % number, **PERSISTENT).code == OK
-        connection = restart()
-        assert visible(connection) == [b"%d" % one for one in range(number + 1)]
-
-
 UNLIKE = [
-    ({"CodedCharSetId": 819}, MQRC_INCONSISTENT_CCSIDS),
-    ({"Encoding": MQENC_NORMAL}, MQRC_INCONSISTENT_ENCODINGS),
+    ({"CodedCharSetId": 819}, mq.MQRC_INCONSISTENT_CCSIDS),
+    ({"Encoding": mq.MQENC_NORMAL}, mq.MQRC_INCONSISTENT_ENCODINGS),
 ]
 
 
 def put_unlike_segments(connection, fields, **of_all):
     """Put one logical message in four persistent segments, of which the last two have ``fields``."""
-    out = connection.open(Q, MQOO_OUTPUT)
+    out = connection.open(Q, mq.MQOO_OUTPUT)
     for data, flag, more in [
-        (b"one ", MQMF_SEGMENT, {}),
-        (b"two ", MQMF_SEGMENT, {}),
-        (b"three ", MQMF_SEGMENT, fields),
-        (b"four", MQMF_LAST_SEGMENT, fields),
+        (b"one ", mq.MQMF_SEGMENT, {}),
+        (b"two ", mq.MQMF_SEGMENT, {}),
+        (b"three ", mq.MQMF_SEGMENT, fields),
+        (b"four", mq.MQMF_LAST_SEGMENT, fields),
     ]:
-        assert out.put(data, MQPMO_LOGICAL_ORDER, MsgFlags=flag, **PERSISTENT, **more, **of_all).code == OK
+        assert out.put(data, mq.MQPMO_LOGICAL_ORDER, MsgFlags=flag, **PERSISTENT, **more, **of_all).code == OK
 
 
-@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
-@pytest.mark.parametrize("options", [0, MQGMO_SYNCPOINT])
+@pytest.mark.parametrize(("fields", "reason", "options"), [(*UNLIKE[0], 0), (*UNLIKE[1], mq.MQGMO_SYNCPOINT)])
 def test_segments_that_complete_msg_did_not_return_survive(connect, queue_manager, restart, fields, reason, options):
     """MQGMO_COMPLETE_MSG: "returns the first few consecutive segments ... To retrieve the remaining segments, the application
     must reissue the MQGET call"."""
     connection = connect(to=queue_manager)
     put_unlike_segments(connection, fields)
-    answer = shared_input(connection, Q).get(MQGMO_COMPLETE_MSG | options)
+    answer = shared_input(connection, Q).get(mq.MQGMO_COMPLETE_MSG | options)
     assert (answer.code, answer.data) == (warning(reason), b"one two ")
     assert connection.depth(Q) == 2
     connection.commit()
@@ -235,17 +217,17 @@ def test_segments_that_complete_msg_did_not_return_survive(connect, queue_manage
     assert connection.depth(Q) == 0
 
 
-@pytest.mark.parametrize(("fields", "reason"), UNLIKE)
+@pytest.mark.parametrize(("fields", "reason"), UNLIKE[:1])
 def test_segments_whose_removal_could_not_be_written_are_all_there_once(connect, queue_manager, fields, reason):
     """The call fails as a whole: the segments it would have returned are back, and those it would have left are untouched."""
     connection = connect(to=queue_manager)
-    put_unlike_segments(connection, fields, Report=MQRO_COD, ReplyToQ=b"TEST.BASE")
+    put_unlike_segments(connection, fields, Report=mq.MQRO_COD, ReplyToQ=b"TEST.BASE")
     into = shared_input(connection, Q)
     queue_manager.control.fill_log()
     # Only the report needs room
-    assert into.get(MQGMO_COMPLETE_MSG).code == failed(MQRC_STORAGE_MEDIUM_FULL)
+    assert into.get(mq.MQGMO_COMPLETE_MSG).code == failed(mq.MQRC_STORAGE_MEDIUM_FULL)
     assert connection.depth(Q) == 4
     queue_manager.control.fill_log(full=False)
-    assert into.get(MQGMO_COMPLETE_MSG).code == warning(reason)
+    assert into.get(mq.MQGMO_COMPLETE_MSG).code == warning(reason)
     assert [answer.data for answer in into.all()] == [b"three ", b"four"]
     assert connection.depth(Q) == 0

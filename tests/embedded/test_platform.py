@@ -5,30 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManagerError
-from mqgroups.mqi.constants import (
-    MQGMO_ALL_MSGS_AVAILABLE,
-    MQGMO_ALL_SEGMENTS_AVAILABLE,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_NO_SYNCPOINT,
-    MQIA_PLATFORM,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOT_Q_MGR,
-    MQPL_UNIX,
-    MQPL_ZOS,
-    MQPMO_LOGICAL_ORDER,
-    MQRC_Q_INDEX_TYPE_ERROR,
-    MQRC_SEGMENTS_NOT_SUPPORTED,
-    MQRO_COA,
-)
-from tests.fix_mqi import EMPTY, OK, failed
+from mqgroups.mqi import constants as mq
+from tests.fix_mqi import EMPTY, OK, empty, failed
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -38,73 +17,81 @@ DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)
 """
 
 
+@pytest.fixture(scope="module")
+def zos(module_queue_manager):
+    return module_queue_manager(MQSC, "QMZ", platform="zos")
+
+
 @pytest.fixture
-def connection(connect, own_queue_manager, tmp_path):
-    mqsc = tmp_path / "zos.mqsc"
-    mqsc.write_text(MQSC)
-    return connect(to=own_queue_manager("QMZ", mqsc=[mqsc], platform="zos"))
+def connection(connect, zos):
+    connected = connect(to=zos)
+    empty(connected, "PLAIN", "GROUPS")
+    return connected
 
 
 def test_mqinq_says_which_platform(connection):
-    handle = connection.open("", MQOO_INQUIRE, ObjectType=MQOT_Q_MGR)
-    assert handle.inquire(MQIA_PLATFORM) == (OK, MQPL_ZOS)
+    handle = connection.open("", mq.MQOO_INQUIRE, ObjectType=mq.MQOT_Q_MGR)
+    assert handle.inquire(mq.MQIA_PLATFORM) == (OK, mq.MQPL_ZOS)
 
 
-@pytest.mark.parametrize(
-    "option", [MQGMO_LOGICAL_ORDER, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG]
+@table(
+    "option",
+    [mq.MQGMO_LOGICAL_ORDER, mq.MQGMO_ALL_MSGS_AVAILABLE, mq.MQGMO_ALL_SEGMENTS_AVAILABLE, mq.MQGMO_COMPLETE_MSG],
 )
 def test_getting_by_groups_needs_a_queue_that_is_indexed_by_group(connection, option):
-    assert connection.open("PLAIN", MQOO_INPUT_SHARED).get(option).code == failed(MQRC_Q_INDEX_TYPE_ERROR)
-    assert connection.open("GROUPS", MQOO_INPUT_SHARED).get(option).code == EMPTY
+    assert connection.open("PLAIN", mq.MQOO_INPUT_SHARED).get(option).code == failed(mq.MQRC_Q_INDEX_TYPE_ERROR)
+    assert connection.open("GROUPS", mq.MQOO_INPUT_SHARED).get(option).code == EMPTY
 
 
 def test_segments_are_not_put_on_a_queue_that_is_indexed_by_group(connection):
     """2365: "the queue on which the message is to be placed has an IndexType of MQIT_GROUP_ID" (q043940)."""
-    out = connection.open("GROUPS", MQOO_OUTPUT)
-    assert out.put(b"x", MsgFlags=MQMF_LAST_SEGMENT).code == failed(MQRC_SEGMENTS_NOT_SUPPORTED)
-    assert connection.put1("GROUPS", b"x", MsgFlags=MQMF_SEGMENT).code == failed(MQRC_SEGMENTS_NOT_SUPPORTED)
-    plain = connection.open("PLAIN", MQOO_OUTPUT)
-    assert [plain.put(b"x", MQPMO_LOGICAL_ORDER, MsgFlags=flag).code for flag in (MQMF_SEGMENT, MQMF_LAST_SEGMENT)] == [
+    out = connection.open("GROUPS", mq.MQOO_OUTPUT)
+    assert out.put(b"x", MsgFlags=mq.MQMF_LAST_SEGMENT).code == failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
+    assert connection.put1("GROUPS", b"x", MsgFlags=mq.MQMF_SEGMENT).code == failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
+    plain = connection.open("PLAIN", mq.MQOO_OUTPUT)
+    assert [
+        plain.put(b"x", mq.MQPMO_LOGICAL_ORDER, MsgFlags=flag).code for flag in (mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT)
+    ] == [
         OK,
         OK,
     ]
-    found = connection.open("PLAIN", MQOO_INPUT_SHARED).all(MQGMO_NO_SYNCPOINT)
+    found = connection.open("PLAIN", mq.MQOO_INPUT_SHARED).all(mq.MQGMO_NO_SYNCPOINT)
     assert [(answer.md.Offset, answer.status) for answer in found] == [(0, " S "), (1, " L ")]
 
 
 def test_a_report_on_a_segment_is_not_put_on_such_a_queue_either(connection):
-    fields = {"MsgFlags": MQMF_LAST_SEGMENT, "Report": MQRO_COA, "ReplyToQ": b"GROUPS"}
+    fields = {"MsgFlags": mq.MQMF_LAST_SEGMENT, "Report": mq.MQRO_COA, "ReplyToQ": b"GROUPS"}
     assert connection.put1("PLAIN", b"x", **fields).code == OK
-    assert connection.put1("PLAIN", b"x", Report=MQRO_COA, ReplyToQ=b"GROUPS").code == OK
+    assert connection.put1("PLAIN", b"x", Report=mq.MQRO_COA, ReplyToQ=b"GROUPS").code == OK
     assert [answer.md.MsgFlags for answer in connection.browse("GROUPS")] == [0]
 
 
 def test_that_the_queue_manager_may_split_is_accepted_and_ignored(connection):
-    out = connection.open("GROUPS", MQOO_OUTPUT)
+    out = connection.open("GROUPS", mq.MQOO_OUTPUT)
     # No group identifier, no Segmentation status
-    assert out.put(b"x", MsgFlags=MQMF_SEGMENTATION_ALLOWED).code == OK
-    answer = connection.open("GROUPS", MQOO_INPUT_SHARED).get()
+    assert out.put(b"x", MsgFlags=mq.MQMF_SEGMENTATION_ALLOWED).code == OK
+    answer = connection.open("GROUPS", mq.MQOO_INPUT_SHARED).get()
     assert (answer.md.GroupId, answer.md.MsgFlags, answer.status) == (bytes(24), 0, "   ")
 
 
 def test_calls_without_a_syncpoint_option_are_in_the_unit_of_work(connection):
     pmo = connection.mqi.pmo(Options=0)
-    assert connection.open("PLAIN", MQOO_OUTPUT).put(b"x", pmo=pmo).code == OK
+    assert connection.open("PLAIN", mq.MQOO_OUTPUT).put(b"x", pmo=pmo).code == OK
     assert connection.browse("PLAIN") == []
     assert connection.commit() == OK
-    into = connection.open("PLAIN", MQOO_INPUT_SHARED)
+    into = connection.open("PLAIN", mq.MQOO_INPUT_SHARED)
     assert into.get(gmo=connection.mqi.gmo(Options=0)).data == b"x"
     assert connection.back_out() == OK
-    assert into.get(MQGMO_NO_SYNCPOINT).md.BackoutCount == 1
+    assert into.get(mq.MQGMO_NO_SYNCPOINT).md.BackoutCount == 1
 
 
-@pytest.mark.parametrize("priority", [0, 1])
+@table("priority", [0, 1])
 def test_a_group_of_the_lowest_priorities_is_placed_as_one_of_priority_2(connection, priority):
-    out = connection.open("GROUPS", MQOO_OUTPUT)
+    out = connection.open("GROUPS", mq.MQOO_OUTPUT)
     out.put(b"alone", Priority=1)
-    out.put(b"first", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP, Priority=priority)
-    out.put(b"last", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP, Priority=priority)
-    found = connection.open("GROUPS", MQOO_INPUT_SHARED).all(MQGMO_LOGICAL_ORDER)
+    out.put(b"first", mq.MQPMO_LOGICAL_ORDER, MsgFlags=mq.MQMF_MSG_IN_GROUP, Priority=priority)
+    out.put(b"last", mq.MQPMO_LOGICAL_ORDER, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP, Priority=priority)
+    found = connection.open("GROUPS", mq.MQOO_INPUT_SHARED).all(mq.MQGMO_LOGICAL_ORDER)
     # "The Priority field in the MQMD structure is not changed"
     assert [(a.data, a.md.Priority) for a in found] == [(b"first", priority), (b"last", priority), (b"alone", 1)]
 
@@ -115,4 +102,7 @@ def test_elsewhere_indxtype_is_not_known(own_queue_manager, connect, tmp_path):
     with pytest.raises(EmbeddedQueueManagerError, match="INDXTYPE"):
         own_queue_manager("QMU", mqsc=[mqsc])
     connection = connect(to=own_queue_manager("QMU"))
-    assert connection.open("", MQOO_INQUIRE, ObjectType=MQOT_Q_MGR).inquire(MQIA_PLATFORM) == (OK, MQPL_UNIX)
+    assert connection.open("", mq.MQOO_INQUIRE, ObjectType=mq.MQOT_Q_MGR).inquire(mq.MQIA_PLATFORM) == (
+        OK,
+        mq.MQPL_UNIX,
+    )

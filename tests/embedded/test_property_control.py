@@ -11,41 +11,18 @@ import pytest
 
 from mqgroups.embedded.store.files import StoreError
 from mqgroups.embedded.store.store import Store
-from mqgroups.mqi.constants import (
-    MQENC_NATIVE,
-    MQENC_NORMAL,
-    MQFMT_MD_EXTENSION,
-    MQFMT_NONE,
-    MQFMT_RF_HEADER_2,
-    MQFMT_STRING,
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_PROPERTIES_AS_Q_DEF,
-    MQGMO_PROPERTIES_COMPATIBILITY,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_PROPERTIES_IN_HANDLE,
-    MQMF_MSG_IN_GROUP,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQRC_HMSG_ERROR,
-    MQRC_OPTIONS_ERROR,
-    MQRC_TRUNCATED_MSG_ACCEPTED,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, failed, warning
 from tests.fix_properties import MessageHandle, get, put, rfh2
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
-AS_Q_DEF = MQGMO_PROPERTIES_AS_Q_DEF
-IN_HANDLE = MQGMO_PROPERTIES_IN_HANDLE
-NO_PROPERTIES = MQGMO_NO_PROPERTIES
-FORCE = MQGMO_PROPERTIES_FORCE_MQRFH2
-COMPATIBILITY = MQGMO_PROPERTIES_COMPATIBILITY
+AS_Q_DEF = mq.MQGMO_PROPERTIES_AS_Q_DEF
+IN_HANDLE = mq.MQGMO_PROPERTIES_IN_HANDLE
+NO_PROPERTIES = mq.MQGMO_NO_PROPERTIES
+FORCE = mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+COMPATIBILITY = mq.MQGMO_PROPERTIES_COMPATIBILITY
 PROPCTL = ["COMPAT", "NONE", "ALL", "FORCE", "V6COMPAT"]
 
 NOWHERE, HANDLE, HEADER, REFUSED = "nowhere", "handle", "MQRFH2", "2460"
@@ -77,31 +54,31 @@ def received(connection):
 
 @pytest.fixture
 def both(connection, queue):
-    return connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED | MQOO_BROWSE)
+    return connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
 
 
 def delivered(connection, make_queue, control, option, *, has_handle, fill):
     """Put one message as ``fill`` does and return how it is got, and the values in the handle."""
-    queue = connection.open(make_queue(f"TEST.PROPCTL.{control}.MODEL"), MQOO_OUTPUT | MQOO_INPUT_SHARED)
+    queue = connection.open(make_queue(f"TEST.PROPCTL.{control}.MODEL"), mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED)
     fill(queue)
     received = MessageHandle(connection)
     answer = get(queue, received if has_handle else None, option)
     return answer, received.all()
 
 
-@pytest.mark.parametrize("folder", ["usr", "shop"])
-@pytest.mark.parametrize(("option", "control", "has_handle", "where"), ROWS)
+@table("folder", ["usr", "shop"])
+@table(("option", "control", "has_handle", "where"), ROWS)
 def test_properties_of_a_handle(connection, make_queue, option, control, has_handle, where, folder):
     def fill(queue):
         sent = MessageHandle(connection)
         sent.set(f"{folder}.a", "1")
-        put(queue, b"data", sent, Format=MQFMT_STRING)
+        put(queue, b"data", sent, Format=mq.MQFMT_STRING)
 
     answer, values = delivered(connection, make_queue, control, option, has_handle=has_handle, fill=fill)
     if where == IF_KNOWN:
         where = HEADER if folder == "usr" else NOWHERE
     if where == REFUSED:
-        assert answer.code == failed(MQRC_HMSG_ERROR)
+        assert answer.code == failed(mq.MQRC_HMSG_ERROR)
         return
     assert answer.code == OK
     assert values == (["1"] if where == HANDLE else [])
@@ -109,103 +86,103 @@ def test_properties_of_a_handle(connection, make_queue, option, control, has_han
         marked = "" if folder == "usr" else " content='properties'"
         assert answer.data == rfh2(f"<{folder}{marked}><a>1</a></{folder}>") + b"data"
         assert (answer.md.Format, answer.md.CodedCharSetId, answer.md.Encoding) == (
-            MQFMT_RF_HEADER_2,
+            mq.MQFMT_RF_HEADER_2,
             1208,
-            MQENC_NATIVE,
+            mq.MQENC_NATIVE,
         )
     else:
-        assert (answer.data, answer.md.Format) == (b"data", MQFMT_STRING)
+        assert (answer.data, answer.md.Format) == (b"data", mq.MQFMT_STRING)
 
 
-@pytest.mark.parametrize("folder", ["usr", "shop"])
-@pytest.mark.parametrize(("option", "control", "has_handle", "where"), ROWS)
+@table("folder", ["usr", "shop"])
+@table(("option", "control", "has_handle", "where"), ROWS)
 def test_properties_of_an_mqrfh2(connection, make_queue, option, control, has_handle, where, folder):
     # Given a header of the application's, in the other byte order and with a folder that is nobody's business
     marked = "" if folder == "usr" else " content='properties'"
     properties, rest = f"<{folder}{marked}><a>1</a></{folder}>", "<psc><Command>RegSub</Command></psc>"
-    whole = rfh2(properties, rest, encoding=MQENC_NORMAL, ccsid=819, order=">") + b"data"
+    whole = rfh2(properties, rest, encoding=mq.MQENC_NORMAL, ccsid=819, order=">") + b"data"
 
     def fill(queue):
-        queue.put(whole, Format=MQFMT_RF_HEADER_2, Encoding=MQENC_NORMAL, CodedCharSetId=1208)
+        queue.put(whole, Format=mq.MQFMT_RF_HEADER_2, Encoding=mq.MQENC_NORMAL, CodedCharSetId=1208)
 
     answer, values = delivered(connection, make_queue, control, option, has_handle=has_handle, fill=fill)
     if where == IF_KNOWN:
         where = HEADER if folder == "usr" else NOWHERE
     if where == REFUSED:
-        assert answer.code == failed(MQRC_HMSG_ERROR)
+        assert answer.code == failed(mq.MQRC_HMSG_ERROR)
         return
     assert answer.code == OK
     stays = where == HEADER or (control == "V6COMPAT" and option == AS_Q_DEF)
     assert values == (["1"] if where == HANDLE and not stays else [])
-    assert answer.md.Format == MQFMT_RF_HEADER_2
+    assert answer.md.Format == mq.MQFMT_RF_HEADER_2
     if stays:
         assert answer.data == whole
-        assert answer.md.Encoding == MQENC_NORMAL
+        assert answer.md.Encoding == mq.MQENC_NORMAL
     else:
         # What was taken out leaves the other folder, and what the header said of the data behind it.
-        assert answer.data == rfh2(rest, encoding=MQENC_NORMAL, ccsid=819) + b"data"
-        assert answer.md.Encoding == MQENC_NATIVE
+        assert answer.data == rfh2(rest, encoding=mq.MQENC_NORMAL, ccsid=819) + b"data"
+        assert answer.md.Encoding == mq.MQENC_NATIVE
 
 
 def test_two_property_options_are_2046(both, received):
     options = (IN_HANDLE, NO_PROPERTIES, FORCE, COMPATIBILITY)
     for first, second in itertools.combinations(options, 2):
-        assert get(both, received, first | second).code == failed(MQRC_OPTIONS_ERROR)
+        assert get(both, received, first | second).code == failed(mq.MQRC_OPTIONS_ERROR)
 
 
 def test_an_alias_has_its_own_propctl(connection, handle):
-    alias = connection.open("TEST.ALIAS.PROPCTL.NONE", MQOO_OUTPUT | MQOO_INPUT_SHARED)
+    alias = connection.open("TEST.ALIAS.PROPCTL.NONE", mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED)
     handle.set("a", "1")
     put(alias, b"data", handle)
     assert get(alias).data == b"data"
 
 
 def test_a_header_without_other_folders_goes_altogether(both, received):
-    data = rfh2("<usr><a>1</a></usr>", encoding=MQENC_NORMAL, ccsid=-2, format_=MQFMT_STRING) + b"data"
-    both.put(data, Format=MQFMT_RF_HEADER_2, CodedCharSetId=819)
+    data = rfh2("<usr><a>1</a></usr>", encoding=mq.MQENC_NORMAL, ccsid=-2, format_=mq.MQFMT_STRING) + b"data"
+    both.put(data, Format=mq.MQFMT_RF_HEADER_2, CodedCharSetId=819)
     answer = get(both, received)
     assert (answer.data, received.all()) == (b"data", ["1"])
     # Described now by the descriptor; MQCCSI_INHERIT meant what stood in front.
-    assert (answer.md.Format, answer.md.Encoding, answer.md.CodedCharSetId) == (MQFMT_STRING, MQENC_NORMAL, 819)
+    assert (answer.md.Format, answer.md.Encoding, answer.md.CodedCharSetId) == (mq.MQFMT_STRING, mq.MQENC_NORMAL, 819)
 
 
 def test_a_row_of_headers(both, received):
-    second = rfh2("<usr><b>2</b></usr>", "<psc/>", format_=MQFMT_STRING)
-    first = rfh2("<jms><Cid>1</Cid></jms>", format_=MQFMT_RF_HEADER_2)
-    both.put(first + second + b"data", Format=MQFMT_RF_HEADER_2)
+    second = rfh2("<usr><b>2</b></usr>", "<psc/>", format_=mq.MQFMT_STRING)
+    first = rfh2("<jms><Cid>1</Cid></jms>", format_=mq.MQFMT_RF_HEADER_2)
+    both.put(first + second + b"data", Format=mq.MQFMT_RF_HEADER_2)
     answer = get(both, received)
-    assert answer.data == rfh2("<psc/>", format_=MQFMT_STRING) + b"data"
+    assert answer.data == rfh2("<psc/>", format_=mq.MQFMT_STRING) + b"data"
     assert received.all() == ["1", "2"]
 
 
 def test_properties_of_handle_and_header_are_one_set(both, handle, received):
-    body = rfh2("<usr><a>header</a><b>header</b></usr>", format_=MQFMT_STRING) + b"data"
+    body = rfh2("<usr><a>header</a><b>header</b></usr>", format_=mq.MQFMT_STRING) + b"data"
     handle.set("a", "handle")
-    put(both, body, handle, Format=MQFMT_RF_HEADER_2)
-    put(both, body, handle, Format=MQFMT_RF_HEADER_2)
+    put(both, body, handle, Format=mq.MQFMT_RF_HEADER_2)
+    put(both, body, handle, Format=mq.MQFMT_RF_HEADER_2)
     answer = get(both)
-    assert answer.data == rfh2("<usr><a>handle</a><b>header</b></usr>", format_=MQFMT_STRING) + b"data"
+    assert answer.data == rfh2("<usr><a>handle</a><b>header</b></usr>", format_=mq.MQFMT_STRING) + b"data"
     answer = get(both, received)
-    assert (answer.data, answer.md.Format, received.all()) == (b"data", MQFMT_STRING, ["handle", "header"])
+    assert (answer.data, answer.md.Format, received.all()) == (b"data", mq.MQFMT_STRING, ["handle", "header"])
 
 
 def test_a_version_1_reader_gets_the_extension_before_the_header(both, handle):
     handle.set("a", "1")
-    put(both, b"data", handle, MsgFlags=MQMF_MSG_IN_GROUP, GroupId=b"g" * 24, Format=MQFMT_STRING)
+    put(both, b"data", handle, MsgFlags=mq.MQMF_MSG_IN_GROUP, GroupId=b"g" * 24, Format=mq.MQFMT_STRING)
     answer = get(both, md=both.mqi.md(Version=1))
-    assert answer.md.Format == MQFMT_MD_EXTENSION
-    assert struct.unpack_from("<8s", answer.data, 20)[0] == MQFMT_RF_HEADER_2
-    assert answer.data[72:] == rfh2("<usr><a>1</a></usr>", format_=MQFMT_STRING) + b"data"
+    assert answer.md.Format == mq.MQFMT_MD_EXTENSION
+    assert struct.unpack_from("<8s", answer.data, 20)[0] == mq.MQFMT_RF_HEADER_2
+    assert answer.data[72:] == rfh2("<usr><a>1</a></usr>", format_=mq.MQFMT_STRING) + b"data"
 
 
 def test_a_header_counts_in_the_length_and_the_handle_is_filled_when_truncated(both, handle, received):
     handle.set("a", "1")
     put(both, b"data", handle)
-    header = rfh2("<usr><a>1</a></usr>", format_=MQFMT_NONE)
+    header = rfh2("<usr><a>1</a></usr>", format_=mq.MQFMT_NONE)
     answer = get(both, length=4)
-    assert (answer.code, answer.length) == (warning(MQRC_TRUNCATED_MSG_FAILED), len(header) + 4)
-    answer = get(both, received, MQGMO_BROWSE_NEXT | MQGMO_ACCEPT_TRUNCATED_MSG, length=2)
-    assert (answer.code, answer.data, answer.length) == (warning(MQRC_TRUNCATED_MSG_ACCEPTED), b"da", 4)
+    assert (answer.code, answer.length) == (warning(mq.MQRC_TRUNCATED_MSG_FAILED), len(header) + 4)
+    answer = get(both, received, mq.MQGMO_BROWSE_NEXT | mq.MQGMO_ACCEPT_TRUNCATED_MSG, length=2)
+    assert (answer.code, answer.data, answer.length) == (warning(mq.MQRC_TRUNCATED_MSG_ACCEPTED), b"da", 4)
     assert received.all() == ["1"]
     assert get(both).data == header + b"data"
 
@@ -222,15 +199,15 @@ def test_properties_of_persistent_messages_survive_a_kill(own_queue_manager, mqi
     def connected():
         code, connection = mqi.connect(queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name)
         assert code == OK
-        return connection, connection.open("KEPT", MQOO_OUTPUT | MQOO_INPUT_SHARED)
+        return connection, connection.open("KEPT", mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED)
 
     connection, queue = connected()
     handle = MessageHandle(connection)
     handle.set("a", "grün")
     handle.set("shop.basket.id", b"\x00\xff", 8)
-    put(queue, b"kept", handle, Persistence=MQPER_PERSISTENT)
-    put(queue, b"lost", handle, Persistence=MQPER_NOT_PERSISTENT)
-    put(queue, b"bare", Persistence=MQPER_PERSISTENT)
+    put(queue, b"kept", handle, Persistence=mq.MQPER_PERSISTENT)
+    put(queue, b"lost", handle, Persistence=mq.MQPER_NOT_PERSISTENT)
+    put(queue, b"bare", Persistence=mq.MQPER_PERSISTENT)
     # When it is killed and starts again
     queue_manager.kill()
     queue_manager.start()
@@ -245,7 +222,7 @@ def test_properties_of_persistent_messages_survive_a_kill(own_queue_manager, mqi
     connection.disconnect()
 
 
-@pytest.mark.parametrize(("version", "said"), [(99, "schema version 99"), (2, "another version")])
+@table(("version", "said"), [(99, "schema version 99"), (2, "another version")])
 def test_data_of_another_version_is_refused(tmp_path, version, said):
     Store(tmp_path, "QM1").close()
     with contextlib.closing(sqlite3.connect(tmp_path / "queue-manager.db")) as db:

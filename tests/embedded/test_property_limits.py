@@ -22,28 +22,14 @@ from mqgroups.embedded.properties.names import DEEPEST, MOST_PROPERTIES, Propert
 from mqgroups.embedded.properties.sets import Property, PropertySet, combined
 from mqgroups.embedded.pubsub import publishing
 from mqgroups.embedded.serve.start_up import started
-from mqgroups.mqi.constants import (
-    MQACTP_NEW,
-    MQENC_NATIVE,
-    MQFMT_RF_HEADER_2,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_PROPERTIES_IN_HANDLE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_NO_SYNCPOINT,
-    MQRC_PROPERTIES_TOO_BIG,
-    MQRC_PROPERTY_NAME_ERROR,
-    MQRC_RFH_FORMAT_ERROR,
-    MQTYPE_NULL,
-    MQTYPE_STRING,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed
 from tests.fix_properties import MessageHandle, get, put, rfh2
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
-IN_RFH2: dict[str, Any] = {"Format": MQFMT_RF_HEADER_2, "Encoding": MQENC_NATIVE}
+IN_RFH2: dict[str, Any] = {"Format": mq.MQFMT_RF_HEADER_2, "Encoding": mq.MQENC_NATIVE}
 
 
 def nested(levels):
@@ -59,22 +45,22 @@ def many(number, folder="usr"):
 
 @pytest.fixture
 def both(connection, queue):
-    return connection.open(queue, MQOO_OUTPUT | MQOO_INPUT_SHARED)
+    return connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED)
 
 
 # --- depth
 
 
-@pytest.mark.parametrize("levels", [DEEPEST + 1, 985, 100_000])
+@table("levels", [DEEPEST + 1, 985, 100_000])
 def test_elements_nested_without_end_are_refused(both, levels):
-    assert put(both, rfh2(nested(levels)), **IN_RFH2).code == failed(MQRC_RFH_FORMAT_ERROR)
+    assert put(both, rfh2(nested(levels)), **IN_RFH2).code == failed(mq.MQRC_RFH_FORMAT_ERROR)
     assert put(both, b"the next call").code == OK
 
 
-@pytest.mark.parametrize("option", [0, MQGMO_PROPERTIES_FORCE_MQRFH2, MQGMO_NO_PROPERTIES, MQGMO_PROPERTIES_IN_HANDLE])
+@table("option", [0, mq.MQGMO_PROPERTIES_FORCE_MQRFH2, mq.MQGMO_NO_PROPERTIES, mq.MQGMO_PROPERTIES_IN_HANDLE])
 def test_elements_nested_as_deep_as_may_be_are_got_in_every_form(connection, both, option):
     assert put(both, rfh2(nested(DEEPEST)) + b"data", **IN_RFH2).code == OK
-    handle = MessageHandle(connection) if option == MQGMO_PROPERTIES_IN_HANDLE else None
+    handle = MessageHandle(connection) if option == mq.MQGMO_PROPERTIES_IN_HANDLE else None
     answer = get(both, handle, option)
     assert (answer.code, answer.data[-4:]) == (OK, b"data")
     if handle is not None:
@@ -84,50 +70,50 @@ def test_elements_nested_as_deep_as_may_be_are_got_in_every_form(connection, bot
 def test_a_property_name_may_be_as_deep_and_no_deeper(connection, both):
     handle = MessageHandle(connection)
     name = ".".join("a" * DEEPEST)
-    assert handle.set(name + ".a", "value") == failed(MQRC_PROPERTY_NAME_ERROR)
+    assert handle.set(name + ".a", "value") == failed(mq.MQRC_PROPERTY_NAME_ERROR)
     assert handle.set(name, "value") == OK
     assert put(both, b"data", handle).code == OK
-    assert get(both, MessageHandle(connection), MQGMO_PROPERTIES_FORCE_MQRFH2).data.endswith(b"data")
+    assert get(both, MessageHandle(connection), mq.MQGMO_PROPERTIES_FORCE_MQRFH2).data.endswith(b"data")
 
 
 # --- number
 
 
-@pytest.mark.parametrize("number", [MOST_PROPERTIES + 1, 100_000])
+@table("number", [MOST_PROPERTIES + 1, 100_000])
 def test_more_properties_than_may_be_in_headers_are_refused(both, number):
-    assert put(both, rfh2(many(number)), **IN_RFH2).code == failed(MQRC_PROPERTIES_TOO_BIG)
+    assert put(both, rfh2(many(number)), **IN_RFH2).code == failed(mq.MQRC_PROPERTIES_TOO_BIG)
     half = number // 2
-    two = rfh2(many(half), format_=MQFMT_RF_HEADER_2) + rfh2(many(number - half))
-    assert put(both, two, **IN_RFH2).code == failed(MQRC_PROPERTIES_TOO_BIG)
+    two = rfh2(many(half), format_=mq.MQFMT_RF_HEADER_2) + rfh2(many(number - half))
+    assert put(both, two, **IN_RFH2).code == failed(mq.MQRC_PROPERTIES_TOO_BIG)
     assert put(both, b"the next call").code == OK
 
 
 def test_as_many_properties_as_may_be_are_got(connection, both):
     assert put(both, rfh2(many(MOST_PROPERTIES)) + b"data", **IN_RFH2).code == OK
-    assert get(both, None, MQGMO_NO_PROPERTIES).data == b"data"
+    assert get(both, None, mq.MQGMO_NO_PROPERTIES).data == b"data"
 
 
 @pytest.mark.parametrize(
     "data",
     [
         pytest.param(rfh2(*["<x/>"] * (MOST_PROPERTIES + 1)), id="folders"),
-        pytest.param(rfh2(format_=MQFMT_RF_HEADER_2) * (2 * MOST_PROPERTIES) + rfh2(), id="headers"),
+        pytest.param(rfh2(format_=mq.MQFMT_RF_HEADER_2) * (2 * MOST_PROPERTIES) + rfh2(), id="headers"),
     ],
 )
 def test_folders_and_headers_without_end_are_refused(both, data):
-    assert put(both, data, **IN_RFH2).code == failed(MQRC_RFH_FORMAT_ERROR)
+    assert put(both, data, **IN_RFH2).code == failed(mq.MQRC_RFH_FORMAT_ERROR)
     assert put(both, b"the next call").code == OK
 
 
 def test_a_header_that_was_not_looked_at_when_it_was_put_is_data_if_it_has_too_many():
     md = bytearray(364)
-    struct.pack_into("<ii8s", md, 24, MQENC_NATIVE, 1208, MQFMT_RF_HEADER_2)
+    struct.pack_into("<ii8s", md, 24, mq.MQENC_NATIVE, 1208, mq.MQFMT_RF_HEADER_2)
     data = rfh2(many(MOST_PROPERTIES + 1))
     assert control.present(bytes(md), data, b"", control.Delivery.DISCARDED)[1] == data
 
 
 def test_what_a_message_keeps_apart_is_read_however_much_it_is():
-    properties = [Property((f"f{n}", "p"), MQTYPE_STRING, "v") for n in range(MOST_PROPERTIES + 3)]
+    properties = [Property((f"f{n}", "p"), mq.MQTYPE_STRING, "v") for n in range(MOST_PROPERTIES + 3)]
     assert control.read(control.kept(properties)) == properties
 
 
@@ -149,25 +135,25 @@ def took_s(work):
 
 def test_setting_and_combining_properties_takes_no_longer_for_each_when_there_are_many():
     def properties(number):
-        return [Property(("usr", f"p{n}"), MQTYPE_STRING, "v") for n in range(number)]
+        return [Property(("usr", f"p{n}"), mq.MQTYPE_STRING, "v") for n in range(number)]
 
     def build(number):
         made = PropertySet()
         for one in properties(number):
             made.set(one)
-        assert list(combined(made, properties(number), MQACTP_NEW)) == properties(number)
+        assert list(combined(made, properties(number), mq.MQACTP_NEW)) == properties(number)
 
     few_s = took_s(lambda: [build(400) for _ in range(10)])
     assert took_s(lambda: build(4000)) < 5 * few_s
 
 
 def test_a_null_property_takes_the_originals_away_and_others_replace_them():
-    def of(name, value, kind=MQTYPE_STRING):
+    def of(name, value, kind=mq.MQTYPE_STRING):
         return Property(("usr", name), kind, value)
 
     original = [of("a", "1"), of("b", "1"), of("b", "2"), of("c", "1")]
-    new = [of("b", None, MQTYPE_NULL), of("c", "9"), of("d", "9")]
-    assert list(combined(original, new, MQACTP_NEW)) == [of("a", "1"), of("c", "9"), of("d", "9")]
+    new = [of("b", None, mq.MQTYPE_NULL), of("c", "9"), of("d", "9")]
+    assert list(combined(original, new, mq.MQACTP_NEW)) == [of("a", "1"), of("c", "9"), of("d", "9")]
 
 
 # --- the lock
@@ -198,7 +184,7 @@ def program(q_mgr):
 def message_handle(connection: Connection, number: int) -> int:
     connection.message_handles[7] = Handle(7)
     connection.message_handles[7].properties = PropertySet(
-        Property(("usr", f"p{n}"), MQTYPE_STRING, "v") for n in range(number)
+        Property(("usr", f"p{n}"), mq.MQTYPE_STRING, "v") for n in range(number)
     )
     return 7
 
@@ -206,19 +192,19 @@ def message_handle(connection: Connection, number: int) -> int:
 def structures(hmsg=0, format_=b""):
     """A datagram's MQMD and an MQPMO, both packed."""
     md, pmo = bytearray(364), bytearray(184)
-    struct.pack_into("<4siiiiiii8sii", md, 0, b"MD  ", 2, 0, 8, -1, 0, MQENC_NATIVE, 1208, format_, 0, 2)
+    struct.pack_into("<4siiiiiii8sii", md, 0, b"MD  ", 2, 0, 8, -1, 0, mq.MQENC_NATIVE, 1208, format_, 0, 2)
     struct.pack_into("<ii4xi", md, 348, 1, 0, -1)
-    struct.pack_into("<4sii", pmo, 0, b"PMO ", 3, MQPMO_NO_SYNCPOINT)
+    struct.pack_into("<4sii", pmo, 0, b"PMO ", 3, mq.MQPMO_NO_SYNCPOINT)
     struct.pack_into("<q", pmo, 160, hmsg)
     return bytes(md), bytes(pmo)
 
 
-@pytest.mark.parametrize("number", [MOST_PROPERTIES + 1, 100_000])
+@table("number", [MOST_PROPERTIES + 1, 100_000])
 def test_more_properties_than_may_be_in_a_handle_are_refused(q_mgr, program, number):
     md, pmo = put_structures(*structures(message_handle(program, number)))
     with pytest.raises(Failed) as refused:
         properties_to_put(q_mgr, program, md, pmo, b"")
-    assert refused.value.reason == MQRC_PROPERTIES_TOO_BIG
+    assert refused.value.reason == mq.MQRC_PROPERTIES_TOO_BIG
 
 
 def test_what_is_refused_ahead_is_told_when_it_is_asked_for(q_mgr, program):
@@ -260,7 +246,7 @@ def test_properties_are_read_without_the_lock_by_every_put(q_mgr, program, monke
 
         monkeypatch.setattr(owner, name, looks)
     hmsg = message_handle(program, 3) if how == "handle" else 0
-    md, pmo = structures(hmsg, MQFMT_RF_HEADER_2 if how == "header" else b"")
+    md, pmo = structures(hmsg, mq.MQFMT_RF_HEADER_2 if how == "header" else b"")
     od = struct.pack("<4sii48s340x", b"OD  ", 1, 1, b"SYSTEM.DEFAULT.LOCAL.QUEUE")
     data = rfh2(many(3)) if how == "header" else b"data"
     comp, reason, _ = publishing.put1(q_mgr, program, od, md, pmo, data, b"")
@@ -270,5 +256,5 @@ def test_properties_are_read_without_the_lock_by_every_put(q_mgr, program, monke
 
 def test_a_malformed_folder_is_still_told_by_its_own_reason():
     with pytest.raises(PropertyError) as refused:
-        headers.check(rfh2("<usr><a></usr>"), MQENC_NATIVE, MQFMT_RF_HEADER_2)
-    assert refused.value.reason == MQRC_RFH_FORMAT_ERROR
+        headers.check(rfh2("<usr><a></usr>"), mq.MQENC_NATIVE, mq.MQFMT_RF_HEADER_2)
+    assert refused.value.reason == mq.MQRC_RFH_FORMAT_ERROR

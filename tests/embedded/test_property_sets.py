@@ -21,6 +21,7 @@ from mqgroups.embedded.properties.names import PropertyError, check_length, chec
 from mqgroups.embedded.properties.sets import Property, PropertySet, combined
 from mqgroups.embedded.properties.values import TYPES, convert, pack, unpack
 from mqgroups.mqi import constants as mq
+from tests.tables import table
 
 # --- names
 
@@ -70,23 +71,23 @@ ILLEGAL = [
 ]
 
 
-@pytest.mark.parametrize("name", LEGAL)
+@table("name", LEGAL)
 def test_a_legal_name(name):
     check_name(name)
     assert path_of(name_of(path_of(name))) == path_of(name)
 
 
-@pytest.mark.parametrize("name", ILLEGAL)
+@table("name", ILLEGAL)
 def test_an_illegal_name_is_2442(name):
     assert refusal(check_name, name) == mq.MQRC_PROPERTY_NAME_ERROR
 
 
-@pytest.mark.parametrize(("length", "reason"), [(0, 2513), (1, None), (4095, None), (4096, 2513)])
+@table(("length", "reason"), [(0, 2513), (1, None), (4095, None), (4096, 2513)])
 def test_the_length_of_a_name(length, reason):
     assert refusal(check_length, b"n" * length) == reason
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "path", "answered"),
     [
         ("colour", ("usr", "colour"), "colour"),
@@ -103,7 +104,7 @@ def test_synonyms_are_one_property(name, path, answered):
     assert name_of(path) == answered
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "matched"),
     [
         ("%", {"colour", "cost", "JMSType", "a.b.c", "a.d"}),
@@ -162,7 +163,7 @@ def test_a_value_survives_its_bytes(typed, encoding, ccsid):
     assert unpack(kind, raw, len(raw), encoding, ccsid) == value
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "raw", "length", "reason"),
     [
         (3, b"", 0, mq.MQRC_PROPERTY_TYPE_ERROR),
@@ -211,14 +212,14 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted(TYPES))
-@pytest.mark.parametrize("wanted", sorted(TYPES))
+@table("kind", sorted(TYPES))
+@table("wanted", sorted(TYPES))
 def test_which_types_become_which(kind, wanted):
     supported = wanted == kind or wanted in CONVERSIONS[kind]
     assert refusal(convert, kind, SAMPLES[kind], wanted) == (None if supported else mq.MQRC_PROP_CONV_NOT_SUPPORTED)
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "value", "wanted", "result"),
     [
         (mq.MQTYPE_BOOLEAN, True, mq.MQTYPE_STRING, "TRUE"),
@@ -503,7 +504,7 @@ def test_no_bytes_do_anything_but_parse_or_answer_2334_or_2421(data):
         assert refusal(rfh2.check, whole, 546, mq.MQFMT_RF_HEADER_2) in (None, 2334, 2421)
 
 
-@pytest.mark.parametrize(
+@table(
     ("folder", "expected"),
     [
         ("<usr><a>x &amp; &#65;&lt;</a></usr>", [("a", "x & A<")]),
@@ -548,7 +549,7 @@ def test_every_message_can_be_delivered_in_every_form(user, other, properties, h
         assert list(got or ()) == grouped(put or ())
 
 
-@pytest.mark.parametrize("folder", ["<psc><Command>RegSub</Command></psc>", "<shop><a>x</a></shop>"])
+@table("folder", ["<psc><Command>RegSub</Command></psc>", "<shop><a>x</a></shop>"])
 def test_other_folders_hold_no_properties(folder):
     assert not looks_like_properties(folder)
     assert not holds_properties(parse_folder(folder))

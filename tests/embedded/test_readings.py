@@ -14,41 +14,16 @@ import mqgroups.embedded
 from mqgroups.embedded import READINGS, EmbeddedCluster, EmbeddedQueueManager, Fault, ReadingError
 from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.readings import TABLE
-from mqgroups.mqi.constants import (
-    MQGMO_SYNCPOINT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BROWSE,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_INCOMPLETE_GROUP,
-    MQRC_INCOMPLETE_MSG,
-    MQRC_INCONSISTENT_PERSISTENCE,
-    MQRC_INCONSISTENT_UOW,
-    MQRC_MSG_SEQ_NUMBER_ERROR,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_FULL,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from mqgroups.mqi import constants as mq
 from mqgroups.testing.bindings import bindings
 from tests.cluster_sites import described
 from tests.fix_cluster import DEAD_LETTERS, went_to
-from tests.fix_mqi import EMPTY, OK, failed, shared_input, wait_until, warning
+from tests.fix_mqi import EMPTY, OK, empty, failed, shared_input, wait_until, warning
+
+pytestmark = pytest.mark.embedded
 
 ROOT = Path(__file__).parents[2]
-MIG, LAST = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP
+MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 
 # MAXDEPTH(3)
 SMALL = "TEST.SMALL"
@@ -58,14 +33,33 @@ DEFINE QLOCAL(TEST.SHORT) MAXMSGL(16)
 """
 
 
-@pytest.fixture
-def following(own_queue_manager, tmp_path):
-    """A function that starts a queue manager which follows a value of a reading."""
-    mqsc = tmp_path / "queues.mqsc"
-    mqsc.write_text(QUEUES)
+@pytest.fixture(scope="module")
+def following_all(module_queue_manager):
+    """A function that returns a queue manager which follows the first value of each reading, or the second, and so on."""
+    started: dict[int, EmbeddedQueueManager] = {}
 
-    def start(name, value, **more):
-        return own_queue_manager("QMR", mqsc=[mqsc], readings={name: value}, **more)
+    def start(number):
+        if number not in started:
+            started[number] = module_queue_manager(QUEUES, "QMR", readings=nth_values(number))
+        return started[number]
+
+    return start
+
+
+def nth_values(number):
+    return {name: values[min(number, len(values) - 1)] for name, values in READINGS.items()}
+
+
+@pytest.fixture
+def following(following_all, connect):
+    """A function that returns a queue manager with empty queues which follows a value of a reading."""
+
+    def start(name, value):
+        q_mgr = following_all(READINGS[name].index(value))
+        connection = connect(to=q_mgr)
+        empty(connection, SMALL, "TEST.SHORT", "TEST.LOCAL")
+        connection.disconnect()
+        return q_mgr
 
     return start
 
@@ -88,7 +82,7 @@ def test_the_first_value_is_the_default(own_queue_manager, connect):
     assert READINGS["curdepth"][0] == "excludes uncommitted gets"
     connection = connect(to=own_queue_manager("QMR"))
     assert connection.put1("TEST.LOCAL", b"got").code == OK
-    assert shared_input(connection, "TEST.LOCAL").get(MQGMO_SYNCPOINT).code == OK
+    assert shared_input(connection, "TEST.LOCAL").get(mq.MQGMO_SYNCPOINT).code == OK
     assert connection.depth("TEST.LOCAL") == 0
 
 
@@ -104,12 +98,12 @@ def test_a_gap_that_is_no_time_is_refused():
 def test_curdepth(following, connect, value, counted):
     connection = connect(to=following("curdepth", value))
     assert connection.put1(SMALL, b"got").code == OK
-    assert shared_input(connection, SMALL).get(MQGMO_SYNCPOINT).code == OK
+    assert shared_input(connection, SMALL).get(mq.MQGMO_SYNCPOINT).code == OK
     assert connection.depth(SMALL) == counted
     for number in range(3 - counted):
-        assert connection.put1(SMALL, b"put", MQPMO_SYNCPOINT).code == OK
+        assert connection.put1(SMALL, b"put", mq.MQPMO_SYNCPOINT).code == OK
         assert connection.depth(SMALL) == counted + number + 1
-    assert connection.put1(SMALL, b"one more").code == failed(MQRC_Q_FULL)
+    assert connection.put1(SMALL, b"one more").code == failed(mq.MQRC_Q_FULL)
     assert connection.commit() == OK
     assert connection.depth(SMALL) == 3 - counted
 
@@ -118,12 +112,22 @@ def test_what_is_backed_out_may_take_curdepth_beyond_maxdepth(following, connect
     """Unit-of-work processing can cause CurrentQDepth to exceed MaxQDepth (topic "CurrentQDepth")."""
     connection = connect(to=following("curdepth", "excludes uncommitted gets"))
     assert connection.put1(SMALL, b"got").code == OK
-    assert shared_input(connection, SMALL).get(MQGMO_SYNCPOINT).code == OK
+    assert shared_input(connection, SMALL).get(mq.MQGMO_SYNCPOINT).code == OK
     for _ in range(3):
         assert connection.put1(SMALL, b"put").code == OK
     assert connection.back_out() == OK
     assert connection.depth(SMALL) == 4
-    assert connection.put1(SMALL, b"one more").code == failed(MQRC_Q_FULL)
+    assert connection.put1(SMALL, b"one more").code == failed(mq.MQRC_Q_FULL)
+
+
+@pytest.fixture
+def with_gap(own_queue_manager, tmp_path):
+    """A function that starts a queue manager which backs a lost connection out before it closes its handles, or after it."""
+    mqsc = tmp_path / "queues.mqsc"
+    mqsc.write_text(QUEUES)
+    return lambda value, gap_s: own_queue_manager(
+        "QMR", mqsc=[mqsc], readings={"lost connection": value}, cleanup_gap_s=gap_s
+    )
 
 
 @pytest.fixture
@@ -132,15 +136,15 @@ def lose(connect):
 
     def lose_once(q_mgr):
         connection, other = connect(to=q_mgr), connect(to=q_mgr)
-        assert connection.put1(SMALL, b"m", Persistence=MQPER_PERSISTENT).code == OK
-        source = connection.open(SMALL, MQOO_INPUT_EXCLUSIVE)
-        assert source.get(MQGMO_SYNCPOINT).data == b"m"
+        assert connection.put1(SMALL, b"m", Persistence=mq.MQPER_PERSISTENT).code == OK
+        source = connection.open(SMALL, mq.MQOO_INPUT_EXCLUSIVE)
+        assert source.get(mq.MQGMO_SYNCPOINT).data == b"m"
         q_mgr.arm(Fault("drop", verb="MQPUT1"))
-        assert connection.put1(SMALL, b"", MQPMO_SYNCPOINT).code == failed(MQRC_CONNECTION_BROKEN)
+        assert connection.put1(SMALL, b"", mq.MQPMO_SYNCPOINT).code == failed(mq.MQRC_CONNECTION_BROKEN)
         opened = []
 
         def is_open():
-            opened.append(other.open(SMALL, MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT))
+            opened.append(other.open(SMALL, mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT))
             return opened[-1].code == OK
 
         wait_until(is_open)
@@ -149,20 +153,20 @@ def lose(connect):
     return lose_once
 
 
-def test_a_lost_connection_backs_out_and_then_closes_handles(following, lose):
-    q_mgr = following("lost connection", "backs out, then closes handles", cleanup_gap_s=3600)
+def test_a_lost_connection_backs_out_and_then_closes_handles(with_gap, lose):
+    q_mgr = with_gap("backs out, then closes handles", 3600)
     assert lose(q_mgr).get().data == b"m"
 
 
-def test_a_lost_connection_closes_handles_and_then_backs_out(following, lose):
-    q_mgr = following("lost connection", "closes handles, then backs out", cleanup_gap_s=0.5)
+def test_a_lost_connection_closes_handles_and_then_backs_out(with_gap, lose):
+    q_mgr = with_gap("closes handles, then backs out", 0.5)
     source = lose(q_mgr)
     assert source.get().code == EMPTY
     assert source.get(wait_ms=30_000).data == b"m"
 
 
-def test_stopping_ends_the_gap(following, lose, connect):
-    q_mgr = following("lost connection", "closes handles, then backs out", cleanup_gap_s=3600)
+def test_stopping_ends_the_gap(with_gap, lose, connect):
+    q_mgr = with_gap("closes handles, then backs out", 3600)
     assert lose(q_mgr).get().code == EMPTY
     q_mgr.stop()
     q_mgr.start()
@@ -176,8 +180,8 @@ def test_place_of_a_put(following, connect, value, order):
     q_mgr = following("place of a put", value)
     connection, other = connect(to=q_mgr), connect(to=q_mgr)
     for data in (b"1", b"2"):
-        assert connection.put1(SMALL, data, MQPMO_SYNCPOINT, Persistence=MQPER_PERSISTENT).code == OK
-    assert other.put1(SMALL, b"3", Persistence=MQPER_PERSISTENT).code == OK
+        assert connection.put1(SMALL, data, mq.MQPMO_SYNCPOINT, Persistence=mq.MQPER_PERSISTENT).code == OK
+    assert other.put1(SMALL, b"3", Persistence=mq.MQPER_PERSISTENT).code == OK
     assert connection.commit() == OK
     assert [answer.data for answer in other.browse(SMALL)] == order
     q_mgr.kill()
@@ -192,9 +196,9 @@ def test_place_after_a_backout(following, connect, value, order):
     q_mgr = following("place after a backout", value)
     connection = connect(to=q_mgr)
     for data in (b"1", b"2", b"3"):
-        assert connection.put1(SMALL, data, Persistence=MQPER_PERSISTENT).code == OK
+        assert connection.put1(SMALL, data, Persistence=mq.MQPER_PERSISTENT).code == OK
     source = shared_input(connection, SMALL)
-    assert [source.get(MQGMO_SYNCPOINT).data for _ in range(2)] == [b"1", b"2"]
+    assert [source.get(mq.MQGMO_SYNCPOINT).data for _ in range(2)] == [b"1", b"2"]
     assert connection.back_out() == OK
     found = connection.browse(SMALL)
     assert [answer.data for answer in found] == order
@@ -216,7 +220,7 @@ def test_a_place_after_a_backout_keeps_priorities(following, connect):
     connection = connect(to=following("place after a backout", "the end of the queue"))
     for data, priority in ((b"high", 9), (b"low", 1)):
         assert connection.put1(SMALL, data, Priority=priority).code == OK
-    assert shared_input(connection, SMALL).get(MQGMO_SYNCPOINT).data == b"high"
+    assert shared_input(connection, SMALL).get(mq.MQGMO_SYNCPOINT).data == b"high"
     assert connection.back_out() == OK
     assert [answer.data for answer in connection.browse(SMALL)] == [b"high", b"low"]
 
@@ -226,33 +230,33 @@ def test_mqdisc(following, connect, value, left):
     q_mgr = following("mqdisc", value)
     connection, other = connect(to=q_mgr), connect(to=q_mgr)
     assert connection.put1(SMALL, b"got").code == OK
-    assert shared_input(connection, SMALL).get(MQGMO_SYNCPOINT).data == b"got"
-    assert connection.put1(SMALL, b"put", MQPMO_SYNCPOINT).code == OK
+    assert shared_input(connection, SMALL).get(mq.MQGMO_SYNCPOINT).data == b"got"
+    assert connection.put1(SMALL, b"put", mq.MQPMO_SYNCPOINT).code == OK
     assert connection.disconnect() == OK
     assert [answer.data for answer in other.browse(SMALL)] == left
 
 
 @pytest.mark.parametrize(
-    ("value", "code"), [("accepted", OK), ("refused with 2250", failed(MQRC_MSG_SEQ_NUMBER_ERROR))]
+    ("value", "code"), [("accepted", OK), ("refused with 2250", failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR))]
 )
 def test_duplicate_sequence_number(following, connect, value, code):
     connection = connect(to=following("duplicate sequence number", value))
-    out = connection.open(SMALL, MQOO_OUTPUT)
-    first = out.put(b"1", MQPMO_LOGICAL_ORDER, MsgFlags=MIG)
+    out = connection.open(SMALL, mq.MQOO_OUTPUT)
+    first = out.put(b"1", mq.MQPMO_LOGICAL_ORDER, MsgFlags=MIG)
     again = {"GroupId": first.md.GroupId, "MsgFlags": MIG}
     assert out.put(b"again", MsgSeqNumber=1, **again).code == code
     assert out.put(b"next", MsgSeqNumber=2, **again).code == OK
-    assert connection.put1(SMALL, b"in no group", MsgSeqNumber=1).code == (OK if code != OK else failed(MQRC_Q_FULL))
+    assert connection.put1(SMALL, b"in no group", MsgSeqNumber=1).code == (OK if code != OK else failed(mq.MQRC_Q_FULL))
     # Without the first one nobody knows.
     assert shared_input(connection, SMALL).get().data == b"1"
     assert out.put(b"once more", MsgSeqNumber=1, **again).code == OK
 
 
 REASONS = {
-    "2242": MQRC_INCOMPLETE_MSG,
-    "2241": MQRC_INCOMPLETE_GROUP,
-    "2185": MQRC_INCONSISTENT_PERSISTENCE,
-    "2245": MQRC_INCONSISTENT_UOW,
+    "2242": mq.MQRC_INCOMPLETE_MSG,
+    "2241": mq.MQRC_INCOMPLETE_GROUP,
+    "2185": mq.MQRC_INCONSISTENT_PERSISTENCE,
+    "2245": mq.MQRC_INCONSISTENT_UOW,
 }
 
 
@@ -262,18 +266,21 @@ def test_precedence_of_group_errors(following, connect, value):
     assert sorted(order) == sorted(REASONS)
     assert order.index("2242") < order.index("2241")  # which IBM's text says
     connection = connect(to=following("precedence of group errors", value))
-    persistent = MQPER_PERSISTENT
+    persistent = mq.MQPER_PERSISTENT
     for wrong in itertools.chain.from_iterable(itertools.combinations(order, count) for count in (1, 2, 3, 4)):
-        out = connection.open("TEST.LOCAL", MQOO_OUTPUT)
+        out = connection.open("TEST.LOCAL", mq.MQOO_OUTPUT)
         segment = "2242" in wrong
-        begun = MIG | MQMF_SEGMENT if segment else MIG
-        assert out.put(b"1", MQPMO_LOGICAL_ORDER | MQPMO_SYNCPOINT, MsgFlags=begun, Persistence=persistent).code == OK
+        begun = MIG | mq.MQMF_SEGMENT if segment else MIG
+        assert (
+            out.put(b"1", mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_SYNCPOINT, MsgFlags=begun, Persistence=persistent).code
+            == OK
+        )
         # An unsegmented message in the middle of one leaves it; one that is in no group leaves the group too.
         flags = 0 if "2241" in wrong else MIG
         answer = out.put(
             b"2",
-            MQPMO_LOGICAL_ORDER | (0 if "2245" in wrong else MQPMO_SYNCPOINT),
-            Persistence=MQPER_NOT_PERSISTENT if "2185" in wrong else persistent,
+            mq.MQPMO_LOGICAL_ORDER | (0 if "2245" in wrong else mq.MQPMO_SYNCPOINT),
+            Persistence=mq.MQPER_NOT_PERSISTENT if "2185" in wrong else persistent,
             MsgFlags=flags,
         )
         assert answer.code == failed(REASONS[next(each for each in order if each in wrong)]), wrong
@@ -284,7 +291,7 @@ def test_precedence_of_group_errors(following, connect, value):
 @pytest.mark.parametrize(("value", "different"), [("one each", 3), ("all the same", 1)])
 def test_msgids_of_segments(following, connect, value, different):
     connection = connect(to=following("msgids of segments", value))
-    put = connection.put1("TEST.SHORT", bytes(40), MsgFlags=MQMF_SEGMENTATION_ALLOWED)
+    put = connection.put1("TEST.SHORT", bytes(40), MsgFlags=mq.MQMF_SEGMENTATION_ALLOWED)
     assert put.code == OK
     segments = shared_input(connection, "TEST.SHORT").all()
     assert [segment.md.Offset for segment in segments] == [0, 16, 32]
@@ -296,58 +303,58 @@ def test_msgids_of_segments(following, connect, value, different):
     ("value", "browse", "get"),
     [
         ("opens as any queue", OK, OK),
-        ("refused with 2042", failed(MQRC_OBJECT_IN_USE), failed(MQRC_OBJECT_IN_USE)),
-        ("refused with 2085", failed(MQRC_UNKNOWN_OBJECT_NAME), failed(MQRC_UNKNOWN_OBJECT_NAME)),
+        ("refused with 2042", failed(mq.MQRC_OBJECT_IN_USE), failed(mq.MQRC_OBJECT_IN_USE)),
+        ("refused with 2085", failed(mq.MQRC_UNKNOWN_OBJECT_NAME), failed(mq.MQRC_UNKNOWN_OBJECT_NAME)),
     ],
 )
 def test_temporary_queue_of_another(following, connect, value, browse, get):
     q_mgr = following("temporary queue of another", value)
     connection, other = connect(to=q_mgr), connect(to=q_mgr)
     od = connection.mqi.od(ObjectName=b"TEST.TEMPORARY.MODEL", DynamicQName=b"REPLIES")
-    assert connection.open("", MQOO_INPUT_SHARED, od=od).code == OK
+    assert connection.open("", mq.MQOO_INPUT_SHARED, od=od).code == OK
     assert other.put1("REPLIES", b"a reply").code == OK
-    assert other.open("REPLIES", MQOO_BROWSE).code == browse
-    assert other.open("REPLIES", MQOO_INPUT_SHARED).code == get
-    own = connection.open("REPLIES", MQOO_INPUT_SHARED | MQOO_BROWSE)
+    assert other.open("REPLIES", mq.MQOO_BROWSE).code == browse
+    assert other.open("REPLIES", mq.MQOO_INPUT_SHARED).code == get
+    own = connection.open("REPLIES", mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
     assert own.get().data == b"a reply"
 
 
-@pytest.mark.parametrize(("value", "code"), [("allowed", OK), ("refused with 2042", failed(MQRC_OBJECT_IN_USE))])
+@pytest.mark.parametrize(("value", "code"), [("allowed", OK), ("refused with 2042", failed(mq.MQRC_OBJECT_IN_USE))])
 def test_browsing_what_is_open_exclusively(following, connect, value, code):
     q_mgr = following("browsing what is open exclusively", value)
     connection, other = connect(to=q_mgr), connect(to=q_mgr)
-    source = connection.open(SMALL, MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE)
+    source = connection.open(SMALL, mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE)
     assert source.code == OK
-    assert other.open(SMALL, MQOO_BROWSE).code == code
-    assert other.open(SMALL, MQOO_OUTPUT | MQOO_INQUIRE).code == OK
+    assert other.open(SMALL, mq.MQOO_BROWSE).code == code
+    assert other.open(SMALL, mq.MQOO_OUTPUT | mq.MQOO_INQUIRE).code == OK
     assert source.close() == OK
-    assert other.open(SMALL, MQOO_BROWSE).code == OK
+    assert other.open(SMALL, mq.MQOO_BROWSE).code == OK
 
 
-@pytest.mark.parametrize(("value", "code"), [("refused with 2042", failed(MQRC_OBJECT_IN_USE)), ("allowed", OK)])
+@pytest.mark.parametrize(("value", "code"), [("refused with 2042", failed(mq.MQRC_OBJECT_IN_USE)), ("allowed", OK)])
 def test_second_exclusive_open(following, connect, value, code):
     q_mgr = following("second exclusive open", value)
     connection, other = connect(to=q_mgr), connect(to=q_mgr)
-    first = connection.open(SMALL, MQOO_INPUT_EXCLUSIVE)
-    assert connection.open(SMALL, MQOO_INPUT_EXCLUSIVE).code == code
-    assert other.open(SMALL, MQOO_INPUT_SHARED).code == failed(MQRC_OBJECT_IN_USE)
+    first = connection.open(SMALL, mq.MQOO_INPUT_EXCLUSIVE)
+    assert connection.open(SMALL, mq.MQOO_INPUT_EXCLUSIVE).code == code
+    assert other.open(SMALL, mq.MQOO_INPUT_SHARED).code == failed(mq.MQRC_OBJECT_IN_USE)
     assert first.close() == OK
-    assert other.open(SMALL, MQOO_INPUT_SHARED).code == (failed(MQRC_OBJECT_IN_USE) if code == OK else OK)
+    assert other.open(SMALL, mq.MQOO_INPUT_SHARED).code == (failed(mq.MQRC_OBJECT_IN_USE) if code == OK else OK)
 
 
 @pytest.mark.parametrize(
     ("value", "code", "left"),
     [
-        ("MQCC_WARNING 2003", warning(MQRC_BACKED_OUT), 0),
-        ("MQCC_FAILED 2003", failed(MQRC_BACKED_OUT), 0),
+        ("MQCC_WARNING 2003", warning(mq.MQRC_BACKED_OUT), 0),
+        ("MQCC_FAILED 2003", failed(mq.MQRC_BACKED_OUT), 0),
         ("MQCC_OK", OK, 3),
     ],
 )
 def test_mqcmit_after_a_failed_asynchronous_put(following, connect, value, code, left):
     connection = connect(to=following("mqcmit after a failed asynchronous put", value))
-    out = connection.open(SMALL, MQOO_OUTPUT)
+    out = connection.open(SMALL, mq.MQOO_OUTPUT)
     for _ in range(4):
-        assert out.put(b"m", MQPMO_SYNCPOINT | MQPMO_ASYNC_RESPONSE, Persistence=MQPER_PERSISTENT).code == OK
+        assert out.put(b"m", mq.MQPMO_SYNCPOINT | mq.MQPMO_ASYNC_RESPONSE, Persistence=mq.MQPER_PERSISTENT).code == OK
     assert connection.commit() == code
     assert len(connection.browse(SMALL)) == connection.depth(SMALL) == left
     assert connection.commit() == OK
@@ -369,8 +376,8 @@ def test_identifiers(following, connect, value, at):
 def test_bind_on_group(make_cluster, value):
     cluster = make_cluster(("QM1", "QM2"), readings={"bind on group": value})
     queue = cluster.define("CLWLUSEQ(ANY)", at=("QM1", "QM2"))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    told = [went_to(out.put(b"", MQPMO_LOGICAL_ORDER, MsgFlags=flags)) for _ in range(2) for flags in (MIG, LAST)]
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    told = [went_to(out.put(b"", mq.MQPMO_LOGICAL_ORDER, MsgFlags=flags)) for _ in range(2) for flags in (MIG, LAST)]
     # The group stays together whatever is told.
     cluster.waits_for("QM1", queue, 2)
     cluster.waits_for("QM2", queue, 2)
@@ -382,12 +389,12 @@ def test_group_at_an_inhibited_instance(make_cluster, value, letters):
     readings = {"group at an inhibited instance": value}
     cluster = make_cluster(settings=ChannelSettings(mrrty=0, retry_s=0.05), readings=readings)
     queue = cluster.define("CLWLUSEQ(ANY)", at=("QM2", "QM3"))
-    out = cluster.connect("QM1").open(queue, MQOO_OUTPUT | MQOO_BIND_ON_GROUP)
-    first = out.put(b"1", MQPMO_LOGICAL_ORDER, MsgFlags=MIG)
+    out = cluster.connect("QM1").open(queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
+    first = out.put(b"1", mq.MQPMO_LOGICAL_ORDER, MsgFlags=MIG)
     instance = went_to(first)
     cluster.waits_for(instance, queue, 1)
     cluster.embedded["QM1"].control.stop_channel(instance)
-    assert went_to(out.put(b"2", MQPMO_LOGICAL_ORDER, MsgFlags=LAST)) == instance
+    assert went_to(out.put(b"2", mq.MQPMO_LOGICAL_ORDER, MsgFlags=LAST)) == instance
     cluster.mqsc(instance, f"ALTER QLOCAL({queue}) PUT(DISABLED)")
     cluster.embedded["QM1"].control.start_channel(instance)
     (other,) = {"QM2", "QM3"} - {instance}
@@ -401,10 +408,12 @@ def test_group_at_an_inhibited_instance(make_cluster, value, letters):
 
 
 @pytest.mark.slow
-@pytest.mark.embedded
-@pytest.mark.parametrize("number", range(max(map(len, READINGS.values()))))
-def test_the_open_questions_tell_which_value_a_queue_manager_follows(tmp_path, number):
-    follows = {name: values[min(number, len(values) - 1)] for name, values in READINGS.items()}
+@pytest.mark.parametrize(
+    ("number", "of"), [(0, ["", "_of_groups"]), (1, ["", "_of_groups", "_of_clusters"]), (2, [""]), (3, ["_of_groups"])]
+)
+def test_the_open_questions_tell_which_value_a_queue_manager_follows(tmp_path, number, of):
+    """Each value is followed by one run at least; from the third on there are few, which one file each asks for."""
+    follows = nth_values(number)
     found = tmp_path / "findings.json"
     command = [
         sys.executable,
@@ -416,15 +425,20 @@ def test_the_open_questions_tell_which_value_a_queue_manager_follows(tmp_path, n
         "no:cacheprovider",
         "--mqi=pymqi",
         f"--findings={found}",
+        "-knot limit",
     ]
     command += [f"--mqi={bindings('both')[0]}", *(f"--mq-reading={name}={value}" for name, value in follows.items())]
-    files = [f"tests/test_open_questions{of}.py" for of in ("", "_of_groups", "_of_clusters")]
+    files = [f"tests/test_open_questions{each}.py" for each in of]
     done = subprocess.run([*command, *files], cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    seen = json.loads(found.read_text())["readings"]
+    seen = {name: values for name, values in json.loads(found.read_text())["readings"].items() if values}
+    assert len(seen) == {0: 13, 1: 15}.get(number, len(seen))
     # Who looks after the gap sees the other value: on a busy machine that can be.
-    assert seen.pop("lost connection") in ([follows.pop("lost connection")], [READINGS["lost connection"][0]])
-    assert seen == {name: [value] for name, value in follows.items()}
+    late = READINGS["lost connection"][0]
+    assert seen == {
+        name: [late if name == "lost connection" and values == [late] else follows[name]]
+        for name, values in seen.items()
+    }
 
 
 # --- what is written about them

@@ -7,22 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mqgroups.mqi.constants import (
-    MQFB_COA,
-    MQFB_COD,
-    MQGMO_SYNCPOINT,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_Q_FULL,
-    MQRO_COA,
-    MQRO_COD,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, failed, warning
 
 ROOM = 3  # of TEST.ASYNC.MODEL
@@ -31,7 +16,11 @@ booleans = st.booleans()
 steps = st.lists(
     st.one_of(
         st.tuples(
-            st.just("put"), booleans, st.sampled_from([0, MQRO_COA, MQRO_COD, MQRO_COA | MQRO_COD]), booleans, booleans
+            st.just("put"),
+            booleans,
+            st.sampled_from([0, mq.MQRO_COA, mq.MQRO_COD, mq.MQRO_COA | mq.MQRO_COD]),
+            booleans,
+            booleans,
         ),
         st.tuples(st.just("get"), booleans),
         st.just(("commit",)),
@@ -64,27 +53,27 @@ class Model:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_reports_come_and_go_with_their_units_of_work(connection, make_queue, steps):
     queue, replies = make_queue("TEST.ASYNC.MODEL"), make_queue()
-    out, source = connection.open(queue, MQOO_OUTPUT), connection.open(queue, MQOO_INPUT_SHARED)
+    out, source = connection.open(queue, mq.MQOO_OUTPUT), connection.open(queue, mq.MQOO_INPUT_SHARED)
     model = Model()
     for number, (what, *how) in enumerate(steps):
         if what == "put":
             syncpoint, report, asynchronous, persistent = how
-            options = (MQPMO_SYNCPOINT if syncpoint else 0) | (
-                MQPMO_ASYNC_RESPONSE if asynchronous else MQPMO_SYNC_RESPONSE
+            options = (mq.MQPMO_SYNCPOINT if syncpoint else 0) | (
+                mq.MQPMO_ASYNC_RESPONSE if asynchronous else mq.MQPMO_SYNC_RESPONSE
             )
             fits = len(model.messages) + len(model.put) < ROOM
-            persistence = MQPER_PERSISTENT if persistent else MQPER_NOT_PERSISTENT
+            persistence = mq.MQPER_PERSISTENT if persistent else mq.MQPER_NOT_PERSISTENT
             answer = out.put(b"%d" % number, options, Report=report, Persistence=persistence, ReplyToQ=replies.encode())
-            assert answer.code == (OK if fits or asynchronous else failed(MQRC_Q_FULL))
+            assert answer.code == (OK if fits or asynchronous else failed(mq.MQRC_Q_FULL))
             if fits:
                 (model.put if syncpoint else model.messages).append((number, report))
-                if report & MQRO_COA:
-                    (model.new_reports if syncpoint else model.reports).append((number, MQFB_COA))
+                if report & mq.MQRO_COA:
+                    (model.new_reports if syncpoint else model.reports).append((number, mq.MQFB_COA))
             elif asynchronous and syncpoint and persistent:
                 model.doomed = True
         elif what == "get":
             (syncpoint,) = how
-            answer = source.get(MQGMO_SYNCPOINT if syncpoint else 0)
+            answer = source.get(mq.MQGMO_SYNCPOINT if syncpoint else 0)
             if not model.messages:
                 assert answer.code == EMPTY
             else:
@@ -92,10 +81,10 @@ def test_reports_come_and_go_with_their_units_of_work(connection, make_queue, st
                 assert (answer.code, answer.data) == (OK, b"%d" % message[0])
                 if syncpoint:
                     model.got.append(message)
-                if message[1] & MQRO_COD:
-                    (model.new_reports if syncpoint else model.reports).append((number, MQFB_COD))
+                if message[1] & mq.MQRO_COD:
+                    (model.new_reports if syncpoint else model.reports).append((number, mq.MQFB_COD))
         elif what == "commit":
-            assert connection.commit() == (warning(MQRC_BACKED_OUT) if model.doomed else OK)
+            assert connection.commit() == (warning(mq.MQRC_BACKED_OUT) if model.doomed else OK)
             model.end(commit=not model.doomed)
         else:
             assert connection.back_out() == OK

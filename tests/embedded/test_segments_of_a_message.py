@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sortedcontainers import SortedDict
@@ -15,6 +14,7 @@ from sortedcontainers import SortedDict
 from mqgroups.embedded.messages.group import Group
 from mqgroups.embedded.messages.segments import ANY_REPORT, NO_REPORT, Segments
 from mqgroups.mqi.constants import MQFB_COA, MQFB_COD, MQMF_LAST_SEGMENT, MQMF_SEGMENT
+from tests.tables import table
 
 
 class Steps:
@@ -93,8 +93,8 @@ def in_pieces(count):
     return [Part(number, number, 1, ends=number == count - 1) for number in range(count)]
 
 
-@pytest.mark.parametrize("put", ["ascending", "descending"])
-@pytest.mark.parametrize("got", ["ascending", "descending"])
+@table("put", ["ascending", "descending"])
+@table("got", ["ascending", "descending"])
 def test_a_segment_takes_as_many_steps_among_thousands_as_among_few(put, got):
     def steps(count):
         group: Group[Part] = Group()

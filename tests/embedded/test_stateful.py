@@ -15,40 +15,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from mqgroups.mqi.constants import (
-    MQGI_NONE,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQIA_CURRENT_Q_DEPTH,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_MSG_TOKEN,
-    MQMO_MATCH_OFFSET,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_INCOMPLETE_GROUP,
-    MQRC_INCOMPLETE_MSG,
-    MQRC_INCONSISTENT_PERSISTENCE,
-    MQRC_INCONSISTENT_UOW,
-    MQRC_MATCH_OPTIONS_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-)
+from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, Connection, failed, warning
 
-MIG, LAST_MIG, SEG, LAST_SEG = MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP, MQMF_SEGMENT, MQMF_LAST_SEGMENT
+MIG, LAST_MIG, SEG, LAST_SEG = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP, mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT
 GIVEN = [b"given 1".ljust(24), b"given 2".ljust(24)]
-OPEN_OPTIONS = MQOO_INPUT_SHARED | MQOO_OUTPUT | MQOO_INQUIRE
+OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE
 
 
 # --- the model
@@ -95,7 +67,7 @@ class Information:
         return self.id, self.seq + 1, 0
 
     def what_is_left(self):
-        return MQRC_INCOMPLETE_MSG if self.message else MQRC_INCOMPLETE_GROUP
+        return mq.MQRC_INCOMPLETE_MSG if self.message else mq.MQRC_INCOMPLETE_GROUP
 
 
 class Handle:
@@ -133,19 +105,19 @@ def put_reasons(kept, flags, persistent, syncpoint):
         or (flags & LAST_MIG) != (kept.flags & LAST_MIG)
         or (flags & (MIG | LAST_MIG) and not kept.group)
     ):
-        return {MQRC_INCOMPLETE_MSG} | other_reasons(kept, persistent, syncpoint)
+        return {mq.MQRC_INCOMPLETE_MSG} | other_reasons(kept, persistent, syncpoint)
     reasons = other_reasons(kept, persistent, syncpoint)
     if kept.group and not flags & (MIG | LAST_MIG):
-        reasons.add(MQRC_INCOMPLETE_GROUP)
+        reasons.add(mq.MQRC_INCOMPLETE_GROUP)
     return reasons
 
 
 def other_reasons(kept, persistent, syncpoint):
     reasons = set()
     if persistent is not None and persistent != kept.persistent:
-        reasons.add(MQRC_INCONSISTENT_PERSISTENCE)
+        reasons.add(mq.MQRC_INCONSISTENT_PERSISTENCE)
     if syncpoint != kept.in_uow:
-        reasons.add(MQRC_INCONSISTENT_UOW)
+        reasons.add(mq.MQRC_INCONSISTENT_UOW)
     return reasons
 
 
@@ -156,13 +128,13 @@ def permitted_without_logical_order(kept, message, persistent, syncpoint):
     if message.place == kept.next_place() and bool(message.flags & MIG) == kept.group:
         reasons = other_reasons(kept, persistent, syncpoint)
         if kept.message and (message.flags ^ kept.flags) & LAST_MIG:
-            return {OK} | {warning(reason) for reason in reasons | {MQRC_INCOMPLETE_MSG}}
+            return {OK} | {warning(reason) for reason in reasons | {mq.MQRC_INCOMPLETE_MSG}}
         return {warning(reason) for reason in reasons} or {OK}
     reasons = {kept.what_is_left()} | other_reasons(kept, persistent, syncpoint)
     permitted = {warning(reason) for reason in reasons}
     if message.place[0] == kept.id:
         # It stays in the group, though not in its order: the texts do not say whether that is consistent.
-        permitted |= {OK, warning(MQRC_INCOMPLETE_GROUP)}
+        permitted |= {OK, warning(mq.MQRC_INCOMPLETE_GROUP)}
     return permitted
 
 
@@ -170,7 +142,7 @@ def permitted_in_logical_order(kept, found):
     """Table 16 finds by identifier, number and offset alone; flags that do not go with them are left open there."""
     if bool(found.flags & MIG) == kept.group and not (kept.message and not found.flags & SEG):
         return {OK}
-    return {OK, failed(MQRC_INCOMPLETE_GROUP), failed(MQRC_INCOMPLETE_MSG)}
+    return {OK, failed(mq.MQRC_INCOMPLETE_GROUP), failed(mq.MQRC_INCOMPLETE_MSG)}
 
 
 # --- the machine
@@ -186,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize()
     def start(self):
         self.messages = []
-        self.ids = [MQGI_NONE, *GIVEN]
+        self.ids = [mq.MQGI_NONE, *GIVEN]
         self.count = 0
         self.units = [Unit(real) for real in self.connections]
         self.handles = [Handle(unit, unit.real.open(self.queue, OPEN_OPTIONS)) for unit in self.units for _ in range(2)]
@@ -201,7 +173,7 @@ class QueueMachine(RuleBasedStateMachine):
         persistent=st.sampled_from([False, False, False, True]),
         group_flags=st.sampled_from([0, MIG, MIG, LAST_MIG]),
         segment_flags=st.sampled_from([0, 0, SEG, LAST_SEG]),
-        allowed=st.sampled_from([0, 0, 0, MQMF_SEGMENTATION_ALLOWED]),
+        allowed=st.sampled_from([0, 0, 0, mq.MQMF_SEGMENTATION_ALLOWED]),
         identifier=st.integers(0, 9),
         seq=st.integers(1, 3),
         offset=st.sampled_from([0, 0, 2, 3]),
@@ -226,14 +198,14 @@ class QueueMachine(RuleBasedStateMachine):
         if logical_order:
             reasons = put_reasons(kept, flags, persistent, syncpoint)
             permitted = {failed(reason) for reason in reasons} or {OK}
-            place = kept.next_place() if kept.unterminated else (new if has_id else MQGI_NONE, 1, 0)
+            place = kept.next_place() if kept.unterminated else (new if has_id else mq.MQGI_NONE, 1, 0)
         else:
-            group_id = (given[0] if given[0] != MQGI_NONE else new) if has_id else MQGI_NONE
+            group_id = (given[0] if given[0] != mq.MQGI_NONE else new) if has_id else mq.MQGI_NONE
             place = (group_id, given[1] if in_group else 1, given[2] if is_segment else 0)
             message = Physical(place, flags, data, persistent, None)
             permitted = permitted_without_logical_order(kept, message, persistent, syncpoint)
         # What it is.
-        options = (MQPMO_LOGICAL_ORDER if logical_order else 0) | (MQPMO_SYNCPOINT if syncpoint else 0)
+        options = (mq.MQPMO_LOGICAL_ORDER if logical_order else 0) | (mq.MQPMO_SYNCPOINT if syncpoint else 0)
         fields = {"GroupId": given[0], "MsgSeqNumber": given[1], "Offset": given[2], "Persistence": int(persistent)}
         answer = handle.real.put(data, options, MsgFlags=flags, **fields)
         assert answer.code in permitted
@@ -252,7 +224,9 @@ class QueueMachine(RuleBasedStateMachine):
         which=st.integers(0, 3),
         logical_order=st.booleans(),
         syncpoint=st.booleans(),
-        match=st.sampled_from([0, 0, 0, MQMO_MATCH_GROUP_ID, MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER, 7 << 2]),
+        match=st.sampled_from(
+            [0, 0, 0, mq.MQMO_MATCH_GROUP_ID, mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER, 7 << 2]
+        ),
         identifier=st.integers(0, 9),
         seq=st.integers(1, 3),
         offset=st.sampled_from([0, 2, 3]),
@@ -260,14 +234,14 @@ class QueueMachine(RuleBasedStateMachine):
     def get(self, which, logical_order, syncpoint, match, identifier, seq, offset):
         handle = self.handles[which]
         kept = handle.kept["get"]
-        match &= MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER | MQMO_MATCH_OFFSET
+        match &= mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER | mq.MQMO_MATCH_OFFSET
         if logical_order and not kept.unterminated:
-            match &= MQMO_MATCH_GROUP_ID  # the text gives no meaning to the others there
+            match &= mq.MQMO_MATCH_GROUP_ID  # the text gives no meaning to the others there
         wanted = self.ids[identifier % len(self.ids)], seq, offset
         selected = [
-            wanted[0] if match & MQMO_MATCH_GROUP_ID and wanted[0] != MQGI_NONE else None,
-            seq if match & MQMO_MATCH_MSG_SEQ_NUMBER else None,
-            offset if match & MQMO_MATCH_OFFSET else None,
+            wanted[0] if match & mq.MQMO_MATCH_GROUP_ID and wanted[0] != mq.MQGI_NONE else None,
+            seq if match & mq.MQMO_MATCH_MSG_SEQ_NUMBER else None,
+            offset if match & mq.MQMO_MATCH_OFFSET else None,
         ]
         # What the texts say it will be.
         in_current = logical_order and kept.unterminated
@@ -285,13 +259,13 @@ class QueueMachine(RuleBasedStateMachine):
             ),
             None,
         )
-        nothing = {failed(MQRC_NO_MSG_AVAILABLE)}
+        nothing = {failed(mq.MQRC_NO_MSG_AVAILABLE)}
         refusals = set()
         if in_current:
             if syncpoint != kept.in_uow:
-                refusals.add(failed(MQRC_INCONSISTENT_UOW))
+                refusals.add(failed(mq.MQRC_INCONSISTENT_UOW))
             if any(value not in (None, own) for value, own in zip(selected, looked_for, strict=True)):
-                refusals.add(failed(MQRC_MATCH_OPTIONS_ERROR))
+                refusals.add(failed(mq.MQRC_MATCH_OPTIONS_ERROR))
         if refusals:
             permitted = refusals | (nothing if found is None else set())
         elif found is None:
@@ -303,7 +277,7 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             permitted = permitted_without_logical_order(kept, found, None, syncpoint)
         # What it is.
-        options = (MQGMO_LOGICAL_ORDER if logical_order else 0) | (MQGMO_SYNCPOINT if syncpoint else 0)
+        options = (mq.MQGMO_LOGICAL_ORDER if logical_order else 0) | (mq.MQGMO_SYNCPOINT if syncpoint else 0)
         fields = {"GroupId": wanted[0], "MsgSeqNumber": seq, "Offset": offset}
         answer = handle.real.get(options, match=match, **fields)
         assert answer.code in permitted
@@ -319,13 +293,13 @@ class QueueMachine(RuleBasedStateMachine):
         handle = self.handles[which]
         number %= len(self.available())
         found = self.available()[number]
-        source = self.observer.open(self.queue, MQOO_BROWSE)
-        gmo = source.mqi.gmo(Version=3, Options=MQGMO_BROWSE_NEXT)
+        source = self.observer.open(self.queue, mq.MQOO_BROWSE)
+        gmo = source.mqi.gmo(Version=3, Options=mq.MQGMO_BROWSE_NEXT)
         for _ in range(number + 1):
             token = source.get(gmo=gmo).gmo.MsgToken
         assert source.close() == OK
-        options = MQGMO_SYNCPOINT if syncpoint else MQGMO_NO_SYNCPOINT
-        gmo = source.mqi.gmo(Version=3, Options=options, MatchOptions=MQMO_MATCH_MSG_TOKEN, MsgToken=token)
+        options = mq.MQGMO_SYNCPOINT if syncpoint else mq.MQGMO_NO_SYNCPOINT
+        gmo = source.mqi.gmo(Version=3, Options=options, MatchOptions=mq.MQMO_MATCH_MSG_TOKEN, MsgToken=token)
         answer = handle.real.get(gmo=gmo)
         assert answer.code in permitted_without_logical_order(handle.kept["get"], found, None, syncpoint)
         self.got(handle, found, answer, False, syncpoint)
@@ -383,7 +357,7 @@ class QueueMachine(RuleBasedStateMachine):
         found = [(answer.place, answer.data, answer.md.BackoutCount) for answer in self.observer.browse(self.queue)]
         assert found == expected
         depth = sum(message.getter is None for message in self.messages)
-        assert self.handles[0].real.inquire(MQIA_CURRENT_Q_DEPTH) == (OK, depth)
+        assert self.handles[0].real.inquire(mq.MQIA_CURRENT_Q_DEPTH) == (OK, depth)
 
     def teardown(self):
         if hasattr(self, "units"):
@@ -393,7 +367,7 @@ class QueueMachine(RuleBasedStateMachine):
             self.browse_and_count()
             for handle in self.handles:
                 handle.real.close()
-        source = self.observer.open(self.queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+        source = self.observer.open(self.queue, mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE)
         source.all()
         source.close()
 
@@ -409,7 +383,7 @@ def test_any_sequence_of_calls_does_what_the_tables_say(connect, queue):
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=int(os.environ.get("MQGROUPS_EXAMPLES", "80")),
+            max_examples=int(os.environ.get("MQGROUPS_EXAMPLES", "25")),
             stateful_step_count=60,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -5,12 +5,12 @@ IBM MQ, topics "Topic-based wildcard scheme" (q005020), "Wildcard schemes" (q005
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.embedded.pubsub.topic_index import TopicIndex
 from mqgroups.embedded.pubsub.topic_string import Wildcards, is_well_formed, matcher
+from tests.tables import table
 
 levels = st.sampled_from(["a", "b", "", "+", "#", "a*", "?", "*", "%*", "$SYS", "MQ"])
 topic_strings = st.lists(levels, min_size=1, max_size=4).map("/".join)
@@ -33,7 +33,7 @@ def test_every_subscription_that_matches_is_among_the_candidates(subscriptions, 
     assert {number for number, each in there.items() if matcher(*each)(topic)} <= set(found)
 
 
-@pytest.mark.parametrize(
+@table(
     ("string", "wildcards"),
     [
         ("orders/{}", Wildcards.TOPIC),

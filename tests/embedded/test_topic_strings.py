@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,11 +16,12 @@ from mqgroups.embedded.pubsub.topic_string import (
     matcher,
     text_of,
 )
+from tests.tables import table
 
 TOPIC, CHARACTER = Wildcards.TOPIC, Wildcards.CHARACTER
 
 
-@pytest.mark.parametrize(
+@table(
     ("of_object", "given_string", "whole"),
     [
         # Table 1 of "Using topic strings" (q100210)
@@ -39,7 +39,7 @@ def test_parts_of_a_topic_string_are_combined(of_object, given_string, whole):
     assert combined(of_object, given_string) == whole
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "topic", "matches"),
     [
         # "Topic-based wildcard scheme" (q005020)
@@ -69,7 +69,7 @@ def test_topic_based_wildcards(pattern, topic, matches):
     assert matcher(pattern, TOPIC)(topic) is matches
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "topic", "matches"),
     [
         ("IBM/*ware/Results", "IBM/Software/Results", True),
@@ -90,15 +90,13 @@ def test_character_wildcards(pattern, topic, matches):
     assert matcher(pattern, CHARACTER)(topic) is matches
 
 
-@pytest.mark.parametrize(
-    ("pattern", "formed"), [("a%*", True), ("a%%", True), ("a%b", False), ("a%", False), ("", True)]
-)
+@table(("pattern", "formed"), [("a%*", True), ("a%%", True), ("a%b", False), ("a%", False), ("", True)])
 def test_the_escape_character_stands_before_what_it_escapes(pattern, formed):
     assert is_well_formed(pattern, CHARACTER) is formed
     assert is_well_formed(pattern, TOPIC)
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "topic_based", "character_based"),
     [
         ("a/b", False, False),

@@ -6,34 +6,19 @@ IBM MQ, topics q026790 (visibility), q023090 and q097450 (backout count), q04097
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import Fault
-from mqgroups.mqi.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-    MQPMO_SYNCPOINT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HCONN_ERROR,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-)
-from tests.fix_mqi import EMPTY, OK, failed, wait_until
+from mqgroups.mqi import constants as c
+from tests.fix_mqi import EMPTY, OK, child, failed, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
 
 def put(connection, queue, *texts, options=0, **fields):
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, c.MQOO_OUTPUT)
     for data in texts:
         assert out.put(data, options, **fields).code == OK
     out.close()
@@ -43,37 +28,37 @@ def visible(connection, queue):
     return [answer.data for answer in connection.browse(queue)]
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [c.MQPER_NOT_PERSISTENT, c.MQPER_PERSISTENT])
 def test_an_uncommitted_put_is_invisible_to_all_even_to_its_connection(connect, queue, persistence):
     connection, other = connect(), connect()
-    put(connection, queue, b"m", options=MQPMO_SYNCPOINT, Persistence=persistence)
+    put(connection, queue, b"m", options=c.MQPMO_SYNCPOINT, Persistence=persistence)
     for one in (connection, other):
-        assert one.open(queue, MQOO_INPUT_SHARED).get().code == EMPTY
+        assert one.open(queue, c.MQOO_INPUT_SHARED).get().code == EMPTY
         assert visible(one, queue) == []
         assert one.depth(queue) == 1
     assert connection.commit() == OK
     assert visible(connection, queue) == visible(other, queue) == [b"m"]
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [c.MQPER_NOT_PERSISTENT, c.MQPER_PERSISTENT])
 def test_a_message_got_in_syncpoint_is_invisible_to_all(connect, queue, persistence):
     connection, other = connect(), connect()
     put(connection, queue, b"m", Persistence=persistence)
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).code == OK
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).code == OK
     for one in (connection, other):
-        assert one.open(queue, MQOO_INPUT_SHARED).get().code == EMPTY
+        assert one.open(queue, c.MQOO_INPUT_SHARED).get().code == EMPTY
         assert visible(one, queue) == []
         assert one.depth(queue) == 0
     assert connection.commit() == OK
     assert other.depth(queue) == 0
 
 
-@pytest.mark.parametrize("persistence", [MQPER_NOT_PERSISTENT, MQPER_PERSISTENT])
+@table("persistence", [c.MQPER_NOT_PERSISTENT, c.MQPER_PERSISTENT])
 def test_mqback_undoes_puts_and_gets(connect, queue, persistence):
     connection = connect()
     put(connection, queue, b"1", b"2", Persistence=persistence)
-    put(connection, queue, b"3", options=MQPMO_SYNCPOINT, Persistence=persistence)
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"1"
+    put(connection, queue, b"3", options=c.MQPMO_SYNCPOINT, Persistence=persistence)
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).data == b"1"
     assert connection.back_out() == OK
     assert visible(connection, queue) == [b"1", b"2"]
     assert connection.depth(queue) == 2
@@ -81,7 +66,7 @@ def test_mqback_undoes_puts_and_gets(connect, queue, persistence):
 
 def test_outside_syncpoint_neither_is_undone(connection, queue):
     put(connection, queue, b"1", b"2")
-    assert connection.open(queue, MQOO_INPUT_SHARED).get().data == b"1"
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get().data == b"1"
     assert connection.back_out() == OK
     assert visible(connection, queue) == [b"2"]
 
@@ -93,8 +78,8 @@ def test_commit_and_back_out_with_nothing_to_do_are_ok(connection):
 
 def test_a_backed_out_message_returns_to_its_place(connection, queue):
     put(connection, queue, b"1", b"2", b"3")
-    source = connection.open(queue, MQOO_INPUT_SHARED)
-    assert [source.get(MQGMO_SYNCPOINT).data for _ in range(2)] == [b"1", b"2"]
+    source = connection.open(queue, c.MQOO_INPUT_SHARED)
+    assert [source.get(c.MQGMO_SYNCPOINT).data for _ in range(2)] == [b"1", b"2"]
     put(connection, queue, b"4")
     assert connection.back_out() == OK
     assert visible(connection, queue) == [b"1", b"2", b"3", b"4"]
@@ -102,7 +87,7 @@ def test_a_backed_out_message_returns_to_its_place(connection, queue):
 
 def test_the_place_in_the_queue_is_that_of_the_put_not_of_the_commit(connect, queue):
     connection, other = connect(), connect()
-    put(connection, queue, b"1", options=MQPMO_SYNCPOINT)
+    put(connection, queue, b"1", options=c.MQPMO_SYNCPOINT)
     put(other, queue, b"2")
     assert connection.commit() == OK
     assert visible(other, queue) == [b"1", b"2"]
@@ -110,9 +95,9 @@ def test_the_place_in_the_queue_is_that_of_the_put_not_of_the_commit(connect, qu
 
 def test_each_backout_adds_one_to_the_count_of_every_message_got(connection, queue):
     put(connection, queue, b"1", b"2", b"3")
-    source = connection.open(queue, MQOO_INPUT_SHARED)
+    source = connection.open(queue, c.MQOO_INPUT_SHARED)
     for count in range(3):
-        answers = [source.get(MQGMO_SYNCPOINT) for _ in range(2)]
+        answers = [source.get(c.MQGMO_SYNCPOINT) for _ in range(2)]
         assert [answer.md.BackoutCount for answer in answers] == [count, count]
         assert connection.back_out() == OK
     assert [answer.md.BackoutCount for answer in connection.browse(queue)] == [3, 3, 0]
@@ -120,48 +105,48 @@ def test_each_backout_adds_one_to_the_count_of_every_message_got(connection, que
 
 def test_neither_browsing_nor_committing_counts_as_backout(connection, queue):
     put(connection, queue, b"1")
-    browser = connection.open(queue, MQOO_BROWSE)
-    assert browser.get(MQGMO_BROWSE_FIRST).code == OK
+    browser = connection.open(queue, c.MQOO_BROWSE)
+    assert browser.get(c.MQGMO_BROWSE_FIRST).code == OK
     assert connection.back_out() == OK
-    assert browser.get(MQGMO_BROWSE_FIRST).md.BackoutCount == 0
+    assert browser.get(c.MQGMO_BROWSE_FIRST).md.BackoutCount == 0
 
 
 def test_a_message_put_and_got_between_others_units_of_work(connect, queue):
     """What one connection commits is another's to get, while both have units of work open."""
     one, other = connect(), connect()
-    put(one, queue, b"1", options=MQPMO_SYNCPOINT)
-    put(other, queue, b"2", options=MQPMO_SYNCPOINT)
+    put(one, queue, b"1", options=c.MQPMO_SYNCPOINT)
+    put(other, queue, b"2", options=c.MQPMO_SYNCPOINT)
     assert one.commit() == OK
-    source = other.open(queue, MQOO_INPUT_SHARED)
-    assert source.get(MQGMO_SYNCPOINT).data == b"1"
-    assert source.get(MQGMO_SYNCPOINT).code == EMPTY
+    source = other.open(queue, c.MQOO_INPUT_SHARED)
+    assert source.get(c.MQGMO_SYNCPOINT).data == b"1"
+    assert source.get(c.MQGMO_SYNCPOINT).code == EMPTY
     assert other.commit() == OK
     assert visible(one, queue) == [b"2"]
 
 
 def test_closing_a_handle_does_not_end_the_unit_of_work(connection, queue):
-    put(connection, queue, b"1", options=MQPMO_SYNCPOINT)  # opened and closed
+    put(connection, queue, b"1", options=c.MQPMO_SYNCPOINT)  # opened and closed
     assert visible(connection, queue) == []
     assert connection.commit() == OK
-    source = connection.open(queue, MQOO_INPUT_SHARED)
-    assert source.get(MQGMO_SYNCPOINT).code == OK
+    source = connection.open(queue, c.MQOO_INPUT_SHARED)
+    assert source.get(c.MQGMO_SYNCPOINT).code == OK
     source.close()
     assert connection.back_out() == OK
     assert visible(connection, queue) == [b"1"]
 
 
-@pytest.mark.parametrize(("persistence", "after"), [(MQPER_PERSISTENT, [b"m"]), (MQPER_NOT_PERSISTENT, [])])
+@table(("persistence", "after"), [(c.MQPER_PERSISTENT, [b"m"]), (c.MQPER_NOT_PERSISTENT, [])])
 def test_syncpoint_if_persistent(connection, queue, persistence, after):
     put(connection, queue, b"m", Persistence=persistence)
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT_IF_PERSISTENT).code == OK
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT_IF_PERSISTENT).code == OK
     assert connection.back_out() == OK
     assert visible(connection, queue) == after
 
 
 def test_without_an_option_a_put_and_a_get_are_outside_syncpoint(connection, queue, mqi):
     """On Multiplatforms, that is; on z/OS the default is the other way round (q026800)."""
-    assert connection.open(queue, MQOO_OUTPUT).put(b"m", pmo=mqi.pmo(Options=0)).code == OK
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(gmo=mqi.gmo(Options=0)).code == OK
+    assert connection.open(queue, c.MQOO_OUTPUT).put(b"m", pmo=mqi.pmo(Options=0)).code == OK
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(gmo=mqi.gmo(Options=0)).code == OK
     assert connection.back_out() == OK
     assert connection.depth(queue) == 0
 
@@ -169,24 +154,17 @@ def test_without_an_option_a_put_and_a_get_are_outside_syncpoint(connection, que
 def test_mqdisc_commits(connect, queue):
     connection, other = connect(), connect()
     put(other, queue, b"got")
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).data == b"got"
-    put(connection, queue, b"put", options=MQPMO_SYNCPOINT)
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).data == b"got"
+    put(connection, queue, b"put", options=c.MQPMO_SYNCPOINT)
     assert connection.disconnect() == OK
     assert visible(other, queue) == [b"put"]
     assert other.depth(queue) == 1
-    assert connection.commit() == failed(MQRC_HCONN_ERROR)
+    assert connection.commit() == failed(c.MQRC_HCONN_ERROR)
 
 
 DYING = """
-import importlib, os, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, OK
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQPMO_SYNCPOINT
-binding, q_mgr_name, channel, conn_name, queue = sys.argv[1:]
-code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
-assert connection.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).code == OK
-assert connection.put1(queue, b"never", MQPMO_SYNCPOINT).code == OK
+assert connection.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).code == OK
+assert connection.put1(queue, b"never", c.MQPMO_SYNCPOINT).code == OK
 os._exit(0)
 """
 
@@ -194,56 +172,31 @@ os._exit(0)
 @pytest.mark.embedded
 def test_a_process_that_ends_without_mqdisc_is_backed_out(connection, mq, mqi, queue):
     put(connection, queue, b"1", b"2")
-    command = [sys.executable, "-c", DYING, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue]
-    subprocess.run(command, check=True, cwd=ROOT)
+    subprocess.run(child(DYING, mqi, mq, queue), check=True, cwd=ROOT)
     wait_until(lambda: connection.depth(queue) == 2)
     found = connection.browse(queue)
     assert [(answer.data, answer.md.BackoutCount) for answer in found] == [(b"1", 1), (b"2", 0)]
 
 
-@pytest.mark.parametrize(("when", "after"), [("before", []), ("after", [b"put"])])
-def test_a_lost_reply_to_mqcmit_tells_nothing(own_queue_manager, connect, when, after):
-    """MQRC_CONNECTION_BROKEN: "for clients the call may in fact have completed" (q040830)."""
-    queue_manager = own_queue_manager()
-    connection, other = connect(to=queue_manager), connect(to=queue_manager)
-    put(connection, "TEST.LOCAL", b"put", options=MQPMO_SYNCPOINT)
-    queue_manager.arm(Fault(action="drop", when=when, verb="MQCMIT"))
-    assert connection.commit() == failed(MQRC_CONNECTION_BROKEN)
-    assert connection.commit().comp == 2
-    wait_until(lambda: other.depth("TEST.LOCAL") == len(after))
-    assert visible(other, "TEST.LOCAL") == after
-
-
 # --- MAXUMSGS
 
 
-@pytest.fixture
-def small_units(own_queue_manager, tmp_path, connect):
-    """A connection to a queue manager whose units of work hold five messages."""
+def test_a_unit_of_work_of_each_connection_holds_maxumsgs_puts_and_gets(own_queue_manager, tmp_path, connect):
     commands = tmp_path / "small.mqsc"
     commands.write_text("ALTER QMGR MAXUMSGS(5)\n")
-    return connect(to=own_queue_manager(mqsc=[commands]))
-
-
-def test_a_unit_of_work_holds_maxumsgs_puts_and_gets(small_units):
-    put(small_units, "TEST.LOCAL", b"1", b"2", b"3")
-    out = small_units.open("TEST.LOCAL", MQOO_OUTPUT)
-    source = small_units.open("TEST.LOCAL", MQOO_INPUT_SHARED)
-    assert [out.put(b"x", MQPMO_SYNCPOINT).code for _ in range(3)] == [OK] * 3
-    assert [source.get(MQGMO_SYNCPOINT).code for _ in range(2)] == [OK] * 2
-    assert out.put(b"x", MQPMO_SYNCPOINT).code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
-    assert source.get(MQGMO_SYNCPOINT).code == failed(MQRC_SYNCPOINT_LIMIT_REACHED)
-    # What is outside of it goes on, and what is in it can be committed.
-    assert out.put(b"outside").code == OK
-    assert source.get(MQGMO_NO_SYNCPOINT).data == b"3"
-    assert small_units.commit() == OK
-    assert small_units.depth("TEST.LOCAL") == 4
-    assert out.put(b"x", MQPMO_SYNCPOINT).code == OK
-
-
-def test_the_limit_is_each_connections_own(own_queue_manager, tmp_path, connect):
-    commands = tmp_path / "small.mqsc"
-    commands.write_text("ALTER QMGR MAXUMSGS(1)\n")
     queue_manager = own_queue_manager(mqsc=[commands])
-    for connection in (connect(to=queue_manager), connect(to=queue_manager)):
-        put(connection, "TEST.LOCAL", b"1", options=MQPMO_SYNCPOINT)
+    connection, other = connect(to=queue_manager), connect(to=queue_manager)
+    put(connection, "TEST.LOCAL", b"1", b"2", b"3")
+    out = connection.open("TEST.LOCAL", c.MQOO_OUTPUT)
+    source = connection.open("TEST.LOCAL", c.MQOO_INPUT_SHARED)
+    assert [out.put(b"x", c.MQPMO_SYNCPOINT).code for _ in range(3)] == [OK] * 3
+    assert [source.get(c.MQGMO_SYNCPOINT).code for _ in range(2)] == [OK] * 2
+    assert out.put(b"x", c.MQPMO_SYNCPOINT).code == failed(c.MQRC_SYNCPOINT_LIMIT_REACHED)
+    assert source.get(c.MQGMO_SYNCPOINT).code == failed(c.MQRC_SYNCPOINT_LIMIT_REACHED)
+    # What is outside of it goes on, in another one too, and what is in it can be committed.
+    put(other, "TEST.BASE", *[b"x"] * 5, options=c.MQPMO_SYNCPOINT)
+    assert out.put(b"outside").code == OK
+    assert source.get(c.MQGMO_NO_SYNCPOINT).data == b"3"
+    assert connection.commit() == OK
+    assert connection.depth("TEST.LOCAL") == 4
+    assert out.put(b"x", c.MQPMO_SYNCPOINT).code == OK

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from mqgroups.mqi.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_MSG_UNDER_CURSOR,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQIA_INHIBIT_GET,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQMO_MATCH_CORREL_ID,
-    MQOO_BROWSE,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQQA_GET_ALLOWED,
-    MQQA_GET_INHIBITED,
-    MQRC_GET_INHIBITED,
-    MQRC_NO_MSG_UNDER_CURSOR,
-    MQRC_WAIT_INTERVAL_ERROR,
-    MQWI_UNLIMITED,
-)
-from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, failed, wait_until
+from mqgroups.mqi import constants as c
+from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, child, failed, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("wait_ms", [PATIENCE_MS, MQWI_UNLIMITED], ids=["interval", "unlimited"])
-@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT])
+@table("wait_ms", [PATIENCE_MS, c.MQWI_UNLIMITED], ids=["interval", "unlimited"])
+@table("options", [0, c.MQGMO_LOGICAL_ORDER, c.MQGMO_SYNCPOINT, c.MQGMO_BROWSE_FIRST, c.MQGMO_BROWSE_NEXT])
 def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms):
-    source = connect().open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    source = connect().open(queue, c.MQOO_INPUT_SHARED | c.MQOO_BROWSE)
     waiting = waiting_get(source, options, wait_ms)
     assert connect().put1(queue, b"m").code == OK
     answer = waiting.result(PATIENCE_S)
@@ -52,13 +27,13 @@ def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms)
 
 def test_what_is_there_is_got_at_once(connection, queue):
     connection.put1(queue, b"m")
-    assert connection.open(queue, MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS).data == b"m"
+    assert connection.open(queue, c.MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS).data == b"m"
 
 
 def test_it_is_the_commit_that_ends_the_wait(connect, queue, waiting_get):
     putter = connect()
-    source = connect().open(queue, MQOO_INPUT_SHARED)
-    assert putter.put1(queue, b"m", MQPMO_SYNCPOINT).code == OK
+    source = connect().open(queue, c.MQOO_INPUT_SHARED)
+    assert putter.put1(queue, b"m", c.MQPMO_SYNCPOINT).code == OK
     waiting = waiting_get(source)
     assert not waiting.done()
     assert putter.commit() == OK
@@ -68,44 +43,35 @@ def test_it_is_the_commit_that_ends_the_wait(connect, queue, waiting_get):
 def test_a_message_given_back_ends_the_wait(connect, queue, waiting_get):
     other = connect()
     other.put1(queue, b"m")
-    assert other.open(queue, MQOO_INPUT_SHARED).get(MQGMO_SYNCPOINT).code == OK
-    waiting = waiting_get(connect().open(queue, MQOO_INPUT_SHARED))
+    assert other.open(queue, c.MQOO_INPUT_SHARED).get(c.MQGMO_SYNCPOINT).code == OK
+    waiting = waiting_get(connect().open(queue, c.MQOO_INPUT_SHARED))
     assert other.back_out() == OK
     answer = waiting.result(PATIENCE_S)
     assert (answer.data, answer.md.BackoutCount) == (b"m", 1)
 
 
-@pytest.mark.parametrize("options", [0, MQGMO_LOGICAL_ORDER, MQGMO_BROWSE_FIRST])
+@table("options", [0, c.MQGMO_LOGICAL_ORDER, c.MQGMO_BROWSE_FIRST])
 def test_the_interval_runs_out(connection, queue, options):
-    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
+    source = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_BROWSE)
     started = time.monotonic()
     assert source.get(options, wait_ms=50).code == EMPTY
     assert time.monotonic() - started >= 0.05
 
 
-def test_a_message_that_does_not_match_does_not_end_the_wait(connect, queue, waiting_get):
-    source = connect().open(queue, MQOO_INPUT_SHARED)
-    waiting = waiting_get(source, match=MQMO_MATCH_CORREL_ID, CorrelId=b"c" * 24)
-    other = connect()
-    assert other.put1(queue, b"not this", CorrelId=b"d" * 24).code == OK
-    assert other.put1(queue, b"this", CorrelId=b"c" * 24).code == OK
-    assert waiting.result(PATIENCE_S).data == b"this"
-
-
 def test_in_a_group_only_its_next_message_ends_the_wait(connect, queue, waiting_get):
     putter = connect()
-    out = putter.open(queue, MQOO_OUTPUT)
-    out.put(b"1", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP)
-    source = connect().open(queue, MQOO_INPUT_SHARED)
-    assert source.get(MQGMO_LOGICAL_ORDER).data == b"1"
-    waiting = waiting_get(source, MQGMO_LOGICAL_ORDER)
+    out = putter.open(queue, c.MQOO_OUTPUT)
+    out.put(b"1", c.MQPMO_LOGICAL_ORDER, MsgFlags=c.MQMF_MSG_IN_GROUP)
+    source = connect().open(queue, c.MQOO_INPUT_SHARED)
+    assert source.get(c.MQGMO_LOGICAL_ORDER).data == b"1"
+    waiting = waiting_get(source, c.MQGMO_LOGICAL_ORDER)
     assert putter.put1(queue, b"another").code == OK
-    assert out.put(b"2", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP).code == OK
+    assert out.put(b"2", c.MQPMO_LOGICAL_ORDER, MsgFlags=c.MQMF_LAST_MSG_IN_GROUP).code == OK
     assert waiting.result(PATIENCE_S).data == b"2"
 
 
 def test_one_message_ends_the_wait_of_one_getter(connect, queue, waiting_get):
-    sources = [connect().open(queue, MQOO_INPUT_SHARED) for _ in range(3)]
+    sources = [connect().open(queue, c.MQOO_INPUT_SHARED) for _ in range(3)]
     waiting = [waiting_get(source) for source in sources]
     putter = connect()
     for number in range(3):
@@ -114,56 +80,48 @@ def test_one_message_ends_the_wait_of_one_getter(connect, queue, waiting_get):
 
 
 def test_all_browsers_are_activated(connect, queue, waiting_get):
-    waiting = [waiting_get(connect().open(queue, MQOO_BROWSE), MQGMO_BROWSE_FIRST) for _ in range(3)]
+    waiting = [waiting_get(connect().open(queue, c.MQOO_BROWSE), c.MQGMO_BROWSE_FIRST) for _ in range(3)]
     assert connect().put1(queue, b"m").code == OK
     assert [future.result(PATIENCE_S).data for future in waiting] == [b"m"] * 3
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["empty", "a message is there that does not match"])
+@table("there", [False, True], ids=["empty", "a message is there that does not match"])
 def test_get_inhibited_cancels_the_wait(connect, queue, waiting_get, there):
     other = connect()
     if there:
         other.put1(queue, b"m")
     waiting = waiting_get(
-        connect().open(queue, MQOO_INPUT_SHARED), match=MQMO_MATCH_CORREL_ID, CorrelId=b"nobody".ljust(24)
+        connect().open(queue, c.MQOO_INPUT_SHARED), match=c.MQMO_MATCH_CORREL_ID, CorrelId=b"nobody".ljust(24)
     )
-    control = other.open(queue, MQOO_SET)
-    assert control.set(MQIA_INHIBIT_GET, MQQA_GET_INHIBITED) == OK
-    assert waiting.result(PATIENCE_S).code == failed(MQRC_GET_INHIBITED)
-    assert control.set(MQIA_INHIBIT_GET, MQQA_GET_ALLOWED) == OK
+    control = other.open(queue, c.MQOO_SET)
+    assert control.set(c.MQIA_INHIBIT_GET, c.MQQA_GET_INHIBITED) == OK
+    assert waiting.result(PATIENCE_S).code == failed(c.MQRC_GET_INHIBITED)
+    assert control.set(c.MQIA_INHIBIT_GET, c.MQQA_GET_ALLOWED) == OK
 
 
-@pytest.mark.parametrize("interval", [-2, -100])
+@table("interval", [-2, -100])
 def test_an_interval_below_unlimited_is_refused(connection, queue, interval):
-    source = connection.open(queue, MQOO_INPUT_SHARED)
-    assert source.get(wait_ms=interval).code == failed(MQRC_WAIT_INTERVAL_ERROR)
+    source = connection.open(queue, c.MQOO_INPUT_SHARED)
+    assert source.get(wait_ms=interval).code == failed(c.MQRC_WAIT_INTERVAL_ERROR)
 
 
 def test_wait_is_ignored_under_the_cursor(connection, queue):
     """ "GMWT is ignored if specified with GMBRWC or GMMUC; no error is raised"."""
-    source = connection.open(queue, MQOO_INPUT_SHARED | MQOO_BROWSE)
-    for options in (MQGMO_BROWSE_MSG_UNDER_CURSOR, MQGMO_MSG_UNDER_CURSOR):
-        assert source.get(options, wait_ms=MQWI_UNLIMITED).code == failed(MQRC_NO_MSG_UNDER_CURSOR)
+    source = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_BROWSE)
+    for options in (c.MQGMO_BROWSE_MSG_UNDER_CURSOR, c.MQGMO_MSG_UNDER_CURSOR):
+        assert source.get(options, wait_ms=c.MQWI_UNLIMITED).code == failed(c.MQRC_NO_MSG_UNDER_CURSOR)
     connection.put1(queue, b"m")
-    assert source.get(MQGMO_BROWSE_FIRST).code == OK
-    assert source.get(MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_WAIT).data == b"m"
-    assert source.get(MQGMO_MSG_UNDER_CURSOR | MQGMO_WAIT).data == b"m"
+    assert source.get(c.MQGMO_BROWSE_FIRST).code == OK
+    assert source.get(c.MQGMO_BROWSE_MSG_UNDER_CURSOR | c.MQGMO_WAIT).data == b"m"
+    assert source.get(c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_WAIT).data == b"m"
 
 
 KILLED = """
-import sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, OK
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT, MQWI_UNLIMITED
-import importlib
-binding, q_mgr_name, channel, conn_name, queue, other = sys.argv[1:]
-code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name)
-source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
-assert source.get(MQGMO_SYNCPOINT).code == OK
-assert connection.put1(other, b"never", MQPMO_SYNCPOINT).code == OK
+source = connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)
+assert source.get(c.MQGMO_SYNCPOINT).code == OK
+assert connection.put1(more[0], b"never", c.MQPMO_SYNCPOINT).code == OK
 print("waiting", flush=True)
-source.get(MQGMO_SYNCPOINT, wait_ms=MQWI_UNLIMITED)
+source.get(c.MQGMO_SYNCPOINT, wait_ms=c.MQWI_UNLIMITED)
 """
 
 
@@ -173,7 +131,7 @@ def test_a_client_killed_while_it_waits_is_backed_out_at_once(mq, mqi, connect, 
     connection = connect()
     assert connection.put1(queue, b"m").code == OK
     before = mq.queue_manager.calls().get("MQGET", 0)
-    command = [sys.executable, "-c", KILLED, mqi.name, mq.q_mgr_name, mq.channel, mq.conn_name, queue, other]
+    command = child(KILLED, mqi, mq, queue, other)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as client:
         assert client.stdout is not None
         try:
@@ -183,8 +141,8 @@ def test_a_client_killed_while_it_waits_is_backed_out_at_once(mq, mqi, connect, 
         finally:
             client.kill()
     # The exclusive open lasts as long as the dead client's connection, and its unit of work ends with it.
-    wait_until(lambda: (source := connection.open(queue, MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
-    source = connection.open(queue, MQOO_INPUT_EXCLUSIVE)
+    wait_until(lambda: (source := connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)).code == OK and source.close() == OK)
+    source = connection.open(queue, c.MQOO_INPUT_EXCLUSIVE)
     answer = source.get()
     assert (answer.data, answer.md.BackoutCount) == (b"m", 1)
     assert connection.depth(other) == 0

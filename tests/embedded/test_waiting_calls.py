@@ -19,32 +19,8 @@ from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls, 
 from mqgroups.embedded.objects.attributes import LOCAL
 from mqgroups.embedded.serve.start_up import started
 from mqgroups.embedded.wire.structures import GetMessageOptions, SearchDescriptor
+from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures
-from mqgroups.mqi.constants import (
-    MQGMO_ALL_MSGS_AVAILABLE,
-    MQGMO_ALL_SEGMENTS_AVAILABLE,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_NONE,
-    MQOO_BROWSE,
-    MQOO_INPUT_SHARED,
-    MQPER_NOT_PERSISTENT,
-    MQPMO_NO_SYNCPOINT,
-    MQWI_UNLIMITED,
-)
 
 A, B = (name * 24 for name in (b"A", b"B"))
 numbers = itertools.count()
@@ -89,13 +65,13 @@ class Place:
         """Return a connection and a handle of the queue: new ones, or those of the last call, unless that still waits."""
         if again and self.last is not None and not self.last.handle.waits:
             return self.last.connection, self.last.hobj
-        connection, options = self._connect(), MQOO_INPUT_SHARED | MQOO_BROWSE
+        connection, options = self._connect(), mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE
         return connection, opening.open_object(self.q_mgr, connection, structures.od(self.name), options)[2][0]
 
-    def wait(self, options, match=MQMO_NONE, again=False, **fields):
+    def wait(self, options, match=mq.MQMO_NONE, again=False, **fields):
         """Let a call wait if there is nothing for it."""
         connection, hobj = self._handle(again)
-        gmo = structures.gmo(options | MQGMO_WAIT, match_options=match, wait_interval_ms=MQWI_UNLIMITED)
+        gmo = structures.gmo(options | mq.MQGMO_WAIT, match_options=match, wait_interval_ms=mq.MQWI_UNLIMITED)
         md = SearchDescriptor(bytes(structures.md(**fields)))
         try:
             call = self.last = Get(self.q_mgr, connection, hobj, md, GetMessageOptions.read(bytes(gmo)), 9)
@@ -111,8 +87,8 @@ class Place:
             call.finish(found)
 
     def put(self, **fields):
-        pmo = bytes(structures.pmo(MQPMO_NO_SYNCPOINT))
-        md, od = bytes(structures.md(persistence=MQPER_NOT_PERSISTENT, **fields)), structures.od(self.name)
+        pmo = bytes(structures.pmo(mq.MQPMO_NO_SYNCPOINT))
+        md, od = bytes(structures.md(persistence=mq.MQPER_NOT_PERSISTENT, **fields)), structures.od(self.name)
         putting.put1(self.q_mgr, self.putter, od, md, pmo, b"x")
 
     def back_out(self):
@@ -136,8 +112,8 @@ class Place:
             self.q_mgr.drop(connection)
 
 
-flags = st.sampled_from([0, MQMF_MSG_IN_GROUP, MQMF_LAST_MSG_IN_GROUP])
-segments = st.sampled_from([0, 0, MQMF_SEGMENT, MQMF_LAST_SEGMENT])
+flags = st.sampled_from([0, mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP])
+segments = st.sampled_from([0, 0, mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT])
 fields = st.fixed_dictionaries(
     {
         "msg_id": st.sampled_from([A, B]),
@@ -149,18 +125,18 @@ fields = st.fixed_dictionaries(
 )
 messages = st.builds(lambda fields, flags, segments: {**fields, "msg_flags": flags | segments}, fields, flags, segments)
 waits = st.tuples(
-    st.sampled_from([MQGMO_NO_SYNCPOINT, MQGMO_SYNCPOINT, MQGMO_BROWSE_FIRST, MQGMO_BROWSE_NEXT]),
-    st.sampled_from([0, MQGMO_LOGICAL_ORDER]),
-    st.sampled_from([0, 0, MQGMO_ALL_MSGS_AVAILABLE, MQGMO_ALL_SEGMENTS_AVAILABLE, MQGMO_COMPLETE_MSG]),
+    st.sampled_from([mq.MQGMO_NO_SYNCPOINT, mq.MQGMO_SYNCPOINT, mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT]),
+    st.sampled_from([0, mq.MQGMO_LOGICAL_ORDER]),
+    st.sampled_from([0, 0, mq.MQGMO_ALL_MSGS_AVAILABLE, mq.MQGMO_ALL_SEGMENTS_AVAILABLE, mq.MQGMO_COMPLETE_MSG]),
     st.sampled_from(
         [
-            MQMO_NONE,
-            MQMO_MATCH_MSG_ID,
-            MQMO_MATCH_CORREL_ID,
-            MQMO_MATCH_GROUP_ID,
-            MQMO_MATCH_MSG_SEQ_NUMBER,
-            MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER,
-            MQMO_MATCH_CORREL_ID | MQMO_MATCH_MSG_ID,
+            mq.MQMO_NONE,
+            mq.MQMO_MATCH_MSG_ID,
+            mq.MQMO_MATCH_CORREL_ID,
+            mq.MQMO_MATCH_GROUP_ID,
+            mq.MQMO_MATCH_MSG_SEQ_NUMBER,
+            mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER,
+            mq.MQMO_MATCH_CORREL_ID | mq.MQMO_MATCH_MSG_ID,
         ]
     ),
     st.booleans(),
@@ -172,18 +148,18 @@ steps = st.one_of(waits, messages, messages, st.just("back out"))
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @example(
-    [(MQGMO_NO_SYNCPOINT, 0, MQGMO_COMPLETE_MSG, MQMO_MATCH_MSG_ID, False, {"msg_id": A})]
+    [(mq.MQGMO_NO_SYNCPOINT, 0, mq.MQGMO_COMPLETE_MSG, mq.MQMO_MATCH_MSG_ID, False, {"msg_id": A})]
     + [
         {"msg_id": name, "group_id": A, "offset": offset, "msg_flags": flag}
-        for name, offset, flag in ((A, 0, MQMF_SEGMENT), (B, 1, MQMF_LAST_SEGMENT))
+        for name, offset, flag in ((A, 0, mq.MQMF_SEGMENT), (B, 1, mq.MQMF_LAST_SEGMENT))
     ]
 )
 @example(
     [
-        (MQGMO_BROWSE_FIRST, 0, 0, MQMO_NONE, False, {}),
-        {"msg_id": B, "group_id": A, "msg_flags": MQMF_MSG_IN_GROUP},
-        (MQGMO_NO_SYNCPOINT, MQGMO_LOGICAL_ORDER, 0, MQMO_MATCH_MSG_ID, True, {"msg_id": A}),
-        (MQGMO_SYNCPOINT, 0, 0, MQMO_NONE, True, {}),
+        (mq.MQGMO_BROWSE_FIRST, 0, 0, mq.MQMO_NONE, False, {}),
+        {"msg_id": B, "group_id": A, "msg_flags": mq.MQMF_MSG_IN_GROUP},
+        (mq.MQGMO_NO_SYNCPOINT, mq.MQGMO_LOGICAL_ORDER, 0, mq.MQMO_MATCH_MSG_ID, True, {"msg_id": A}),
+        (mq.MQGMO_SYNCPOINT, 0, 0, mq.MQMO_NONE, True, {}),
     ]
 )
 @given(st.lists(steps, min_size=2, max_size=12))
@@ -228,20 +204,20 @@ WAITING = 200
 
 
 @pytest.mark.parametrize(
-    ("match", "field"),
+    ("match", "field", "whole"),
     [
-        (MQMO_MATCH_MSG_ID, "msg_id"),
-        (MQMO_MATCH_CORREL_ID, "correl_id"),
-        (MQMO_MATCH_GROUP_ID, "group_id"),
+        (mq.MQMO_MATCH_MSG_ID, "msg_id", 0),
+        (mq.MQMO_MATCH_CORREL_ID, "correl_id", mq.MQGMO_COMPLETE_MSG),
+        (mq.MQMO_MATCH_GROUP_ID, "group_id", 0),
+        (mq.MQMO_MATCH_GROUP_ID, "group_id", mq.MQGMO_ALL_MSGS_AVAILABLE),
     ],
 )
-@pytest.mark.parametrize("whole", [0, MQGMO_COMPLETE_MSG, MQGMO_ALL_MSGS_AVAILABLE])
 def test_a_message_lets_one_call_look_of_those_that_wait_for_others(place, looks, match, field, whole):
     identifiers = [bytes([number]) * 24 for number in range(1, WAITING + 1)]
     for identifier in identifiers:
         place.wait(whole, match, **{field: identifier})
     looks.clear()
-    flags = MQMF_LAST_MSG_IN_GROUP if field == "group_id" else 0
+    flags = mq.MQMF_LAST_MSG_IN_GROUP if field == "group_id" else 0
     place.put(**{field: identifiers[77]}, msg_flags=flags)
     assert looks == [place.calls[77][0]]
 
@@ -258,13 +234,13 @@ def test_a_message_lets_one_call_look_of_those_that_take_any(place, looks):
 
 def test_a_message_lets_one_call_look_of_those_that_wait_for_whole_groups(place, looks):
     for _ in range(WAITING):
-        place.wait(MQGMO_ALL_MSGS_AVAILABLE)
+        place.wait(mq.MQGMO_ALL_MSGS_AVAILABLE)
     looks.clear()
     for seq in range(1, 50):
-        place.put(group_id=A, msg_seq_number=seq, msg_flags=MQMF_MSG_IN_GROUP)
+        place.put(group_id=A, msg_seq_number=seq, msg_flags=mq.MQMF_MSG_IN_GROUP)
     assert looks == [place.calls[0][0]] * 49
     looks.clear()
-    place.put(group_id=A, msg_seq_number=50, msg_flags=MQMF_LAST_MSG_IN_GROUP)
+    place.put(group_id=A, msg_seq_number=50, msg_flags=mq.MQMF_LAST_MSG_IN_GROUP)
     assert looks == [place.calls[0][0], place.calls[1][0]]
 
 

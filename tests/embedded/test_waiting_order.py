@@ -7,7 +7,6 @@ any. That the longest waiting comes first within each is this queue manager's ow
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,29 +18,10 @@ from mqgroups.embedded.answer import ConnectionGone
 from mqgroups.embedded.calls import getting, opening, putting
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall, WaitingCalls
 from mqgroups.embedded.serve.start_up import started
+from mqgroups.mqi import constants as c
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_LOCK,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_MSG_IN_GROUP,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQWI_UNLIMITED,
-)
-from tests.fix_mqi import OK, PATIENCE_S, shared_input, wait_until
+from tests.fix_mqi import OK, PATIENCE_S, child, shared_input, wait_until
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +48,7 @@ def test_the_longest_waiting_comes_first(connection, queue, source, waiting_get)
 def test_what_one_commit_shows_goes_out_in_order(connection, queue, source, waiting_get):
     waiting = [waiting_get(source()) for _ in range(3)]
     for number in range(3):
-        assert connection.put1(queue, b"%d" % number, MQPMO_SYNCPOINT).code == OK
+        assert connection.put1(queue, b"%d" % number, c.MQPMO_SYNCPOINT).code == OK
     assert connection.commit() == OK
     assert data_of(waiting) == [b"0", b"1", b"2"]
 
@@ -90,16 +70,16 @@ def test_who_came_late_does_not_overtake(connection, queue, source, waiting_get)
 @pytest.mark.parametrize(
     ("match", "fields"),
     [
-        (MQMO_MATCH_CORREL_ID, {"CorrelId": b"c" * 24}),
-        (MQMO_MATCH_MSG_ID, {"MsgId": b"m" * 24}),
-        (MQMO_MATCH_GROUP_ID, {"GroupId": b"g" * 24}),
-        (MQMO_MATCH_MSG_SEQ_NUMBER, {"MsgSeqNumber": 3}),
+        (c.MQMO_MATCH_CORREL_ID, {"CorrelId": b"c" * 24}),
+        (c.MQMO_MATCH_MSG_ID, {"MsgId": b"m" * 24}),
+        (c.MQMO_MATCH_GROUP_ID, {"GroupId": b"g" * 24}),
+        (c.MQMO_MATCH_MSG_SEQ_NUMBER, {"MsgSeqNumber": 3}),
     ],
 )
 def test_a_call_for_certain_messages_comes_before_one_for_any(connection, queue, source, waiting_get, match, fields):
     anything = waiting_get(source())
     certain = waiting_get(source(), match=match, **fields)
-    assert connection.put1(queue, b"certain", MsgFlags=MQMF_MSG_IN_GROUP, **fields).code == OK
+    assert connection.put1(queue, b"certain", MsgFlags=c.MQMF_MSG_IN_GROUP, **fields).code == OK
     assert certain.result(PATIENCE_S).data == b"certain"
     assert connection.put1(queue, b"any").code == OK
     assert anything.result(PATIENCE_S).data == b"any"
@@ -107,13 +87,13 @@ def test_a_call_for_certain_messages_comes_before_one_for_any(connection, queue,
 
 @pytest.mark.embedded
 def test_a_call_that_continues_its_group_is_for_certain_messages(connection, queue, source, waiting_get):
-    out = connection.open(queue, MQOO_OUTPUT)
-    assert out.put(b"1", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_MSG_IN_GROUP).code == OK
+    out = connection.open(queue, c.MQOO_OUTPUT)
+    assert out.put(b"1", c.MQPMO_LOGICAL_ORDER, MsgFlags=c.MQMF_MSG_IN_GROUP).code == OK
     reader = source()
-    assert reader.get(MQGMO_LOGICAL_ORDER).data == b"1"
+    assert reader.get(c.MQGMO_LOGICAL_ORDER).data == b"1"
     anything = waiting_get(source())
-    continued = waiting_get(reader, MQGMO_LOGICAL_ORDER)
-    assert out.put(b"2", MQPMO_LOGICAL_ORDER, MsgFlags=MQMF_LAST_MSG_IN_GROUP).code == OK
+    continued = waiting_get(reader, c.MQGMO_LOGICAL_ORDER)
+    assert out.put(b"2", c.MQPMO_LOGICAL_ORDER, MsgFlags=c.MQMF_LAST_MSG_IN_GROUP).code == OK
     assert continued.result(PATIENCE_S).data == b"2"
     assert connection.put1(queue, b"any").code == OK
     assert anything.result(PATIENCE_S).data == b"any"
@@ -121,14 +101,14 @@ def test_a_call_that_continues_its_group_is_for_certain_messages(connection, que
 
 def test_each_call_for_a_certain_message_gets_that_one(connection, queue, source, waiting_get):
     correl_ids = [b"%d" % number * 24 for number in range(4)]
-    waiting = [waiting_get(source(), match=MQMO_MATCH_CORREL_ID, CorrelId=correl_id) for correl_id in correl_ids]
+    waiting = [waiting_get(source(), match=c.MQMO_MATCH_CORREL_ID, CorrelId=correl_id) for correl_id in correl_ids]
     for correl_id in reversed(correl_ids):
         assert connection.put1(queue, correl_id, CorrelId=correl_id).code == OK
     assert data_of(waiting) == correl_ids
 
 
 def test_a_message_for_nobody_leaves_all_of_them_waiting(connection, queue, source, waiting_get, count_waiting):
-    waiting = [waiting_get(source(), match=MQMO_MATCH_CORREL_ID, CorrelId=b"%d" % n * 24) for n in range(2)]
+    waiting = [waiting_get(source(), match=c.MQMO_MATCH_CORREL_ID, CorrelId=b"%d" % n * 24) for n in range(2)]
     assert connection.put1(queue, b"nobody's", CorrelId=b"n" * 24).code == OK
     assert count_waiting(queue) == 2
     for number in range(2):
@@ -140,8 +120,8 @@ def test_a_message_for_nobody_leaves_all_of_them_waiting(connection, queue, sour
 def test_who_browses_shares_with_the_one_who_gets(connection, queue, source, waiting_get):
     waiting = [
         waiting_get(source()),
-        waiting_get(source(), MQGMO_BROWSE_FIRST),
-        waiting_get(source(), MQGMO_BROWSE_NEXT),
+        waiting_get(source(), c.MQGMO_BROWSE_FIRST),
+        waiting_get(source(), c.MQGMO_BROWSE_NEXT),
     ]
     assert connection.put1(queue, b"m").code == OK
     assert data_of(waiting) == [b"m", b"m", b"m"]
@@ -149,7 +129,7 @@ def test_who_browses_shares_with_the_one_who_gets(connection, queue, source, wai
 
 
 def test_who_browses_with_a_lock_shares_with_nobody(connection, queue, source, waiting_get):
-    locking = [waiting_get(source(), MQGMO_BROWSE_FIRST | MQGMO_LOCK) for _ in range(2)]
+    locking = [waiting_get(source(), c.MQGMO_BROWSE_FIRST | c.MQGMO_LOCK) for _ in range(2)]
     assert connection.put1(queue, b"0").code == OK
     assert connection.put1(queue, b"1").code == OK
     assert sorted(data_of(locking)) == [b"0", b"1"]
@@ -166,10 +146,7 @@ def test_a_wait_that_ran_out_takes_nothing(connection, queue, source, waiting_ge
 @pytest.mark.embedded
 def test_who_died_waiting_takes_nothing(mq, mqi, connection, queue, source, waiting_get, count_waiting):
     """Killed as the longest waiting, in and outside syncpoint; what comes then goes to the next."""
-    dead = [
-        subprocess.Popen([sys.executable, "-c", WAITS, mqi.name, mq.conn_name, queue, str(options)], cwd=ROOT)
-        for options in (0, MQGMO_SYNCPOINT)
-    ]
+    dead = [subprocess.Popen(child(WAITS, mqi, mq, queue, options), cwd=ROOT) for options in (0, c.MQGMO_SYNCPOINT)]
     wait_until(lambda: count_waiting(queue) == 2)
     alive = waiting_get(source())
     for process in dead:
@@ -180,27 +157,12 @@ def test_who_died_waiting_takes_nothing(mq, mqi, connection, queue, source, wait
 
 
 WAITS = """
-import importlib, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, shared_input
-from mqgroups.mqi.constants import MQWI_UNLIMITED
-binding, conn_name, queue, options = sys.argv[1:]
-_, connection = Mqi(importlib.import_module(binding)).connect("", "DEV.APP.SVRCONN", conn_name)
-source = shared_input(connection, queue)
-source.get(int(options), wait_ms=MQWI_UNLIMITED)
+shared_input(connection, queue).get(int(more[0]), wait_ms=c.MQWI_UNLIMITED)
 """
 
 TAKES = """
-import importlib, sys
-from mqgroups.embedded.libmqm.build import build, load
-load(build())
-from tests.fix_mqi import Mqi, shared_input
-from mqgroups.mqi.constants import MQWI_UNLIMITED
-binding, conn_name, queue = sys.argv[1:]
-_, connection = Mqi(importlib.import_module(binding)).connect("", "DEV.APP.SVRCONN", conn_name)
 source = shared_input(connection, queue)
-while (data := source.get(wait_ms=MQWI_UNLIMITED).data) != b"end":
+while (data := source.get(wait_ms=c.MQWI_UNLIMITED).data) != b"end":
     print(data.decode())
 """
 
@@ -208,12 +170,12 @@ while (data := source.get(wait_ms=MQWI_UNLIMITED).data) != b"end":
 @pytest.mark.embedded
 def test_processes_that_wait_share_all_messages_out(mq, mqi, connection, queue, count_waiting):
     """Each message once, and nobody is left waiting: nothing else ends their calls."""
-    command = [sys.executable, "-c", TAKES, mqi.name, mq.conn_name, queue]
+    command = child(TAKES, mqi, mq, queue)
     takers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in range(4)]
     wait_until(lambda: count_waiting(queue) == 4)
-    out = connection.open(queue, MQOO_OUTPUT)
+    out = connection.open(queue, c.MQOO_OUTPUT)
     for number in range(800):
-        assert out.put(b"%d" % number, MQPMO_SYNCPOINT if number % 3 else 0).code == OK
+        assert out.put(b"%d" % number, c.MQPMO_SYNCPOINT if number % 3 else 0).code == OK
         if number % 7 == 0:
             assert connection.commit() == OK
     assert connection.commit() == OK
@@ -232,19 +194,19 @@ def test_requests_and_replies_never_miss_one_another(connect, make_queue, backgr
 
     def asks(name):
         connection = connect()
-        out, source = connection.open(requests, MQOO_OUTPUT), connection.open(replies, MQOO_INPUT_SHARED)
+        out, source = connection.open(requests, c.MQOO_OUTPUT), connection.open(replies, c.MQOO_INPUT_SHARED)
         for number in range(rounds):
             correl_id = b"%d.%d" % (name, number)
             assert out.put(correl_id, CorrelId=correl_id.ljust(24)).code == OK
-            answer = source.get(match=MQMO_MATCH_CORREL_ID, wait_ms=MQWI_UNLIMITED, CorrelId=correl_id.ljust(24))
+            answer = source.get(match=c.MQMO_MATCH_CORREL_ID, wait_ms=c.MQWI_UNLIMITED, CorrelId=correl_id.ljust(24))
             assert answer.data == b"re " + correl_id
 
     def answers():
         connection = connect()
-        source, out = connection.open(requests, MQOO_INPUT_SHARED), connection.open(replies, MQOO_OUTPUT)
+        source, out = connection.open(requests, c.MQOO_INPUT_SHARED), connection.open(replies, c.MQOO_OUTPUT)
         answered = 0
-        while (request := source.get(MQGMO_SYNCPOINT, wait_ms=MQWI_UNLIMITED)).data != b"end":
-            out.put(b"re " + request.data, MQPMO_SYNCPOINT, CorrelId=request.md.CorrelId)
+        while (request := source.get(c.MQGMO_SYNCPOINT, wait_ms=c.MQWI_UNLIMITED)).data != b"end":
+            out.put(b"re " + request.data, c.MQPMO_SYNCPOINT, CorrelId=request.md.CorrelId)
             assert connection.commit() == OK
             answered += 1
         return answered
@@ -276,22 +238,22 @@ class GoneWhenGiven:
         self.woken = True
 
 
-@pytest.mark.parametrize(("options", "backout_count"), [(MQGMO_NO_SYNCPOINT, 0), (MQGMO_SYNCPOINT, 1)])
+@table(("options", "backout_count"), [(c.MQGMO_NO_SYNCPOINT, 0), (c.MQGMO_SYNCPOINT, 1)])
 def test_what_was_given_to_who_is_gone_is_given_back(tmp_path, options, backout_count):
     q_mgr = started("QM", tmp_path)
     waiter = GoneWhenGiven()
     gone, other = q_mgr.connect_program(waiter, "gone"), q_mgr.connect_program(GoneWhenGiven(), "other")
     od = st.od("SYSTEM.DEFAULT.LOCAL.QUEUE")
-    pmo = bytes(st.pmo(MQPMO_NO_SYNCPOINT))
+    pmo = bytes(st.pmo(c.MQPMO_NO_SYNCPOINT))
     waiter.arrive = lambda: putting.put1(q_mgr, other, od, bytes(st.md()), pmo, b"m")
-    source: Any = opening.open_object(q_mgr, gone, od, MQOO_INPUT_SHARED)[2][0]
-    gmo = bytes(st.gmo(options | MQGMO_WAIT, wait_interval_ms=MQWI_UNLIMITED))
+    source: Any = opening.open_object(q_mgr, gone, od, c.MQOO_INPUT_SHARED)[2][0]
+    gmo = bytes(st.gmo(options | c.MQGMO_WAIT, wait_interval_ms=c.MQWI_UNLIMITED))
     with pytest.raises(ConnectionGone):
         getting.get(q_mgr, gone, source, bytes(st.md()), gmo, 100)
     assert waiter.woken
     q_mgr.drop(gone)
-    source = opening.open_object(q_mgr, other, od, MQOO_INPUT_SHARED)[2][0]
-    answer: Any = getting.get(q_mgr, other, source, bytes(st.md()), bytes(st.gmo(MQGMO_NO_SYNCPOINT)), 100)[2]
+    source = opening.open_object(q_mgr, other, od, c.MQOO_INPUT_SHARED)[2][0]
+    answer: Any = getting.get(q_mgr, other, source, bytes(st.md()), bytes(st.gmo(c.MQGMO_NO_SYNCPOINT)), 100)[2]
     assert (answer[3], st.long_at(answer[0], st.MD_BACKOUT_COUNT)) == (b"m", backout_count)
     assert sum(queue.depth for queue in q_mgr.catalogue.queues()) == 0
     q_mgr.drop(other)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from mqgroups.embedded.messages.groups import View, Whole
 from mqgroups.embedded.messages.queue import Match, Message, Queue
 from mqgroups.embedded.objects.attributes import LOCAL, default_values
 from mqgroups.mqi.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
+from tests.tables import table
 
 MIG, LAST_MIG = MQMF_MSG_IN_GROUP, MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 SEG, LAST_SEG = MQMF_SEGMENT, MQMF_SEGMENT | MQMF_LAST_SEGMENT
@@ -116,8 +116,8 @@ class Looks:
 INCOMPLETE = {"groups": MIG, "segments in groups": MIG | SEG, "segments": SEG}
 
 
-@pytest.mark.parametrize("starts", [True, False], ids=["in logical order", "in physical order"])
-@pytest.mark.parametrize("first", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+@table("starts", [True, False], ids=["in logical order", "in physical order"])
+@table("first", INCOMPLETE.values())
 def test_groups_that_are_not_whole_are_not_looked_at(first, starts):
     on = queue()
     on.make_available([message(on, group, flags=first) for group in range(1, 200)])
@@ -132,7 +132,7 @@ def test_groups_that_are_not_whole_are_not_looked_at(first, starts):
     assert looks.taken <= 5
 
 
-@pytest.mark.parametrize("starts", [True, False], ids=["in logical order", "in physical order"])
+@table("starts", [True, False], ids=["in logical order", "in physical order"])
 def test_logical_messages_that_are_not_whole_are_not_looked_at(starts):
     on = queue()
     on.make_available([message(on, group, flags=SEG) for group in range(1, 200)])

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("testcontainers", reason="testcontainers is not installed")
 
 from mqgroups.testing.container import MQContainer, MQContainerError, docker_engine
+from tests.tables import table
 from tests.testing.docker_api import HOST_PORT
 
 PASSWORD, ADMIN = "correct-horse-battery", "staple-of-the-admin"
@@ -102,7 +103,7 @@ def test_an_image_that_is_not_there_is_pulled(engine):
         assert engine.pulled == ["icr.io/ibm-messaging/mq:9.4.2.0-r1"]
 
 
-@pytest.mark.parametrize("said", ["", "view", "yes", "ACCEPT"])
+@table("said", ["", "view", "yes", "ACCEPT"])
 def test_nothing_but_the_word_accepts_the_licence(engine, said):
     with pytest.raises(MQContainerError, match=r"the licence of .* is not accepted: read it"):
         MQContainer(license=said)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from mqgroups.embedded.admin.mqsc import parse
+from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -19,7 +18,7 @@ FILES = [
     ROOT / "mqgroups" / "testing" / "queues.mqsc",
     ROOT / "docker" / "cluster" / "30-cluster.mqsc",
 ]
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+each_file = table("path", FILES)
 
 
 @each_file

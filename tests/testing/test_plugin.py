@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+from mqgroups.cache import cache
 from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.testing.bindings import BINDINGS
 from mqgroups.testing.under_test import MQSC
@@ -18,6 +19,8 @@ from mqgroups.testing.under_test import MQSC
 pytestmark = pytest.mark.embedded
 
 ROOT = Path(__file__).parents[2]
+# pytester gives each project a home of its own, in which the C library would be compiled again.
+CACHE = cache()
 
 needs_testcontainers = pytest.mark.skipif(
     importlib.util.find_spec("testcontainers") is None, reason="testcontainers is not installed"
@@ -44,6 +47,7 @@ def project(pytester, monkeypatch):
     for name in ("QMGR", "CHANNEL", "CONN_NAME", "USER", "PASSWORD", "MODEL", "LICENSE"):
         monkeypatch.delenv(f"MQGROUPS_TEST_{name}", raising=False)
     monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+    monkeypatch.setenv("MQGROUPS_CACHE", str(CACHE))
 
     class Project:
         path = pytester.path
@@ -104,11 +108,6 @@ def test_a_child_process_works_as_the_user_of_the_tests_and_not_as_the_administr
     project.run().assert_outcomes(passed=2)
 
 
-def test_one_binding_can_be_asked_for(project):
-    project.file(test_it=ROUND_TRIP)
-    project.run(f"--mqi={INSTALLED[0]}").assert_outcomes(passed=1)
-
-
 def test_without_any_binding_tests_end_with_an_error_and_without_the_one_that_was_chosen_they_are_skipped(project):
     project.file(
         conftest="import mqgroups.testing.bindings as b\nb.BINDINGS = ('no_such_binding',)",
@@ -121,7 +120,7 @@ def test_without_any_binding_tests_end_with_an_error_and_without_the_one_that_wa
     project.run("--mqi=pymqi").assert_outcomes(skipped=2)
 
 
-def test_queues_of_ones_own_are_defined_by_mqsc_files_of_the_ini_file(project):
+def test_queues_of_ones_own_are_defined_by_mqsc_files_of_the_ini_file_and_one_binding_can_be_asked_for(project):
     (project.path / "mine.mqsc").write_text(
         "DEFINE QLOCAL(MINE) REPLACE\nSET AUTHREC PROFILE(MINE) PRINCIPAL('app') OBJTYPE(QUEUE) AUTHADD(GET,PUT)\n"
     )
