@@ -17,6 +17,10 @@ from mqgroups.testing.fixtures import mq_scope
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "ci: takes long, and runs in continuous integration only")
+
+
 def pytest_collection_modifyitems(config, items):
     """A session's workers have one binding: what needs a session runs on the first one only."""
     first = _binding(config)

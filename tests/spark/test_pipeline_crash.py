@@ -1,15 +1,13 @@
 """A pipeline whose driver is killed, JVM, Python and workers, at one point of its protocol after the other; and on a cluster.
 
-``make test`` takes a sample of the points; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them, and a cluster of Spark's, as ``make
-faults-spark`` does.
+``make test`` takes one of the points, continuous integration another one too; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them,
+and a cluster of Spark's, as ``make faults-spark`` does.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -73,8 +71,6 @@ POINTS = (
 )
 # What a cluster's executors have to be told; workers of Spark's own have none of it.
 OF_EXECUTORS = ("LD_LIBRARY_PATH", "MQGROUPS_LIBMQM", "MQGROUPS_MQI", "MQGROUPS_ACCESS_KEY", "TEST_MQ_PASSWORD")
-# In the middle of a micro-batch: one output is written, the others are not.
-SAMPLE = (Point(1, "parquet"), Point(3, "quarantine"))
 # Groups of ten, known by their tens; of the last one a message is no row.
 ITEMS = [[10 * group + item for item in range(10)] for group in range(6)]
 
@@ -137,42 +133,22 @@ class Pipeline:
         assert sum(record["rows"] for record in records) == 60
 
 
-def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipeline):
-    for point in POINTS if ALL_KILLS else SAMPLE:
+@pytest.mark.parametrize(
+    "points",
+    [
+        # In the middle of a micro-batch: one output is written, the others are not.
+        pytest.param(POINTS if ALL_KILLS else [Point(1, "parquet")], id="outgoing is missing"),
+        pytest.param([Point(3, "quarantine")], id="the record is missing", marks=pytest.mark.ci),
+    ],
+)
+def test_a_driver_killed_at_steps_of_its_protocol_does_every_group_once(pipeline, points):
+    for point in points:
         assert pipeline.driver().run(point), f"it was to be killed {point}"
     assert not pipeline.driver().run()
     pipeline.check()
 
 
-def test_a_stream_goes_on_until_it_is_told_to_stop_and_then_reports(pipeline):
-    with (pipeline.folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            pipeline.command("--master", "local[2]"), env=pipeline.environment, stdout=subprocess.PIPE, stderr=log
-        )
-    assert process.stdout is not None
-    events = map(json.loads, process.stdout)
-    next(event for event in events if event["event"] == "done" and event["batch"] == 3)
-    pipeline.owner.put_group([b'{"item": 1000}'])
-    assert next(event for event in events if event["event"] == "done")["groups"] == 1
-    process.send_signal(signal.SIGTERM)
-    (reported,) = (event for event in events if event["event"] == "report")
-    process.stdout.close()
-    assert process.wait() == 0
-    assert json.loads(Path(reported["json"]).read_text())["groups"] == 8
-    assert "<svg" in Path(reported["html"]).read_text()
-
-
-def test_a_pipeline_that_fails_ends_with_1_and_one_sentence(pipeline):
-    (pipeline.folder / "q.sql").write_text("SELECT nothing FROM rows")
-    done = subprocess.run(
-        pipeline.command("--available-now"), env=pipeline.environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    (sentence,) = (line for line in done.stderr.splitlines() if line.startswith("mqgroups: "))
-    assert "q.sql failed: AnalysisException" in sentence
-    assert "Traceback" not in done.stderr
-
-
+@pytest.mark.ci
 @pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults-spark)")
 def test_a_cluster_that_loses_an_executor_and_a_worker_does_the_same(pipeline, spark_environment, tmp_path):
     at = {Kind.EXECUTOR: Point(0, "counted"), Kind.WORKER: Point(2, "began", 0.3)}
