@@ -7,10 +7,9 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests import architecture
 from tests.architecture import imported
+from tests.each_row import each_row
 
 PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
@@ -130,7 +129,7 @@ def test_the_core_imports_nothing_but_itself_and_the_standard_library():
             assert top in sys.stdlib_module_names or within(name, {"mqgroups.core"}), f"{path.name} imports {name}"
 
 
-@pytest.mark.parametrize("impure", ["time", "random", "uuid", "logging", "os", "socket", "threading", "datetime"])
+@each_row("impure", ["time", "random", "uuid", "logging", "os", "socket", "threading", "datetime"])
 def test_the_core_has_no_clock_no_chance_and_no_log(impure):
     assert not any(within(name, {impure}) for path in sources("core") for name in imported(path))
 

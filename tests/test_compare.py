@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded import Fault
+from tests.each_row import each_row
 
 pytestmark = pytest.mark.embedded
 
@@ -79,7 +80,7 @@ def test_every_call_of_an_approach_is_a_case_and_undisturbed_it_is_right(campaig
 NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("groups", "expected"),
     [
         ({ONE: [(1, False, b"001"), (2, True, b"002")]}, (0, 0, 0)),
@@ -92,7 +93,6 @@ NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
         ({NONE: [(1, False, b"001"), (1, False, b"002"), (1, False, b"002")]}, (0, 1, 0)),
         ({}, (2, 0, 0)),
     ],
-    ids=["whole", "incomplete", "no last", "order", "number twice", "two halves", "twice", "no group", "nothing"],
 )
 def test_the_reader_counts_what_is_lost_doubled_and_torn(mq, groups, expected):
     pytest.importorskip("pymqi", reason="the ways compared are on pymqi")

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tests.bench.spread import chi_square, p_value
+from tests.each_row import each_row
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.4: upper-tail critical values of the chi-square distribution.
 CRITICAL_VALUES = [
@@ -24,12 +25,12 @@ CRITICAL_VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("degrees", "p", "critical"), CRITICAL_VALUES)
+@each_row(("degrees", "p", "critical"), CRITICAL_VALUES)
 def test_p_is_what_the_tables_of_critical_values_say(degrees, p, critical):
     assert p_value(critical, degrees) == pytest.approx(p, rel=2e-3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("counts", "statistic"),
     [
         ([20], 0),
@@ -44,7 +45,7 @@ def test_chi_square_sums_the_squares_of_what_is_not_even(counts, statistic):
     assert chi_square(counts) == pytest.approx(statistic)
 
 
-@pytest.mark.parametrize("counts", [[], [0, 0]])
+@each_row("counts", [[], [0, 0]])
 def test_nothing_is_spread_neither_evenly_nor_otherwise(counts):
     with pytest.raises(ValueError, match="no counts"):
         chi_square(counts)
@@ -55,7 +56,7 @@ def test_one_instance_or_even_counts_are_no_evidence_of_a_bias():
     assert p_value(0, 3) == 1
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 7])
+@each_row("degrees", [1, 2, 3, 7])
 def test_p_falls_from_one_to_nothing_as_counts_grow_uneven(degrees):
     found = [p_value(statistic, degrees) for statistic in (1e-9, 0.5, 1, 5, 25, 125, 625)]
     assert found == sorted(found, reverse=True)

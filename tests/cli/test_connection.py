@@ -12,6 +12,7 @@ import pytest
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, environment, invoke
 
 THIS = [b"%d" % number for number in range(7)]
@@ -38,7 +39,7 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
     assert recover("--password-env", "ANOTHER", **named).exit_code == ExitCode.DONE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "variables", "sentence"),
     [
         (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
@@ -77,7 +78,7 @@ def test_a_queue_manager_that_is_not_there_ends_6(recover):
     assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.NO_CONNECTION)
 
 
-@pytest.mark.parametrize("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
+@each_row("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
 def test_a_queue_manager_that_refuses_ends_6(recover, variables):
     result = recover(**variables)
     assert result.exit_code == ExitCode.NO_CONNECTION

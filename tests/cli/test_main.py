@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import click
-import pytest
 
 import mqgroups
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
+from tests.each_row import each_row
 from tests.fix_cli import invoke
 
 
@@ -23,7 +23,7 @@ def commands(command: click.Command = main, path: tuple[str, ...] = ()):
         yield from commands(each, (*path, name))
 
 
-@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()])
+@each_row(("path", "command"), list(commands()))
 def test_every_command_and_option_has_help(path, command):
     result = invoke(*path, "--help", COLUMNS="80")
     assert result.exit_code == 0
@@ -83,22 +83,20 @@ def without(*names: str, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("module", ["mqgroups", "mqgroups.spark", "mqgroups.embedded", "mqgroups.testing"])
+@each_row("module", ["mqgroups", "mqgroups.spark", "mqgroups.embedded", "mqgroups.testing"])
 def test_an_application_needs_neither_click_nor_rich(module):
     done = without("click", "rich", code=f"import {module}")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("names", "said"), [(("click", "rich"), "click and rich"), (("click",), "click"), (("rich",), "rich")]
-)
+@each_row(("names", "said"), [(("click", "rich"), "click and rich"), (("click",), "click"), (("rich",), "rich")])
 def test_the_command_says_what_to_install_in_one_sentence(names, said):
     done = without(*names, code="import runpy; runpy.run_module('mqgroups', run_name='__main__')")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"mqgroups: the command needs {said}: pip install 'mqgroups[cli]'\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "words", "extra"),
     [
         ("sortedcontainers", ("embedded", "run", "--listen", "127.0.0.1:0"), "ibmmq,embedded"),
@@ -112,7 +110,7 @@ def test_a_command_says_which_extra_it_lacks(name, words, extra):
     assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[{extra}]'\n"
 
 
-@pytest.mark.parametrize("words", [("demo",), ("embedded", "exec", "true")])
+@each_row("words", [("demo",), ("embedded", "exec", "true")])
 def test_demo_and_embedded_queue_manager_say_at_once_all_that_they_lack(words):
     code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
     done = without("click", "rich", "sortedcontainers", code=code)
@@ -120,7 +118,7 @@ def test_demo_and_embedded_queue_manager_say_at_once_all_that_they_lack(words):
     assert done.stderr == "mqgroups: the command needs click and rich: pip install 'mqgroups[ibmmq,embedded]'\n"
 
 
-@pytest.mark.parametrize(("names", "extra"), [((), "embedded"), (("pymqi", "ibmmq"), "ibmmq,embedded")])
+@each_row(("names", "extra"), [((), "embedded"), (("pymqi", "ibmmq"), "ibmmq,embedded")])
 def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path, names, extra):
     arguments = ["mqgroups", "demo", "--keep", str(tmp_path)]
     code = f"sys.argv = {arguments!r}; import runpy; runpy.run_module('mqgroups', run_name='__main__')"

@@ -181,7 +181,7 @@ def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_
     assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (9, 13, 3, 3, 2)
     assert all(0 <= latency < 600 for latency in record.latencies_s)
     # A message in quarantine says where it was and what was wrong.
-    ((data, properties),) = ((data, of) for group in case.groups(case.bad) for data, of in group if data == b"secret")
+    (properties,) = (of for group in case.groups(case.bad) for data, of in group if data == b"secret")
     assert properties[DETAIL] == b"message 2: it is not JSON at character 0"
     assert properties[SEQ_NUMBER] == b"2"
     assert bytes.fromhex(properties[GROUP_ID].decode()) == secret.group_id

@@ -15,8 +15,8 @@ from mqgroups.spark.errors import IdentityMissing, ModeRefused, SparkOptionError
 from mqgroups.spark.options import Use, sink_options, source_options
 from tests.spark.model import Checkpoint, tasks
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytest.importorskip("pyspark", reason="pyspark is not installed")
+import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from mqgroups.spark.sink import GroupBatchWriter, GroupStreamWriter

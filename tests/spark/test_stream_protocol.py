@@ -1,7 +1,8 @@
 """The stream source against a model of Spark that dies wherever it can: no group is lost, none comes in two micro-batches.
 
-``model.py`` says what a killed driver was seen to do. The queue manager of the model has the data queue and the status queue of the manifests. A driver may die before or after any unit
-of work, or in the middle of one, which then is backed out or committed some calls later.
+``model.py`` says what a killed driver was seen to do. The queue manager of the model here has the data queue and the status queue
+of the manifests. A driver may die before or after any unit of work, or in the middle of one, which then is backed out or
+committed some calls later.
 """
 
 from __future__ import annotations
