@@ -27,6 +27,7 @@ from mqgroups.spark.pipeline.errors import CheckpointForeign, PipelineConfigErro
 from mqgroups.spark.pipeline.inspection import Waiting, inspect
 from mqgroups.spark.pipeline.micro_batch import MicroBatches
 from mqgroups.spark.pipeline.outputs import DETAIL, GROUP_ID, REASON, SEQ_NUMBER
+from mqgroups.spark.pipeline.records import BatchRecords
 from mqgroups.spark.pipeline.transform import transformation
 from tests import fix_cli
 from tests.fix_mqi import wait_until
@@ -248,7 +249,7 @@ def test_rows_go_out_as_they_come_without_a_transform(case):
 def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the_same_groups(case):
     case.put("a")
     for sql, error, said in (
-        ("SELECT nothing FROM rows", TransformFailed, r"q.sql failed: AnalysisException: .*nothing.* SQLSTATE: 42703$"),
+        ("SELECT nothing FROM rows", TransformFailed, r"q.sql failed: AnalysisException: .*nothing.* SQLSTATE: 42703"),
         # This one fails inside a task.
         ("SELECT CAST(NULL AS STRING) AS `group`, item, price AS double FROM rows", QueryFailed, "RowRefused: "),
     ):
@@ -375,7 +376,7 @@ def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, com
     def disturb():
         wait_until(case.published)
         case.put("b")
-        wait_until(lambda: len(case.published()) == 2)
+        wait_until(lambda: len(BatchRecords(case.folder / "report").read()) == 2)
         os.kill(os.getpid(), signal.SIGTERM)
 
     case.put("a")
