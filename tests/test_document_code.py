@@ -233,7 +233,6 @@ def blocks(path: Path, language: str) -> list[str]:
 WITH_PYTHON = [path for path in DOCUMENTS if blocks(path, "python")]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 ENVIRONMENT = {**os.environ, "PATH": PATH, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore::ResourceWarning"}
-ON_QUEUE_MANAGER = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--"]
 
 
 def test_each_page_with_python_is_run_or_has_a_reason():
@@ -257,10 +256,16 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
         assert written in code
         code = code.replace(written, instead)
     (tmp_path / "program.py").write_text(f"{given.before}\n{code}\n{given.after}")
-    command = [*ON_QUEUE_MANAGER, sys.executable, "program.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
+    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as q_mgr:
+        done = subprocess.run(
+            [sys.executable, "program.py"],
+            cwd=tmp_path,
+            env={**ENVIRONMENT, **q_mgr.environment(), "MQGROUPS_CONN_NAME": q_mgr.conn_name},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (0, "")
     assert given.prints is None or done.stdout == given.prints
 

@@ -23,6 +23,7 @@ from examples.pipeline.disturbance import Disturbance, Disturber, Kind
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
 from tests.fix_groups import Found
+from tests.spark.conftest import SHORT_LIVED
 
 pytestmark = [pytest.mark.slow]
 
@@ -92,7 +93,7 @@ class Pipeline:
             **os.environ,
             **environment,
             "PYTHONPATH": str(Path(__file__).parents[2]),
-            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_SUBMIT_OPTS": SHORT_LIVED,
         }
         for items in ITEMS:
             owner.put_group([json.dumps({"item": item}) for item in items])
