@@ -24,43 +24,17 @@ from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
 from tests.fix_groups import Found
 from tests.spark.conftest import SHORT_LIVED
+from tests.spark.test_pipeline import CONFIG
 
 pytestmark = [pytest.mark.slow]
 
 _numbers = count(1)
-CONFIG = """
-name = "{name}"
-checkpoint = "checkpoint"
-[mq]
-queueManager = "{mq.q_mgr_name}"
-connectionNameList = "{mq.conn_name}"
-channel = "{mq.channel}"
-user = "{mq.user}"
-passwordEnv = "TEST_MQ_PASSWORD"
-[source]
-queue = "{queue}"
-maxGroupsPerTrigger = 2
-messagesPerUnitOfWork = 2
-[body]
-format = "json"
-columns = {{ item = "int not null" }}
-[transform]
-sql = "q.sql"
-[parquet]
-path = "parquet"
-[outgoing]
-queue = "{out}"
-groupBy = "group"
-orderBy = ["item"]
-messagesPerUnitOfWork = 2
-[quarantine]
-queue = "{bad}"
-[report]
-path = "report"
+SETTINGS = """
 [spark]
 "spark.sql.shuffle.partitions" = 2
 "spark.ui.enabled" = false
 """
+SMALL = ("source.maxGroupsPerTrigger=2", "source.messagesPerUnitOfWork=2", "outgoing.messagesPerUnitOfWork=2")
 ALL_KILLS = os.environ.get("MQGROUPS_PIPELINE_KILLS") == "all"
 POINTS = (
     Point(0, "began"),
@@ -87,7 +61,9 @@ class Pipeline:
         self.owner, self.out, self.bad, self.folder = owner, out, bad, folder
         self.name = f"TEST.{os.getpid()}.C{next(_numbers)}"
         self.path = folder / "pipeline.toml"
-        self.path.write_text(CONFIG.format(name=self.name, mq=mq, queue=owner.queue, out=out, bad=bad))
+        text = CONFIG.format(name=self.name, mq=mq, queue=owner.queue, out=out, bad=bad)
+        text = text.replace('item = "string not null", price = "int"', 'item = "int not null"')
+        self.path.write_text(text + SETTINGS)
         (folder / "q.sql").write_text("SELECT item DIV 10 AS `group`, item, group_id IS NOT NULL AS whole FROM rows")
         self.environment = {
             **os.environ,
@@ -101,7 +77,19 @@ class Pipeline:
 
     def command(self, *more: str) -> list[str]:
         """Return what runs it."""
-        return [sys.executable, "-m", "mqgroups", "pipeline", "run", str(self.path), "--progress", "json", *more]
+        small = [word for each in SMALL for word in ("--set", each)]
+        return [
+            sys.executable,
+            "-m",
+            "mqgroups",
+            "pipeline",
+            "run",
+            str(self.path),
+            "--progress",
+            "json",
+            *small,
+            *more,
+        ]
 
     def driver(self, *more: str) -> Driver:
         """Return what runs it over what is there, and may kill it."""
