@@ -45,7 +45,7 @@ CONSEQUENCES = [
 
 
 def test_a_disturbed_call_has_its_consequence(campaign):
-    """What is lost, doubled and torn, and whether what the application says is wrong. Approaches are left out that are not there."""
+    """What is lost, doubled and torn, and whether a statement of the application is wrong; of the approaches that are there."""
     from recipes.compare.campaign import Case
     from recipes.compare.worker import available
 

@@ -57,8 +57,13 @@ def test_licence_has_to_be_accepted_by_who_starts_it(compose):
     assert compose["services"]["qm1"]["environment"]["LICENSE"].startswith("${LICENSE:?")
 
 
-def test_ports_are_open_on_loopback_only(compose):
-    assert all(port.startswith("127.0.0.1:") for port in compose["services"]["qm1"]["ports"])
+def test_ports_are_open_on_loopback_only():
+    files = {path: yaml.safe_load(path.read_text())["services"] for path in DOCKER.rglob("compose.yaml")}
+    ports = [
+        (path, each) for path, services in files.items() for of in services.values() for each in of.get("ports", [])
+    ]
+    assert len({path for path, _ in ports}) == 4
+    assert [each for each in ports if not each[1].startswith("127.0.0.1:")] == []
 
 
 def test_every_object_is_replaced_and_not_refused_at_the_next_start(commands):
@@ -168,12 +173,6 @@ def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_fi
     assert all(set(service["secrets"]) <= set(compose["secrets"]) for service in services)
     assert not any("environment" in service for service in services)
     assert set(spark_compose["volumes"]) == {"work"}
-
-
-def test_ports_of_the_spark_cluster_are_open_on_loopback_only(spark_compose):
-    ports = [port for service in spark_compose["services"].values() for port in service.get("ports", [])]
-    assert ports
-    assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
 def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):
