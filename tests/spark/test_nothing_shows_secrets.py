@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 PLANTED = "Xyzzy-4711-plugh"
-pytestmark = pytest.mark.embedded
+pytestmark = [pytest.mark.slow, pytest.mark.embedded]
 
 
 @pytest.fixture

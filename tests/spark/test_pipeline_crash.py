@@ -1,7 +1,7 @@
 """A pipeline whose driver is killed, JVM, Python and workers, at one point of its protocol after the other; and on a cluster.
 
-``make test`` takes one of the points, continuous integration another one too; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them,
-and a cluster of Spark's, as ``make faults-spark`` does.
+Continuous integration takes a sample of the points; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them, and a cluster of Spark's,
+as ``make faults-spark`` does. ``test_pipeline.py`` repeats a micro-batch in a session.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.fix_groups import Found
 from tests.spark.conftest import SHORT_LIVED
 from tests.spark.test_pipeline import CONFIG
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
 
 _numbers = count(1)
 SETTINGS = """
@@ -46,6 +46,8 @@ POINTS = (
 )
 # What a cluster's executors have to be told; workers of Spark's own have none of it.
 OF_EXECUTORS = ("LD_LIBRARY_PATH", "MQGROUPS_LIBMQM", "MQGROUPS_MQI", "MQGROUPS_ACCESS_KEY", "TEST_MQ_PASSWORD")
+# In the middle of a micro-batch: one output is written, the others are not.
+SAMPLE = (Point(1, "parquet"), Point(3, "quarantine"))
 # Groups of ten, known by their tens; of the last one a message is no row.
 ITEMS = [[10 * group + item for item in range(10)] for group in range(6)]
 
@@ -122,22 +124,13 @@ class Pipeline:
         assert sum(record["rows"] for record in records) == 60
 
 
-@pytest.mark.parametrize(
-    "points",
-    [
-        # In the middle of a micro-batch: one output is written, the others are not.
-        pytest.param(POINTS if ALL_KILLS else [Point(1, "parquet")], id="outgoing is missing"),
-        pytest.param([Point(3, "quarantine")], id="the record is missing", marks=pytest.mark.ci),
-    ],
-)
-def test_a_driver_killed_at_steps_of_its_protocol_does_every_group_once(pipeline, points):
-    for point in points:
+def test_a_driver_killed_at_steps_of_its_protocol_does_every_group_once(pipeline):
+    for point in POINTS if ALL_KILLS else SAMPLE:
         assert pipeline.driver().run(point), f"it was to be killed {point}"
     assert not pipeline.driver().run()
     pipeline.check()
 
 
-@pytest.mark.ci
 @pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults-spark)")
 def test_a_cluster_that_loses_an_executor_and_a_worker_does_the_same(pipeline, spark_environment, tmp_path):
     at = {Kind.EXECUTOR: Point(0, "counted"), Kind.WORKER: Point(2, "began", 0.3)}
