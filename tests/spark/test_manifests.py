@@ -105,11 +105,11 @@ def test_a_manifest_is_put_and_another_process_reads_it():
     assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_a_hundred_thousand_groups_are_in_parts_that_fit_a_queue():
+def test_thirty_thousand_groups_are_in_parts_that_fit_a_queue():
     messages = Messages()
-    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(100_000)]
+    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(30_000)]
     offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups)
-    assert len(messages.data) == 10
+    assert len(messages.data) == 3
     assert max(map(len, messages.data.values())) < 1_000_000
     other = Manifests(messages)
     other.learn(offset)

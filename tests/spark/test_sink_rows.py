@@ -126,8 +126,10 @@ def test_a_partition_is_ordered_where_a_column_says_how():
     assert groups([batch(at=at, value=[b"2", b"1"])], found) == [("0", None, [BatchMessage(b"1"), BatchMessage(b"2")])]
 
 
-@pytest.mark.parametrize("ddl", ["group_key string, msg_seq_number long, value", "msg_seq_number long, value"])
-@pytest.mark.parametrize("kind", ["binary", "string"])
+@pytest.mark.parametrize(
+    ("ddl", "kind"),
+    [("group_key string, msg_seq_number long, value", "binary"), ("msg_seq_number long, value", "string")],
+)
 def test_large_values_wait_in_a_file(ddl, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
     by_partition = {} if "group_key" in ddl else {"groupBy": "partition", "sequenceColumn": "msg_seq_number"}
