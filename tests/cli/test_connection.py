@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +10,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.each_row import each_row
-from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.fix_cli import environment, invoke
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -98,18 +95,3 @@ def test_a_queue_manager_that_comes_in_time_is_waited_for(recover, faults):
     faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
     assert recover(wait="30").exit_code == ExitCode.DONE
     assert faults.faults_fired() == 3
-
-
-@pytest.mark.embedded
-def test_the_command_finds_an_embedded_queue_manager_of_exec_by_mqserver():
-    command = ["embedded", "exec", "--", sys.executable, "-m", "mqgroups", "recover", "--name", "N", "--role", "get"]
-    done = subprocess.run(
-        [*MQGROUPS, *command],
-        env={name: value for name, value in os.environ.items() if not name.startswith("MQGROUPS_")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
-    assert done.stdout.startswith("get N: unknown: there is no status queue")
