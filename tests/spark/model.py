@@ -17,7 +17,7 @@ from unittest.mock import patch
 class Checkpoint:
     """The logs of a query, and drivers that go by them."""
 
-    def __init__(self, process: Callable[[Any, Any, int], None]) -> None:
+    def __init__(self, process: Callable[[Any, Any, int], object]) -> None:
         """``process`` does a micro-batch: it gets the reader, its partitions and its number."""
         self.offsets: list[dict[str, Any]] = []
         self.committed = 0

@@ -148,7 +148,7 @@ def test_no_payload_or_checkpoint_is_in_logs_spans_metrics_or_representations(
                         raise Crash
     with owner.producer(qmgr, name=f"{owner.name}.2") as producer, producer.group() as group:
         with pytest.raises(errors.GroupUsage) as refused:
-            group.set_checkpoint({SECRET})  # type: ignore[arg-type]  # what mypy refuses too
+            group.set_checkpoint({SECRET})
         group.abandon()
     shown += [refused.value]
     # Then it is nowhere to be seen
