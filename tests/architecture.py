@@ -12,6 +12,7 @@ Functions that check return a sentence for each violation, and an empty list if 
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 from collections.abc import Collection, Mapping
@@ -37,16 +38,24 @@ def room_of(module: str, table: Table) -> str:
     return module if module in table else module.split(".")[0]
 
 
+@functools.cache
+def _imports(text: str) -> list[tuple[str | None, list[str]]]:
+    """Return the imports of a module: the names of each, with the module that they come from."""
+    found: list[tuple[str | None, list[str]]] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found.append((None, [alias.name for alias in node.names]))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            found.append((node.module, [alias.name for alias in node.names]))
+    return found
+
+
 def imported(path: Path) -> set[str]:
     """Return every module that a file imports; ``from a import b`` as ``a.b`` and as ``a``."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-            names.add(node.module or "")
+    for module, given in _imports(path.read_text(encoding="utf-8")):
+        names.update(given if module is None else {module, *(f"{module}.{name}" for name in given)})
     return names
 
 
@@ -58,14 +67,8 @@ def graph(root: Path, package: str) -> dict[str, set[str]]:
 
 def _imported_of(path: Path, package: str, known: Collection[str]) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
+    for module, given in _imports(path.read_text(encoding="utf-8")):
+        for name in given if module is None else [f"{module}.{name}" for name in given]:
             if name == package or name.startswith(package + "."):
                 inside = name[len(package) + 1 :]
                 found.add(inside if inside in known else inside.rpartition(".")[0] or "__init__")

@@ -25,9 +25,9 @@ def environment(target):
     return {name: value for name, value in variables.items() if value}
 
 
-def invoke(*words: object, **variables: str) -> Result:
+def invoke(*words: object, text: str = "", **variables: str) -> Result:
     """Run a command in this process."""
-    return CliRunner(env=variables).invoke(main, [str(word) for word in words])
+    return CliRunner(env=variables).invoke(main, [str(word) for word in words], input=text)
 
 
 def run(*words: object, text: str = "", **variables: str) -> subprocess.CompletedProcess[str]:

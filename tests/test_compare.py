@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded import Fault
+from tests.each_row import each_row
 
 pytestmark = pytest.mark.embedded
 
@@ -22,48 +23,38 @@ def campaign(own_queue_manager, tmp_path):
     campaign.close()
 
 
-@pytest.fixture
-def disturb(campaign):
-    """A function that disturbs one call of an approach and returns (lost, doubled, torn, wrong statement)."""
+FINE = (0, 0, 0, False)
+CONSEQUENCES = [
+    # The number in the status message is put again.
+    ("pseudo-code", "kill_client", "after", "MQCMIT", 1, (0, 1, 1, True)),
+    ("pseudo-code", "kill_client", "before", "MQCMIT", 1, FINE),
+    ("pseudo-code, plus 1", "kill_client", "after", "MQCMIT", 1, FINE),
+    # Nothing tells that the group is complete, so it is put again.
+    ("pseudo-code, plus 1", "drop", "after", "MQCMIT", 3, (0, 6, 0, True)),
+    # The messages of the unit of work are gone with the connection, and the group with its handle.
+    ("retried calls", "drop", "before", "MQPUT", 4, (1, 0, 2, True)),
+    ("retried calls", "drop", "after", "MQCMIT", 1, (0, 0, 2, True)),
+    ("faststream-mq, publish", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
+    ("faststream-mq, subscriber", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
+    ("faststream-mq, subscriber", "kill_client", "after", "MQPUT", 3, FINE),
+    ("mqgroups", "kill_client", "after", "MQCMIT", 2, FINE),
+    ("mqgroups", "kill_client", "before", "MQPUT", 4, FINE),
+    ("mqgroups", "drop", "after", "MQCMIT", 4, FINE),
+    ("mqgroups", "drop", "before", "MQCMIT", 4, FINE),
+]
+
+
+def test_a_disturbed_call_has_its_consequence(campaign):
+    """What is lost, doubled and torn, and whether a statement of the application is wrong; of the approaches that are there."""
     from recipes.compare.campaign import Case
     from recipes.compare.worker import available
 
-    def run(approach, action, when, verb, nth):
-        if approach not in available():
-            pytest.skip("faststream-mq is not installed; make compare does that")
-        outcome = campaign.run(Case(approach, "", (Fault(action, when, nth, verb),)))
-        found = outcome.found
-        return found.lost, found.doubled, found.torn, outcome.is_wrong_statement
-
-    return run
-
-
-FINE = (0, 0, 0, False)
-
-
-@pytest.mark.parametrize(
-    ("approach", "action", "when", "verb", "nth", "expected"),
-    [
-        # The number in the status message is put again.
-        ("pseudo-code", "kill_client", "after", "MQCMIT", 1, (0, 1, 1, True)),
-        ("pseudo-code", "kill_client", "before", "MQCMIT", 1, FINE),
-        ("pseudo-code, plus 1", "kill_client", "after", "MQCMIT", 1, FINE),
-        # Nothing tells that the group is complete, so it is put again.
-        ("pseudo-code, plus 1", "drop", "after", "MQCMIT", 3, (0, 6, 0, True)),
-        # The messages of the unit of work are gone with the connection, and the group with its handle.
-        ("retried calls", "drop", "before", "MQPUT", 4, (1, 0, 2, True)),
-        ("retried calls", "drop", "after", "MQCMIT", 1, (0, 0, 2, True)),
-        ("faststream-mq, publish", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
-        ("faststream-mq, subscriber", "drop", "after", "MQPUT", 3, (0, 1, 0, True)),
-        ("faststream-mq, subscriber", "kill_client", "after", "MQPUT", 3, FINE),
-        ("mqgroups", "kill_client", "after", "MQCMIT", 2, FINE),
-        ("mqgroups", "kill_client", "before", "MQPUT", 4, FINE),
-        ("mqgroups", "drop", "after", "MQCMIT", 4, FINE),
-        ("mqgroups", "drop", "before", "MQCMIT", 4, FINE),
-    ],
-)
-def test_a_disturbed_call_has_its_consequence(disturb, approach, action, when, verb, nth, expected):
-    assert disturb(approach, action, when, verb, nth) == expected
+    approaches = available()
+    for approach, action, when, verb, nth, expected in CONSEQUENCES:
+        if approach in approaches:
+            outcome = campaign.run(Case(approach, "", (Fault(action, when, nth, verb),)))
+            found = (outcome.found.lost, outcome.found.doubled, outcome.found.torn, outcome.is_wrong_statement)
+            assert found == expected, (approach, action, when, verb, nth)
 
 
 def test_every_call_of_an_approach_is_a_case_and_undisturbed_it_is_right(campaign):
@@ -79,7 +70,7 @@ def test_every_call_of_an_approach_is_a_case_and_undisturbed_it_is_right(campaig
 NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("groups", "expected"),
     [
         ({ONE: [(1, False, b"001"), (2, True, b"002")]}, (0, 0, 0)),
@@ -92,7 +83,6 @@ NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
         ({NONE: [(1, False, b"001"), (1, False, b"002"), (1, False, b"002")]}, (0, 1, 0)),
         ({}, (2, 0, 0)),
     ],
-    ids=["whole", "incomplete", "no last", "order", "number twice", "two halves", "twice", "no group", "nothing"],
 )
 def test_the_reader_counts_what_is_lost_doubled_and_torn(mq, groups, expected):
     pytest.importorskip("pymqi", reason="the ways compared are on pymqi")

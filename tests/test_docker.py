@@ -10,6 +10,7 @@ from mqgroups.config import STATUS_MODEL
 from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
 from mqgroups.embedded.admin.mqsc import Command, parse
 from mqgroups.embedded.serve.cluster_file import read
+from tests.each_row import each_row
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"
@@ -56,8 +57,13 @@ def test_licence_has_to_be_accepted_by_who_starts_it(compose):
     assert compose["services"]["qm1"]["environment"]["LICENSE"].startswith("${LICENSE:?")
 
 
-def test_ports_are_open_on_loopback_only(compose):
-    assert all(port.startswith("127.0.0.1:") for port in compose["services"]["qm1"]["ports"])
+def test_ports_are_open_on_loopback_only():
+    files = {path: yaml.safe_load(path.read_text())["services"] for path in DOCKER.rglob("compose.yaml")}
+    ports = [
+        (path, each) for path, services in files.items() for of in services.values() for each in of.get("ports", [])
+    ]
+    assert len({path for path, _ in ports}) == 4
+    assert [each for each in ports if not each[1].startswith("127.0.0.1:")] == []
 
 
 def test_every_object_is_replaced_and_not_refused_at_the_next_start(commands):
@@ -72,7 +78,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@pytest.mark.parametrize("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
+@each_row("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
@@ -105,7 +111,7 @@ def cluster_compose():
     return yaml.safe_load((CLUSTER / "compose.yaml").read_text())
 
 
-@pytest.mark.parametrize(("service", "port"), [("qm1", 1414), ("qm2", 1415), ("qm3", 1416)])
+@each_row(("service", "port"), [("qm1", 1414), ("qm2", 1415), ("qm3", 1416)])
 def test_containers_of_the_cluster_are_the_queue_managers_of_its_file(cluster_compose, service, port):
     described = {entry.name: entry for entry in read(CLUSTER / "cluster.toml").queue_managers}
     container = cluster_compose["services"][service]
@@ -121,7 +127,7 @@ def test_containers_of_the_cluster_are_the_queue_managers_of_its_file(cluster_co
     assert [target for _, target, _ in mounted] == [f"/etc/mqm/{path.name}" for path in files]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
+@each_row("number", [1, 2, 3])
 def test_every_queue_manager_of_the_cluster_lets_its_channels_in(number):
     found = parse((CLUSTER / f"40-qm{number}.mqsc").read_text())
     channels = {each.parameters["CHLTYPE"]: each for each in found if each.kind == "CHANNEL"}
@@ -167,12 +173,6 @@ def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_fi
     assert all(set(service["secrets"]) <= set(compose["secrets"]) for service in services)
     assert not any("environment" in service for service in services)
     assert set(spark_compose["volumes"]) == {"work"}
-
-
-def test_ports_of_the_spark_cluster_are_open_on_loopback_only(spark_compose):
-    ports = [port for service in spark_compose["services"].values() for port in service.get("ports", [])]
-    assert ports
-    assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
 def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):

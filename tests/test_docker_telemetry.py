@@ -27,6 +27,7 @@ from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
+from tests.each_row import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKER = ROOT / "docker"
@@ -116,14 +117,6 @@ def test_telemetry_goes_with_every_other_compose_file(compose):
     assert "include" not in compose  # a file cannot be included twice
 
 
-def test_ports_are_open_on_loopback_only(compose, app):
-    published = [
-        port for each in (compose, app) for service in each["services"].values() for port in service.get("ports", [])
-    ]
-    assert len(published) == 4
-    assert all(port.startswith("127.0.0.1:") for port in published)
-
-
 # --- queries
 
 
@@ -187,6 +180,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
     asked = list(queries())
     assert len(asked) > 20
     for where, query in asked:
+        assert all(query.count(opening) == query.count(closing) for opening, closing in ("()", "[]", "{}")), where
         names = re.findall(r"\b(?:mqgroups|messaging)_[a-z_]+(?=[{\[, )]|$)", re.sub(r"by \(.*?\)|\{.*?\}", "", query))
         names = [name for name in names if name != "messaging_destination_name"]
         assert names, where
@@ -206,12 +200,6 @@ def test_every_instrument_is_on_the_dashboard(exposed):
     assert [family for family in families if family not in shown] == []
 
 
-def test_brackets_of_every_query_are_closed():
-    for where, query in queries():
-        for opening, closing in "()", "[]", "{}":
-            assert query.count(opening) == query.count(closing), where
-
-
 # --- the application
 
 
@@ -226,9 +214,7 @@ def test_each_program_starts_when_its_init_step_has_succeeded(app):
     assert included == {DOCKER / "compose.yaml", TELEMETRY / "compose.yaml"}
 
 
-@pytest.mark.parametrize(
-    ("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")]
-)
+@each_row(("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")])
 def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
     words = app["services"][f"{service}-recover"]["command"]
     assert words[:2] == ["mqgroups", "recover"]

@@ -11,8 +11,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import mqgroups
 from mqgroups import aio, embedded, errors, operate, testing
 from mqgroups.core.status import StatusRecord
@@ -49,39 +47,52 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_links_of_a_document_lead_somewhere(document):
+def lost_links(document: Path) -> list[str]:
+    """Return the links of a document that lead nowhere, each with its line and with where there is such a page."""
     lost = []
-    for link in LINK.findall(document.read_text(encoding="utf-8")):
-        if link.startswith(("https://", "http://")):
-            continue
-        where, _, anchor = link.partition("#")
-        target = (document.parent / where).resolve() if where else document
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            elsewhere = [name(page) for page in PAGES if page.name == target.name and page != target]
-            lost.append(f"{link} (there is {' and '.join(elsewhere)})" if elsewhere else link)
-    assert not lost
+    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+        for link in LINK.findall(line):
+            if link.startswith(("https://", "http://")):
+                continue
+            where, _, anchor = link.partition("#")
+            target = (document.parent / where).resolve() if where else document
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                elsewhere = [name(page) for page in PAGES if page.name == target.name and page != target]
+                hint = f" (there is {' and '.join(elsewhere)})" if elsewhere else ""
+                lost.append(f"{name(document)}:{number}: {link}{hint}")
+    return lost
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_begins_with_the_question_that_it_answers(page):
-    title, empty, first = page.read_text(encoding="utf-8").splitlines()[:3]
-    assert (title[:2], empty, first[:19]) == ("# ", "", "This page answers: ")
+def test_links_of_documents_lead_somewhere():
+    assert [link for document in DOCUMENTS for link in lost_links(document)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_has_its_place(page):
+def test_a_page_begins_with_the_question_that_it_answers():
+    starts = {name(page): page.read_text(encoding="utf-8").splitlines()[:3] for page in PAGES}
+    assert [
+        page
+        for page, (title, empty, first) in starts.items()
+        if (title[:2], empty, first[:19]) != ("# ", "", "This page answers: ")
+    ] == []
+
+
+def out_of_place(page: Path, listed: set[str], contents: str):
+    """Return what has to be done so that a page is found."""
     place = page.relative_to(ROOT / "docs").as_posix()
-    assert place.split("/")[0] in FOLDERS, (
-        f"move docs/{place} into a folder: {'; '.join(f'docs/{folder}/ {what}' for folder, what in FOLDERS.items())}"
-    )
+    if place.split("/")[0] not in FOLDERS:
+        folders = "; ".join(f"docs/{folder}/ {what}" for folder, what in FOLDERS.items())
+        yield f"move docs/{place} into a folder: {folders}"
+    if place not in listed:
+        yield f'write "{place}" into docs/site.toml, under the part that it belongs to'
+    if f"]({place})" not in contents:
+        yield f"list {place} in docs/README.md, with the question that it answers"
+
+
+def test_a_page_has_its_place():
     site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
-    assert place in [page for pages in site["parts"].values() for page in pages], (
-        f'write "{place}" into docs/site.toml, under the part that it belongs to'
-    )
-    assert f"]({place})" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8"), (
-        f"list {place} in docs/README.md, with the question that it answers"
-    )
+    listed = {page for pages in site["parts"].values() for page in pages}
+    contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert [told for page in PAGES for told in out_of_place(page, listed, contents)] == []
 
 
 def test_documents_from_elsewhere_have_a_place_in_the_site():
@@ -154,13 +165,16 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("thing", PUBLIC, ids=lambda thing: thing.__name__)
-def test_what_is_public_says_what_it_is(thing):
+def undocumented(thing):
+    """Return the names of a public thing and of its public methods that do not say what they are."""
     methods = vars(thing).items() if inspect.isclass(thing) else ()
-    inner = {
-        name: value
-        for name, value in methods
-        if not name.startswith("_") and (callable(value) or isinstance(value, property))
-    }
-    assert thing.__doc__
-    assert not [name for name, value in inner.items() if not inspect.getdoc(value)]
+    if not thing.__doc__:
+        yield thing.__qualname__
+    for name, value in methods:
+        if not name.startswith("_") and (callable(value) or isinstance(value, property)) and not inspect.getdoc(value):
+            yield f"{thing.__qualname__}.{name}"
+
+
+def test_what_is_public_says_what_it_is():
+    assert len(PUBLIC) > 50
+    assert [name for thing in PUBLIC for name in undocumented(thing)] == []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
-
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
+from tests.each_row import each_row
 
 SAMPLES = [
     errors.ConfigurationError("every must be more than 0"),
@@ -49,14 +48,14 @@ def test_somebody_elses_words_are_one_line_of_an_error_and_stay_as_they_are_in_i
         assert len(str(other)) <= 10_000
 
 
-@pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
+@each_row("error", SAMPLES)
 def test_an_error_pickles_with_all_it_holds(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("verb", "comp", "reason", "cls"),
     [
         ("MQCONNX", 2, 2059, errors.ConnectionBroken),

@@ -23,6 +23,7 @@ from mqgroups.spark import connections
 from mqgroups.spark.options import Use, sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
+from tests.each_row import each_row
 
 pytestmark = pytest.mark.embedded
 # Not found in anything by chance, and in no message of a part of it.
@@ -135,7 +136,7 @@ def test_command_lines_of_the_server(server, everything):
     everything.append(Path(f"/proc/{server.pid}/environ").read_text())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "error"),
     [
         ({"password": PLANTED + "x"}, errors.NotAuthorised),
@@ -182,7 +183,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
     connections.connected(replace(options.connection, connect_timeout_ms=0))
 
 
-@pytest.mark.parametrize("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
+@each_row("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
 def test_locals_of_a_connect_that_fails(server, binding, monkeypatch, everything, connects):
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     settings = {
@@ -232,7 +233,7 @@ def test_locals_of_a_command_that_cannot_connect(server, everything, tmp_path):
     everything += locals_of(result.exc_info[1])
 
 
-@pytest.mark.parametrize("content", [PLANTED.encode() + b"\xff", b""])
+@each_row("content", [PLANTED.encode() + b"\xff", b""])
 def test_locals_of_a_secret_that_cannot_be_read(server, everything, tmp_path, content):
     (tmp_path / "secret").write_bytes(content)
     with pytest.raises(errors.ConfigurationError) as refused:
@@ -250,7 +251,7 @@ def test_errors_after_connecting(server, everything):
     everything += [shown(missing.value), shown(broken.value)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         ("recover", "--name", "N", "--json"),
@@ -261,7 +262,6 @@ def test_errors_after_connecting(server, everything):
         ("salvage", "look", "--queue", "ORDERS"),
         ("batches", "list", "--status-queue", "S"),
     ],
-    ids=lambda words: " ".join(words),
 )
 def test_the_commands(server, everything, tmp_path, words):
     planted = tmp_path / "planted"
@@ -306,7 +306,7 @@ def test_values_that_carry_settings(everything):
     everything.append(repr(EmbeddedQueueManager(users={"u": PLANTED}, data="nowhere")))
 
 
-@pytest.mark.parametrize("given", [{"mq.password": ""}, {"mq.passwordenv": "E"}, {"mq.user": ""}])
+@each_row("given", [{"mq.password": ""}, {"mq.passwordenv": "E"}, {"mq.user": ""}])
 def test_refused_options(everything, given):
     options = {"mq.queuemanager": "QM1", "mq.user": "u", "mq.password": PLANTED, "queue": "Q", **given}
     with pytest.raises(errors.ConfigurationError) as refused:

@@ -6,8 +6,6 @@ import copy
 import pickle
 import traceback
 
-import pytest
-
 import mqgroups
 from mqgroups import operate
 from mqgroups.core.inspection import GroupInspection
@@ -15,30 +13,29 @@ from mqgroups.core.inspection import GroupInspection
 PUBLIC = [(room, name) for room in (mqgroups, operate) for name in room.__all__ if callable(getattr(room, name))]
 
 
-@pytest.mark.parametrize(("room", "name"), PUBLIC, ids=lambda value: getattr(value, "__name__", value))
-def test_a_class_or_function_is_found_where_it_says_that_it_is(room, name):
-    thing = getattr(room, name)
-    says = "mqgroups.errors" if name == "MQGroupsError" else room.__name__
-    assert (thing.__module__, thing.__qualname__) == (says, name)
-    assert pickle.loads(pickle.dumps(thing)) is thing
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        mqgroups.Every(messages=3, seconds=2.5),
-        mqgroups.Persistence.NOT_PERSISTENT,
-        mqgroups.MsgFlag.SEGMENT | mqgroups.MsgFlag.LAST_SEGMENT,
-        mqgroups.Resumed("put", "N", "Q", bytes(24), 3, 0, {"row": 3}, 1, 2),
-        operate.OwnerStatus("get", "N", "MQGROUPS.GET.N", operate.OwnerState.INTERRUPTED),
-        operate.Salvage("put", "N", "MQGROUPS.PUT.N", GroupInspection(bytes(24)), None, unreadable=1),
-        operate.QueueInspection("Q", "Q", (GroupInspection(bytes(24)),), 1, 0, 0),
-    ],
-    ids=lambda value: type(value).__name__,
+VALUES = (
+    mqgroups.Every(messages=3, seconds=2.5),
+    mqgroups.Persistence.NOT_PERSISTENT,
+    mqgroups.MsgFlag.SEGMENT | mqgroups.MsgFlag.LAST_SEGMENT,
+    mqgroups.Resumed("put", "N", "Q", bytes(24), 3, 0, {"row": 3}, 1, 2),
+    operate.OwnerStatus("get", "N", "MQGROUPS.GET.N", operate.OwnerState.INTERRUPTED),
+    operate.Salvage("put", "N", "MQGROUPS.PUT.N", GroupInspection(bytes(24)), None, unreadable=1),
+    operate.QueueInspection("Q", "Q", (GroupInspection(bytes(24)),), 1, 0, 0),
 )
-def test_a_value_comes_back_from_a_pickle_and_a_copy(value):
-    for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
-        assert (type(again), again) == (type(value), value)
+
+
+def test_a_class_or_function_is_found_where_it_says_that_it_is():
+    for room, name in PUBLIC:
+        thing = getattr(room, name)
+        says = "mqgroups.errors" if name == "MQGroupsError" else room.__name__
+        assert (thing.__module__, thing.__qualname__) == (says, name)
+        assert pickle.loads(pickle.dumps(thing)) is thing, name
+
+
+def test_a_value_comes_back_from_a_pickle_and_a_copy():
+    for value in VALUES:
+        for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+            assert (type(again), again) == (type(value), value)
 
 
 def test_a_class_has_its_public_path_in_its_representation_and_errors_in_tracebacks():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.bench import growing
+from tests.each_row import each_row
 
 
-@pytest.mark.parametrize("case", growing.CASES, ids=lambda case: f"{case.things}: {case.calls}")
+@each_row("case", growing.CASES)
 def test_a_case_leaves_things_as_they_were(case):
     grown = growing.measure(case, (2, 4), 3, range(3))
     assert list(grown.us) == [2, 4]

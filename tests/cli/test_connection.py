@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.each_row import each_row
+from tests.fix_cli import environment, invoke
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -38,7 +36,7 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
     assert recover("--password-env", "ANOTHER", **named).exit_code == ExitCode.DONE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "variables", "sentence"),
     [
         (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
@@ -77,7 +75,7 @@ def test_a_queue_manager_that_is_not_there_ends_6(recover):
     assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.NO_CONNECTION)
 
 
-@pytest.mark.parametrize("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
+@each_row("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
 def test_a_queue_manager_that_refuses_ends_6(recover, variables):
     result = recover(**variables)
     assert result.exit_code == ExitCode.NO_CONNECTION
@@ -97,18 +95,3 @@ def test_a_queue_manager_that_comes_in_time_is_waited_for(recover, faults):
     faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
     assert recover(wait="30").exit_code == ExitCode.DONE
     assert faults.faults_fired() == 3
-
-
-@pytest.mark.embedded
-def test_the_command_finds_an_embedded_queue_manager_of_exec_by_mqserver():
-    command = ["embedded", "exec", "--", sys.executable, "-m", "mqgroups", "recover", "--name", "N", "--role", "get"]
-    done = subprocess.run(
-        [*MQGROUPS, *command],
-        env={name: value for name, value in os.environ.items() if not name.startswith("MQGROUPS_")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
-    assert done.stdout.startswith("get N: unknown: there is no status queue")

@@ -12,8 +12,10 @@ import click
 import pytest
 
 import mqgroups
+from mqgroups.__main__ import main as without_its_packages
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
+from tests.each_row import each_row
 from tests.fix_cli import invoke
 
 
@@ -23,7 +25,7 @@ def commands(command: click.Command = main, path: tuple[str, ...] = ()):
         yield from commands(each, (*path, name))
 
 
-@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()])
+@each_row(("path", "command"), list(commands()))
 def test_every_command_and_option_has_help(path, command):
     result = invoke(*path, "--help", COLUMNS="80")
     assert result.exit_code == 0
@@ -68,76 +70,73 @@ def test_version():
     assert invoke("--version").output.startswith("mqgroups 0.")
 
 
-# Python with these modules not installed.
-WITHOUT = """
-import sys
-for name in {names}:
-    sys.modules[name] = None
-sys.argv = ["mqgroups", "--version"]
-{code}
-"""
-
-
-def without(*names: str, code: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", WITHOUT.format(names=names, code=code)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-@pytest.mark.parametrize("module", ["mqgroups", "mqgroups.spark", "mqgroups.embedded", "mqgroups.testing"])
-def test_an_application_needs_neither_click_nor_rich(module):
-    done = without("click", "rich", code=f"import {module}")
+def in_python(code: str) -> str:
+    """Return what a Python of its own prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("names", "said"), [(("click", "rich"), "click and rich"), (("click",), "click"), (("rich",), "rich")]
-)
-def test_the_command_says_what_to_install_in_one_sentence(names, said):
-    done = without(*names, code="import runpy; runpy.run_module('mqgroups', run_name='__main__')")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"mqgroups: the command needs {said}: pip install 'mqgroups[cli]'\n"
+def test_an_application_needs_neither_click_nor_rich():
+    in_python("""
+import sys
+sys.modules["click"] = sys.modules["rich"] = None
+import mqgroups, mqgroups.spark, mqgroups.embedded, mqgroups.testing
+""")
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "extra"),
+@each_row(
+    ("names", "words", "said"),
     [
-        ("sortedcontainers", ("embedded", "run", "--listen", "127.0.0.1:0"), "ibmmq,embedded"),
-        ("pyspark", ("pipeline", "run", "examples/pipeline/flights.toml"), "cli,spark"),
+        (("click", "rich"), (), "click and rich: pip install 'mqgroups[cli]'"),
+        (("click",), ("recover",), "click: pip install 'mqgroups[cli]'"),
+        (("rich",), ("--version",), "rich: pip install 'mqgroups[cli]'"),
+        # These say at once all that they lack.
+        (("click", "rich"), ("demo",), "click and rich: pip install 'mqgroups[ibmmq,embedded]'"),
+        (("click", "rich"), ("embedded", "exec"), "click and rich: pip install 'mqgroups[ibmmq,embedded]'"),
     ],
 )
-def test_a_command_says_which_extra_it_lacks(name, words, extra):
-    code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
-    done = without(name, code=code)
-    assert done.returncode == 1
-    assert done.stderr == f"mqgroups: this command needs {name}: pip install 'mqgroups[{extra}]'\n"
+def test_the_command_says_what_to_install_in_one_sentence(names, words, said):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["mqgroups", *words])
+        for name in names:
+            patch.setitem(sys.modules, name, None)
+        with pytest.raises(SystemExit) as ended:
+            without_its_packages()
+    assert ended.value.code == f"mqgroups: the command needs {said}"
 
 
-@pytest.mark.parametrize("words", [("demo",), ("embedded", "exec", "true")])
-def test_demo_and_embedded_queue_manager_say_at_once_all_that_they_lack(words):
-    code = f"sys.argv = ['mqgroups', *{words!r}]; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
-    done = without("click", "rich", "sortedcontainers", code=code)
-    assert done.returncode == 1
-    assert done.stderr == "mqgroups: the command needs click and rich: pip install 'mqgroups[ibmmq,embedded]'\n"
-
-
-@pytest.mark.parametrize(("names", "extra"), [((), "embedded"), (("pymqi", "ibmmq"), "ibmmq,embedded")])
-def test_the_demo_says_that_it_lacks_the_embedded_queue_manager(tmp_path, names, extra):
-    arguments = ["mqgroups", "demo", "--keep", str(tmp_path)]
-    code = f"sys.argv = {arguments!r}; import runpy; runpy.run_module('mqgroups', run_name='__main__')"
-    done = without("sortedcontainers", *names, code=code)
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"mqgroups: demo: the embedded queue manager needs sortedcontainers: pip install 'mqgroups[{extra}]'\n"
-    )
+def test_a_command_says_which_extra_it_lacks(tmp_path):
+    said = in_python(f"""
+import contextlib, io, sys
+sys.modules["sortedcontainers"] = sys.modules["pyspark"] = None
+from mqgroups.__main__ import main
+def run(*words):
+    sys.argv = ["mqgroups", *words]
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        main()
+    print(said.getvalue(), end="")
+run("embedded", "run", "--listen", "127.0.0.1:0")
+run("pipeline", "run", "examples/pipeline/flights.toml")
+run("demo", "--keep", {str(tmp_path / "one")!r})
+sys.modules["pymqi"] = sys.modules["ibmmq"] = None
+run("demo", "--keep", {str(tmp_path / "other")!r})
+""")
+    embedded = "the embedded queue manager needs sortedcontainers: pip install"
+    assert [line for line in said.splitlines() if line.startswith("mqgroups: ")] == [
+        "mqgroups: this command needs sortedcontainers: pip install 'mqgroups[ibmmq,embedded]'",
+        "mqgroups: this command needs pyspark: pip install 'mqgroups[cli,spark]'",
+        f"mqgroups: demo: {embedded} 'mqgroups[embedded]'",
+        f"mqgroups: demo: {embedded} 'mqgroups[ibmmq,embedded]'",
+    ]
 
 
 def test_help_needs_no_rich_no_embedded_queue_manager_and_no_spark():
-    code = """
+    assert "mqgroups" in in_python("""
+import sys
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 main(["--help"], standalone_mode=False)
 heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqgroups.embedded", "mqgroups.spark"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-    done = without(code=code)
-    assert (done.returncode, done.stderr) == (0, "")
+""")

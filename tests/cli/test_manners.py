@@ -19,6 +19,7 @@ from mqgroups.cli.profiles import KEYS, config_file
 from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
+from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, environment, invoke
 
 
@@ -113,7 +114,7 @@ OF_PROFILE = "user = 'night'\npassword_file = '{file}'\n"
 HERE = {"MQGROUPS_Q_MGR_NAME": "QM1"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of_profile", "words", "variables", "expected"),
     [
         (OF_PROFILE, (), {}, ("night", "by file", None)),
@@ -179,7 +180,7 @@ def test_without_a_queue_manager_the_message_names_each_way_to_give_one(config, 
     assert all(way in said for way in ("--q-mgr", "MQGROUPS_Q_MGR_NAME", f"a profile of {path} with --profile"))
 
 
-@pytest.mark.parametrize("secret", ["password", "token", "key_repository_password"])
+@each_row("secret", ["password", "token", "key_repository_password"])
 def test_a_profile_has_no_secrets(config, secret):
     path = config(f'[profiles.p]\nq_mgr = "QM1"\n{secret} = "geheim"\n')
     result = invoke("owners", "--profile", "p")
@@ -190,7 +191,7 @@ def test_a_profile_has_no_secrets(config, secret):
     assert "geheim" not in result.output
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         ('[profiles.p]\nqueue = "Q"\n', "queue is not known"),
@@ -222,7 +223,7 @@ def with_connection():
             yield path, command
 
 
-@pytest.mark.parametrize(("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in with_connection()])
+@each_row(("path", "command"), list(with_connection()))
 def test_every_command_that_connects_has_the_same_options(path, command):
     names = {each.name for each in command.params}
     expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
@@ -232,7 +233,7 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         assert {"--output", "--wide", "--json"} <= {each for option in command.params for each in option.opts}
 
 
-@pytest.mark.parametrize("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
+@each_row("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
 def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
     more = {"send": (__file__, "--name", "N"), "receive": ("--name", "N", "--into", tmp_path)}.get(command, ())
     result = invoke(command, "--queue", "bad name", *more, **environment(owner.target))

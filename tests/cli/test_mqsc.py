@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests import fix_cli
+from tests.fix_cli import invoke
 
 pytestmark = pytest.mark.embedded
 
@@ -17,12 +17,12 @@ def q_mgr(own_queue_manager, tmp_path):
 
 
 def mqsc(q_mgr, *arguments, text=""):
-    return fix_cli.run("embedded", "mqsc", "--data", q_mgr.data, *arguments, text=text)
+    return invoke("embedded", "mqsc", "--data", q_mgr.data, *arguments, text=text)
 
 
 def test_mqsc_shows_what_is_asked_with_c(q_mgr):
     done = mqsc(q_mgr, "-c", "DIS QL(D.ONE) MAXDEPTH", "-c", "DIS QL(D.TWO) MAXDEPTH")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.count("AMQ8409I") == 2
     assert "MAXDEPTH(10)" in done.stdout
 
@@ -30,23 +30,23 @@ def test_mqsc_shows_what_is_asked_with_c(q_mgr):
 def test_mqsc_goes_on_after_a_command_that_is_refused(q_mgr):
     text = "* a comment\nDEFINE QLOCAL(D.NEW) +\n  MAXDEPTH(3)\nDEFINE QLOCAL(D.NEW)\nDIS QL(D.NEW) MAXDEPTH\n"
     done = mqsc(q_mgr, text=text)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "DEFINE QLOCAL(D.NEW): done" in done.stdout
     assert "MAXDEPTH(3)" in done.stdout
     assert done.stderr.startswith("AMQ8150E: DEFINE QLOCAL(D.NEW)")
 
 
 def test_mqsc_says_so_when_nobody_is_there(tmp_path):
-    done = fix_cli.run("embedded", "mqsc", "--data", tmp_path, "-c", "DIS QMGR")
-    assert done.returncode == 1
+    done = invoke("embedded", "mqsc", "--data", tmp_path, "-c", "DIS QMGR")
+    assert done.exit_code == 1
     assert done.stderr.startswith("mqgroups: no embedded queue manager runs on")
 
 
 def test_mqsc_connects_as_the_user_that_is_given(own_queue_manager):
     q_mgr = own_queue_manager(users={"admin": "right"})
     for password, code in (("right", 0), ("wrong", 1)):
-        done = fix_cli.run(
+        done = invoke(
             "embedded", "mqsc", "--data", q_mgr.data, "--user", "admin:PLACE", "-c", "DIS QMGR", PLACE=password
         )
-        assert done.returncode == code
+        assert done.exit_code == code
     assert "2035" in done.stderr

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from mqgroups import errors, operate
-from mqgroups.cli.main import main
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import environment
+from tests.each_row import each_row
+from tests.fix_cli import environment, invoke
 from tests.fix_mqi import OK, wait_until
 
 THIS = [b"%d" % number for number in range(7)]
@@ -38,8 +34,9 @@ def recover(owner):
     """A function that runs the command for the owner, which waits for nothing."""
 
     def run(*arguments, name=owner.name, wait="0", **variables):
-        command = ["recover", "--name", name, "--wait", wait, *arguments]
-        return CliRunner(env={**environment(owner.target), **variables}).invoke(main, command)
+        return invoke(
+            "recover", "--name", name, "--wait", wait, *arguments, **{**environment(owner.target), **variables}
+        )
 
     return run
 
@@ -123,18 +120,6 @@ def test_an_owner_that_never_was_may_start_and_nothing_is_left_behind(owner, rec
 
 
 @checks
-def test_the_model_queue_is_tried_and_the_queue_deleted_again(owner, recover, check):
-    assert recover("--role", "put", *check).exit_code == MAY_START
-    assert not is_there(owner, "put")
-
-
-def test_a_status_queue_that_exists_is_never_deleted(owner, recover):
-    owner.put_group(THIS)
-    assert recover("--role", "put").exit_code == MAY_START
-    assert is_there(owner, "put")
-
-
-@checks
 def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
     def state():
         (said,) = json.loads(recover("--role", "put", "--json", *check).stdout)["owners"]
@@ -144,6 +129,8 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
     owner.put_group(THIS)
     assert state() == "free"
     assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
+    # A status queue that exists is not deleted.
+    assert is_there(owner, "put")
 
 
 @checks
@@ -316,21 +303,17 @@ def test_an_active_owner_is_told_with_its_record_and_not_disturbed(owner, recove
 
 
 @pytest.mark.embedded
-def test_an_owner_that_goes_in_time_is_waited_for(owner, faults):
+def test_an_owner_that_goes_in_time_is_waited_for(owner, recover, faults, background):
     # Given an owner, and the command, which has seen that it is there
     producer = owner.producer(owner.connect())
     opened = faults.calls()["MQOPEN"]
-    command = [sys.executable, "-m", "mqgroups", "recover", "--name", owner.name, "--role", "put", "--wait", "30"]
-    variables = {**os.environ, **faults.environment(), **environment(owner.target)}
-    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: faults.calls()["MQOPEN"] >= opened + 3)
-        # When it goes, then the command sees it go
-        producer.close()
-        said, _ = process.communicate(timeout=60)
-    assert (process.returncode, said.splitlines()[0]) == (
-        MAY_START,
-        f"put {owner.name}: clean, no group is interrupted",
-    )
+    waiting = background(lambda: recover("--role", "put", wait="30"))
+    wait_until(lambda: faults.calls()["MQOPEN"] >= opened + 3)
+    # When it goes, then the command sees it go
+    producer.close()
+    result = waiting.result(60)
+    assert result.exit_code == MAY_START
+    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
 
 
 @checks
@@ -387,14 +370,6 @@ def test_a_status_queue_in_disarray_ends_5_and_is_left_alone(owner, recover, che
     assert owner.records("put") == before
 
 
-def test_two_records_are_disarray(owner, recover):
-    for _ in range(2):
-        lay(owner, "put", record(owner))
-    result = recover()
-    assert result.exit_code == DISARRAY
-    assert "holds 2 records, more than one of them still needed, expected one" in result.stdout
-
-
 def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, recover):
     owner.interrupt_put(THIS)
     assert recover("--check").exit_code == INTERRUPTED
@@ -410,7 +385,9 @@ def test_a_missing_model_is_disarray_for_a_role_that_has_no_status_queue(owner, 
 
 def test_disarray_of_one_role_counts_more_than_an_interrupted_group_of_the_other(owner, recover):
     interrupt_get(owner)
-    lay(owner, "put", b"not a record")
+    for _ in range(2):
+        lay(owner, "put", record(owner))
+    assert "holds 2 records, more than one of them still needed, expected one" in recover("--check").stdout
     said = json.loads(recover("--check", "--json").stdout)
     assert [each["state"] for each in said["owners"]] == ["disarray", "interrupted"]
     assert said["exit_code"] == DISARRAY
@@ -446,7 +423,7 @@ def test_a_status_queue_of_another_name_is_looked_at(owner, recover, make_queue)
     assert recover("--role", "put", "--status-queue", queue, "--check").exit_code == INTERRUPTED
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "name", "sentence"),
     [
         (["--status-queue", "S"], "N", "--status-queue needs --role"),

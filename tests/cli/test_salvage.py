@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
 import mqgroups.operate.command_server
-from mqgroups.cli.main import main
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import environment
+from tests.fix_cli import environment, invoke
 from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -23,8 +21,8 @@ def salvage(owner):
     """A function that runs the command for the owner, which waits for nothing."""
 
     def run(*arguments, **variables):
-        command = ["salvage", *arguments, "--queue", owner.queue, "--wait", "0"]
-        return CliRunner(env={**environment(owner.target), **variables}).invoke(main, command)
+        words = ("salvage", *arguments, "--queue", owner.queue, "--wait", "0")
+        return invoke(*words, **{**environment(owner.target), **variables})
 
     return run
 
@@ -95,15 +93,6 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
 
 
-def test_two_records_are_moved_away_when_told_to(owner, rebuild, interrupted, make_queue):
-    assert rebuild("--apply").exit_code == DONE
-    owner.put_raw(owner.records("put")[0], owner.status_queue("put"))
-    result = rebuild("--apply")
-    assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (REFUSED, True)
-    assert rebuild("--apply", "--unreadable-to", make_queue()).exit_code == DONE
-    assert owner.record("put")["msg_seq_number"] == 4
-
-
 def test_a_valid_record_beside_a_message_that_is_moved_away_is_said_to_stay(owner, rebuild, interrupted, make_queue):
     assert rebuild("--apply", "--checkpoint", '{"row": 4}').exit_code == DONE
     owner.put_raw(b"foreign", owner.status_queue("put"))
@@ -137,15 +126,6 @@ def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):
     assert (result.exit_code, "accept 'in-use'" in result.stderr) == (REFUSED, True)
     assert rebuild("--apply", "--accept", "in-use").exit_code == DONE
     handle.close()
-
-
-def test_a_group_that_has_an_owner_is_refused_with_its_name(owner, make_owner, rebuild):
-    alpha = make_owner(queue=owner.queue)
-    alpha.interrupt_put(THIS[:6])
-    result = rebuild("--apply", "--accept", "in-use", "--accept", "other-owners")
-    assert (result.exit_code, result.stdout) == (REFUSED, "")
-    assert f"status queue {alpha.status_queue('put')}: found a record of {alpha.name} (in group)" in result.stderr
-    assert owner.records("put") == []
 
 
 def test_status_queues_can_be_named_where_no_list_can_be_had(owner, make_owner, rebuild, interrupted, monkeypatch):
@@ -191,12 +171,9 @@ def test_nowhere_to_move_a_group_to_is_misuse(salvage, interrupted):
     assert (result.exit_code, "no BOQNAME" in result.stderr) == (USAGE, True)
 
 
-@pytest.mark.parametrize("wrong", [("move", "--group", "12"), ("rebuild", "--role", "put")])
-def test_a_command_that_is_not_understood_ends_with_2(salvage, wrong):
-    assert salvage(*wrong).exit_code == USAGE
-
-
-def test_a_checkpoint_that_is_not_json_is_not_understood(rebuild, interrupted):
+def test_a_command_that_is_not_understood_ends_with_2(salvage, rebuild, interrupted):
+    assert salvage("move", "--group", "12").exit_code == USAGE
+    assert salvage("rebuild", "--role", "put").exit_code == USAGE
     assert rebuild("--checkpoint", "{").exit_code == USAGE
 
 

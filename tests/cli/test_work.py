@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import urllib.request
 
 import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
+from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, environment, invoke
 from tests.fix_mqi import PATIENCE_S
 from tests.workers.conftest import wait_until
@@ -22,14 +24,10 @@ def handle(group):
         for message in group:
             file.write(message.data + b" ")
 
-async def forward(group, out):
-    for message in group:
-        out.put(message.data.upper())
-
 def add(group):
     pathlib.Path("sum").write_text(str(sum(message.value["pieces"] for message in group)))
 
-def double(group, out):
+async def double(group, out):
     for message in group:
         out.put_value(message.value * 2)
 
@@ -57,7 +55,7 @@ def in_directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("my_handlers",), "is not MODULE:FUNCTION"),
@@ -65,12 +63,13 @@ def in_directory(tmp_path, monkeypatch):
         (("no_such_handlers:handle",), "there is no module no_such_handlers"),
         (("my_handlers:no_such",), "module my_handlers has no no_such"),
         (("my_handlers:value",), "is not a function"),
-        (("my_handlers:forward",), "must accept one argument; with --target it gets two"),
+        (("my_handlers:double",), "must accept one argument; with --target it gets two"),
         (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
+        (("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH"), "NO_SUCH is not set"),
     ],
 )
 def test_a_command_line_that_cannot_be_is_refused(in_directory, words, said):
@@ -107,12 +106,6 @@ def work(owner, in_directory, binding):
         process.communicate()
 
 
-def test_settings_that_cannot_work_are_refused_before_a_worker_is_started(owner, work):
-    process = work("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH_VARIABLE")
-    _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, "NO_SUCH_VARIABLE is not set" in said) == (ExitCode.USAGE, True), said
-
-
 def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
     process = work("my_handlers:handle", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
     wait_until((in_directory / "health" / "live").exists)
@@ -126,8 +119,9 @@ def handled(directory):
     return sorted(path.read_text() for path in directory.iterdir() if len(path.name) == 48)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
+@pytest.mark.parametrize(
+    ("how", "number"), [((), signal.SIGTERM), (("--threads",), signal.SIGINT)], ids=["processes", "threads"]
+)
 def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
@@ -140,9 +134,8 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 
-@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
-def test_a_worker_that_cannot_work_says_why_in_one_sentence(work, how):
-    process = work("my_handlers:Handler.method", "--workers", 1, "--queue", "NO.SUCH.QUEUE", *how)
+def test_a_worker_that_cannot_work_says_why_in_one_sentence(work):
+    process = work("my_handlers:Handler.method", "--workers", 1, "--queue", "NO.SUCH.QUEUE")
     said = process.stderr.readline()
     while "MQRC_UNKNOWN_OBJECT_NAME" not in said:
         said += process.stderr.readline()
@@ -152,34 +145,30 @@ def test_a_worker_that_cannot_work_says_why_in_one_sentence(work, how):
     assert "failed: MQOPEN for queue NO.SUCH.QUEUE" in " ".join(said.split())
 
 
-def test_with_a_target_workers_are_pipes(owner, work, make_queue):
+def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, work, make_queue):
     target = make_queue()
     owner.put_group([b"a", b"b"])
-    process = work("my_handlers:forward", "--target", target, "--commit-every", 1)
+    process = work("my_handlers:double", "--codec", "text", "--target", target, "--commit-every", 1, "--workers", 1)
     wait_until(lambda: len(owner.data(target)) == 2)
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
-    assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"A", False), (b"B", True)]
+    assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 
-@pytest.mark.parametrize("how", [(), ("--threads",)], ids=["processes", "threads"])
-def test_with_a_codec_messages_have_values(owner, work, in_directory, how):
+def test_with_a_codec_messages_have_values_and_probes_and_files_are_there_while_workers_work(
+    owner, work, in_directory, unused_port
+):
     owner.put_group([b'{"pieces": 3}', b'{"pieces": 4}'])
-    process = work("my_handlers:add", "--codec", "json", "--workers", 1, *how)
+    where = ("--http", f"127.0.0.1:{unused_port}", "--health-dir", "health")
+    process = work("my_handlers:add", "--codec", "json", "--threads", *where)
+    wait_until((in_directory / "health" / "ready").exists)
+    with urllib.request.urlopen(f"http://127.0.0.1:{unused_port}/metrics", timeout=10) as answer:
+        assert f'mqgroups_worker_ready{{worker="{owner.name}.2"}} 1' in answer.read().decode()
     wait_until(lambda: not owner.data())
     process.terminate()
     assert (process.wait(PATIENCE_S), (in_directory / "sum").read_text()) == (0, "7")
-
-
-def test_a_codec_is_for_both_sides_of_pipes(owner, work, make_queue):
-    target = make_queue()
-    owner.put_group([b"a", b"b"])
-    process = work("my_handlers:double", "--codec", "text", "--target", target)
-    wait_until(lambda: len(owner.data(target)) == 2)
-    process.terminate()
-    assert process.wait(PATIENCE_S) == 0
-    assert [found.data for found in owner.on_queue(target)] == [b"aa", b"bb"]
+    assert not any((in_directory / "health").iterdir())
 
 
 def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, work, in_directory):
@@ -193,20 +182,8 @@ def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, wor
     wait_until(lambda: owner.data() == [b"a", b"b"])
 
 
-def test_probes_and_files_are_there_while_workers_work(owner, work, in_directory, unused_port):
-    process = work("my_handlers:handle", "--http", f"127.0.0.1:{unused_port}", "--health-dir", "health")
-    wait_until((in_directory / "health" / "ready").exists)
-    with urllib.request.urlopen(f"http://127.0.0.1:{unused_port}/metrics", timeout=10) as answer:
-        assert f'mqgroups_worker_ready{{worker="{owner.name}.2"}} 1' in answer.read().decode()
-    process.terminate()
-    assert process.wait(PATIENCE_S) == 0
-    assert not any((in_directory / "health").iterdir())
-
-
 @pytest.fixture
 def unused_port():
-    import socket
-
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]

@@ -15,6 +15,11 @@ from mqgroups.testing.fixtures import mq_scope
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "ci: takes long, and runs in continuous integration only")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -79,7 +84,10 @@ def spark(spark_environment, tmp_path_factory):
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            # What a session compiles and checks for itself takes longer than these tests run.
+            .config("spark.driver.extraJavaOptions", SHORT_LIVED)
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .getOrCreate()
         )
     session.sparkContext.setLogLevel("OFF")

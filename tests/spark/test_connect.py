@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -11,10 +12,14 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
-for package in ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard"):
-    pytest.importorskip(package, reason=f"{package} is not installed: Spark Connect needs pyspark[connect]")
-
-pytestmark = [pytest.mark.slow, pytest.mark.embedded]
+NEEDED = ("grpc", "grpc_status", "pandas", "zstandard")
+LACKING = [package for package in NEEDED if importlib.util.find_spec(package) is None]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.embedded,
+    pytest.mark.ci,
+    pytest.mark.skipif(bool(LACKING), reason=f"Spark Connect needs pyspark[connect]: {LACKING} not installed"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """

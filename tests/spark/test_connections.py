@@ -22,6 +22,7 @@ from mqgroups.spark.errors import (
     SparkOptionError,
 )
 from mqgroups.spark.options import ConnectionOptions
+from tests.each_row import each_row
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
     assert "geheim" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         SparkOptionError("queue", "it is required"),
@@ -121,7 +122,6 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
         GroupGone("ORDERS", "GQ", 3, 7),
         AmbiguousMessage("ORDERS", "MQ"),
     ],
-    ids=lambda error: type(error).__name__,
 )
 def test_errors_travel_from_the_workers(error: MQGroupsError):
     again = pickle.loads(pickle.dumps(error))

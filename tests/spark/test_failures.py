@@ -14,6 +14,7 @@ from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import ExecutorBindingMissing, QueueReserved
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.options import ConnectionOptions
+from tests.each_row import each_row
 
 STREAM_FAILED = """[STREAM_FAILED] Query [id = 0d2c, runId = 4a2a] terminated with exception: {}  SQLSTATE: XXKST
 === Streaming Query ===
@@ -51,7 +52,7 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
  SQLSTATE: 38000"""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         (

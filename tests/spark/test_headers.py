@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-
 from mqgroups.spark.headers import Headed, taken_off
+from tests.each_row import each_row
 
 
 def header(*folders, order="<", format_name=b"MQSTR   ", length=None):
@@ -19,13 +18,13 @@ def header(*folders, order="<", format_name=b"MQSTR   ", length=None):
     return struct.pack(order + "4siiii8sii", b"RFH ", 2, length, 546, 1208, format_name, 0, 1208) + variable
 
 
-@pytest.mark.parametrize(("order", "encoding"), [("<", 546), (">", 273)])
+@each_row(("order", "encoding"), [("<", 546), (">", 273)])
 def test_a_header_is_taken_off_and_read_in_either_byte_order(order, encoding):
     data = header("<usr><colour>green</colour></usr>", order=order) + b"the data"
     assert taken_off(data, encoding, 1208) == Headed(b"the data", 546, 1208, "MQSTR", {"colour": b"green"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folder", "properties"),
     [
         ("<usr><n dt='i4'>7</n><b dt='boolean'>1</b></usr>", {"n": b"7", "b": b"1"}),
@@ -52,7 +51,7 @@ def test_several_folders_are_one_set_of_properties():
     assert headed.properties == {"a": b"1", "mcd.Msd": b"jms_text"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"",

@@ -15,6 +15,7 @@ from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.reservation import ReservedQueue
+from tests.each_row import each_row
 from tests.fix_mqi import OK
 
 SOURCE = "ab" * 24
@@ -104,11 +105,11 @@ def test_a_manifest_is_put_and_another_process_reads_it():
     assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_a_hundred_thousand_groups_are_in_parts_that_fit_a_queue():
+def test_thirty_thousand_groups_are_in_parts_that_fit_a_queue():
     messages = Messages()
-    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(100_000)]
+    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(30_000)]
     offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups)
-    assert len(messages.data) == 10
+    assert len(messages.data) == 3
     assert max(map(len, messages.data.values())) < 1_000_000
     other = Manifests(messages)
     other.learn(offset)
@@ -155,7 +156,7 @@ def test_groups_that_no_task_has_read_are_not_removed_but_those_before_them():
     manifests.refuse_unread(one)
 
 
-@pytest.mark.parametrize("restarted", [True, False])
+@each_row("restarted", [True, False])
 def test_a_sign_stays_until_the_mark_is_committed_and_goes_with_the_parts(restarted):
     messages = Messages()
     manifests = Manifests(messages)
@@ -237,7 +238,7 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert followed(other, two, "3", 4).pending == ()
 
 
-@pytest.mark.parametrize("groups", [1, 10_001])
+@each_row("groups", [1, 10_001])
 def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     messages = Messages()
     numbers = [Planned(key(number), 1) for number in range(groups)]
@@ -277,7 +278,7 @@ def test_a_part_that_is_there_twice_counts_once():
     assert messages.kinds() == [("1", 0), ("2", 0)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         *(

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 
 from mqgroups.spark.errors import OffsetUnreadable
 from mqgroups.spark.offsets import Key, Limits, Offset, Planned, admitted, bundled
+from tests.each_row import each_row
 
 
 def key(number):
@@ -54,7 +55,7 @@ def test_the_json_of_an_offset():
 GOOD = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),)).to_json()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         {},
@@ -85,7 +86,7 @@ def test_an_offset_is_small_however_many_groups_it_has():
     assert len(json.dumps(offset.to_json())) < 250
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gone", "missed", "pending"),
     [
         ((), {}, ((TWO, 0), (ONE, 0))),
@@ -93,7 +94,6 @@ def test_an_offset_is_small_however_many_groups_it_has():
         ({ONE, TWO}, {}, ()),
         ({ONE}, {TWO: 1797}, ((TWO, 1797),)),
     ],
-    ids=["nothing is removed", "the last one is gone", "all is gone", "an earlier one is missed"],
 )
 def test_what_is_not_removed_is_pending_after_an_offset(gone, missed, pending):
     offset = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),))
@@ -106,7 +106,7 @@ def test_messages_that_were_not_counted_are_not_told():
     assert Offset().followed_by(SOURCE, ONE, groups, gone=(), missed={}).messages == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "taken"),
     [
         (Limits(), [1, 2, 3, 4]),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +24,15 @@ from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.config import read_config
 from mqgroups.spark.pipeline.errors import CheckpointForeign, PipelineConfigError, QueryFailed, TransformFailed
+from mqgroups.spark.pipeline.inspection import Waiting, inspect
+from mqgroups.spark.pipeline.micro_batch import MicroBatches
 from mqgroups.spark.pipeline.outputs import DETAIL, GROUP_ID, REASON, SEQ_NUMBER
+from mqgroups.spark.pipeline.records import BatchRecords
+from mqgroups.spark.pipeline.transform import transformation
+from tests import fix_cli
+from tests.fix_mqi import wait_until
 
+pytestmark = pytest.mark.slow
 _numbers = count(1)
 CONFIG = """
 name = "{name}"
@@ -138,65 +148,58 @@ def case(mq, spark, owner, make_queue, tmp_path):
     return Case(mq, spark, owner, make_queue, tmp_path)
 
 
-def test_groups_are_transformed_and_written_to_both_outputs_and_the_queue_is_empty(case):
+def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_as_they_were(case):
     case.put("b", "a", a=5, b=7)
     case.put("c")
+    bad = [
+        ([b'{"item": "x", "price": 1}', b"secret"], "body"),
+        ([b'{"item": "x", "price": 1}', b'{"item": "x", "price": 2}'], "unique"),
+        ([b'{"item": "z"}'], "body"),
+    ]
+    for bodies, _ in bad:
+        case.owner.put_group(bodies)
+    (secret,) = (found for found in case.owner.on_queue() if found.data == b"secret")
+    # What no column or property can hold.
+    for body, format_name in ((b'{"item": "\\ud800"}', mqi.MQFMT_NONE), (b"a format that is no text", b"\xff" * 8)):
+        case.owner.put_raw(body, Format=format_name, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP)
+        bad.append(([body], "body"))
+    case.owner.put_raw(b'{"item": "alone", "price": 1}')
+    bad.append(([b'{"item": "alone", "price": 1}'], "not_in_group"))
+    with case.owner.producer(commit_every=1) as producer, producer.group() as group:
+        group.put(b'{"item": "v", "price": 1}')
+        group.put(b'{"item": "w", "price": 1}')
+        group.abandon(3, "no more")
+    bad.append(([b'{"item": "v", "price": 1}', b""], "abandoned"))
     steps = case.run()
     assert case.parquet() == [("a", "a", 10), ("a", "b", 14), ("c", "c", 2)]
     assert case.published() == [
         [b'{"group":"a","item":"a","double":10}', b'{"group":"a","item":"b","double":14}'],
         [b'{"group":"c","item":"c","double":2}'],
     ]
-    assert case.groups(case.bad) == []
+    assert case.rejected() == sorted((bodies, {reason}) for bodies, reason in bad)
     assert case.owner.on_queue() == []
-    assert steps.steps == [(0, "began"), (0, "counted"), (0, "parquet"), (0, "outgoing")]
+    assert steps.steps == [(0, step) for step in ("began", "counted", "parquet", "outgoing", "quarantine")]
     (record,) = steps.records
-    assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (2, 3, 3, 3, 2)
+    assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (9, 13, 3, 3, 2)
     assert all(0 <= latency < 600 for latency in record.latencies_s)
+    # A message in quarantine says where it was and what was wrong.
+    (properties,) = (of for group in case.groups(case.bad) for data, of in group if data == b"secret")
+    assert properties[DETAIL] == b"message 2: it is not JSON at character 0"
+    assert properties[SEQ_NUMBER] == b"2"
+    assert bytes.fromhex(properties[GROUP_ID].decode()) == secret.group_id
+    # The page of Spark's UI says what is done in a job.
+    jobs = case.spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    described = {text.get() for text in (jobs.apply(at).description() for at in range(jobs.size())) if text.isDefined()}
+    done = ("check groups", "write Parquet", "count the result", "put groups", "put rejected groups in quarantine")
+    assert described >= {f"{read_config(case.path, ()).name}, micro-batch 0: {step}" for step in done}
 
 
-def test_each_bad_group_is_in_quarantine_as_it_was_with_its_reason_and_nothing_of_it_elsewhere(case):
-    case.put("good")
-    case.owner.put_group([b'{"item": "x", "price": 1}', b'{"item": "y", "price": "1"}'])
-    case.owner.put_group([b'{"item": "x", "price": 1}', b'{"item": "x", "price": 2}'])
-    case.owner.put_group([b'{"item": "z"}'])
-    case.owner.put_raw(b'{"item": "alone", "price": 1}')
-    with case.owner.producer(commit_every=1) as producer, producer.group() as group:
-        group.put(b'{"item": "v", "price": 1}')
-        group.put(b'{"item": "w", "price": 1}')
-        group.abandon(3, "no more")
-    case.run()
-    assert case.rejected() == [
-        ([b'{"item": "alone", "price": 1}'], {"not_in_group"}),
-        ([b'{"item": "v", "price": 1}', b""], {"abandoned"}),
-        ([b'{"item": "x", "price": 1}', b'{"item": "x", "price": 2}'], {"unique"}),
-        ([b'{"item": "x", "price": 1}', b'{"item": "y", "price": "1"}'], {"body"}),
-        ([b'{"item": "z"}'], {"body"}),
-    ]
-    assert case.parquet() == [("good", "good", 2)]
-    assert case.published() == [[b'{"group":"good","item":"good","double":2}']]
-    assert case.owner.on_queue() == []
-
-
-def test_messages_that_no_column_or_property_can_hold_are_in_quarantine_and_do_not_stop_what_follows(case):
-    bodies = {
-        b'{"item": "\\ud800"}': mqi.MQFMT_NONE,
-        b"a format that is no text": b"\xff" * 8,
-    }
-    for data, format_name in bodies.items():
-        case.owner.put_raw(data, Format=format_name, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP)
-    case.put("good")
-    case.run()
-    assert case.rejected() == sorted(([data], {"body"}) for data in bodies)
-    assert case.parquet() == [("good", "good", 2)]
-
-
-def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
+def test_rows_that_spark_takes_for_equal_repeat_one_another_and_bad_groups_alone_give_no_result(case):
     case.owner.put_group(
         [b'{"item": "x", "price": 0.0}', b'{"item": null, "price": 1}', b'{"item": "x", "price": -0.0}']
     )
-    case.owner.put_group([b'{"item": "y", "price": 2}', b'{"item": null, "price": 2}', b'{"item": null, "price": 3}'])
     case.owner.put_group([b'{"item": null, "price": 4}', b'{"item": null, "price": 4}', b'{"item": null, "price": 4}'])
+    (case.folder / "q.sql").write_text("SELECT 'all' AS `group`, 'n' AS item, count(*) AS double FROM rows")
     steps = case.run(
         'checks.unique=["item", "price"]',
         "body.columns.item=string",
@@ -207,66 +210,34 @@ def test_rows_that_spark_takes_for_equal_repeat_one_another(case):
         "message 2 repeats another row, and 1 more like it",
         "message 3 repeats another row",
     ]
+    assert (case.parquet(), case.published(), len(case.rejected())) == ([], [], 2)
 
 
-def test_jobs_are_described_by_what_the_pipeline_does_in_them(case):
-    case.put("good")
-    case.owner.put_group([b'{"item": "x", "price": "1"}'])
-    case.run()
-    name = read_config(case.path, ()).name
-    jobs = case.spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    found = [jobs.apply(at).description() for at in range(jobs.size())]
-    described = {text.get() for text in found if text.isDefined()}
-    steps = ("check groups", "write Parquet", "count the result", "put groups", "put rejected groups in quarantine")
-    assert described >= {f"{name}, micro-batch 0: {step}" for step in steps}
-
-
-def test_a_message_in_quarantine_says_where_it_was_and_what_was_wrong(case):
-    case.owner.put_group([b'{"item": "x", "price": 1}', b"secret"])
-    (first, _) = case.owner.on_queue()
-    case.run()
-    ((_, (data, properties)),) = case.groups(case.bad)
-    assert data == b"secret"
-    assert properties[DETAIL] == b"message 2: it is not JSON at character 0"
-    assert properties[SEQ_NUMBER] == b"2"
-    assert bytes.fromhex(properties[GROUP_ID].decode()) == first.group_id
-
-
-def test_trailers_are_counted_and_are_no_rows(case):
-    case.owner.put_group([b'{"item": "a", "price": 1}', b'{"rows": 1}'])
-    case.owner.put_group([b'{"item": "b", "price": 1}', b'{"rows": 2}'])
-    case.owner.put_group([b'{"item": "c", "price": 1}', b'{"item": "d", "price": 1}'])
-    case.owner.put_group([b'{"rows": 0}'])
-    steps = case.run("body.trailer=rows")
-    assert case.parquet() == [("a", "a", 2)]
-    assert sorted(each.detail for each in steps.records[0].rejected) == [
-        'message 2: it is not a trailer, expected {"rows": <number of rows>}',
-        "the trailer says 2 rows, but there are 1 messages before it",
-    ]
-
-
-def test_quarantine_can_be_a_folder(case):
-    case.owner.put_group(['{"item": "ø"}', b"\xff\x00"])
-    text = case.path.read_text().replace(f'queue = "{case.bad}"', 'path = "bad"')
-    case.run(text=text)
-    (path,) = (case.folder / "bad").rglob("part-*.json")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(line["msg_seq_number"], line["reason"], line.get("text"), line["value"]) for line in lines] == [
-        (1, "body", '{"item": "ø"}', "eyJpdGVtIjogIsO4In0="),
-        (2, "body", None, "/wA="),
-    ]
-    assert path.parent.name == "batch=0"
-
-
-def test_a_function_transforms_as_sql_does(case):
+def test_a_function_transforms_trailers_are_no_rows_and_quarantine_can_be_a_folder(case):
     (case.folder / "own_transform.py").write_text(
         "from pyspark.sql import functions as F\n\n"
         "def double(rows):\n"
         "    return rows.select(F.lit('all').alias('group'), 'item', (F.col('price') * 2).alias('double'))\n"
     )
-    case.put("b", "a")
-    case.run(text=case.path.read_text().replace('sql = "q.sql"', 'function = "own_transform:double"'))
+    case.owner.put_group([b'{"item": "b", "price": 1}', b'{"item": "a", "price": 1}', b'{"rows": 2}'])
+    case.owner.put_group([b'{"item": "b", "price": 1}', b'{"rows": 2}'])
+    case.owner.put_group([b'{"item": "c", "price": 1}', b'{"item": "d", "price": 1}'])
+    case.owner.put_group([b'{"rows": 0}'])
+    case.owner.put_group(['{"item": "ø"}', b"\xff\x00", b'{"rows": 2}'])
+    text = case.path.read_text().replace('sql = "q.sql"', 'function = "own_transform:double"')
+    steps = case.run("body.trailer=rows", text=text.replace(f'queue = "{case.bad}"', 'path = "bad"'))
     assert case.published() == [[b'{"group":"all","item":"a","double":2}', b'{"group":"all","item":"b","double":2}']]
+    assert sorted(each.detail for each in steps.records[0].rejected) == [
+        "message 1: column price is missing, and 1 more like it",
+        'message 2: it is not a trailer, expected {"rows": <number of rows>}',
+        "the trailer says 2 rows, but there are 1 messages before it",
+    ]
+    files = list((case.folder / "bad").rglob("part-*.json"))
+    lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    assert sorted(
+        (line["msg_seq_number"], line.get("text"), line["value"]) for line in lines if line["reason"] == "body"
+    ) == [(1, '{"item": "ø"}', "eyJpdGVtIjogIsO4In0="), (2, None, "/wA="), (3, '{"rows": 2}', "eyJyb3dzIjogMn0=")]
+    assert {path.parent.name for path in files} == {"batch=0"}
 
 
 def test_rows_go_out_as_they_come_without_a_transform(case):
@@ -276,91 +247,64 @@ def test_rows_go_out_as_they_come_without_a_transform(case):
     assert body.endswith(b",a,1")
 
 
-def test_one_output_is_enough(case):
-    case.put("a")
-    steps = case.run(text=case.without("outgoing"))
-    assert case.parquet() == [("a", "a", 2)]
-    assert (steps.records[0].rows_out, steps.records[0].groups_out) == (1, 0)
-
-
-def test_a_micro_batch_of_bad_groups_only_gives_no_result_even_if_the_transform_would(case):
-    case.owner.put_group([b"{}"])
-    (case.folder / "q.sql").write_text("SELECT 'all' AS `group`, 'n' AS item, count(*) AS double FROM rows")
-    case.run()
-    assert case.parquet() == []
-    assert case.published() == []
-    assert len(case.rejected()) == 1
-
-
 def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the_same_groups(case):
     case.put("a")
-    (case.folder / "q.sql").write_text("SELECT nothing FROM rows")
-    with pytest.raises(
-        TransformFailed, match=r"q.sql failed: AnalysisException: .*nothing.* SQLSTATE: 42703[^\n]*$"
-    ) as error:
-        case.run()
-    assert "\n" not in str(error.value)
-    assert len(case.owner.on_queue()) == 1
+    for sql, error, said in (
+        ("SELECT nothing FROM rows", TransformFailed, r"q.sql failed: AnalysisException: .*nothing.* SQLSTATE: 42703"),
+        # This one fails inside a task.
+        ("SELECT CAST(NULL AS STRING) AS `group`, item, price AS double FROM rows", QueryFailed, "RowRefused: "),
+    ):
+        (case.folder / "q.sql").write_text(sql)
+        with pytest.raises(error, match=said) as failed:
+            case.run()
+        assert "\n" not in str(failed.value)
+        assert len(case.owner.on_queue()) == 1
+    shutil.rmtree(case.folder / "parquet")
     (case.folder / "q.sql").write_text(SQL)
     assert [record.batch for record in case.run().records] == [0]
     assert case.parquet() == [("a", "a", 2)]
     assert case.owner.on_queue() == []
 
 
-@pytest.mark.parametrize(
-    ("sql", "problem"),
-    [
+def test_a_result_without_the_columns_that_the_outputs_name_is_refused(case):
+    rows = case.spark.createDataFrame([("a", 1)], "item string, price int")
+    for sql, problem in (
         ("SELECT item FROM rows", "has the columns item; expected 'group', which outgoing names"),
         ("SELECT item AS `group` FROM rows", "expected 'item', which outgoing names"),
-        ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "a column 'batch', but the Parquet folders use that name"),
-    ],
-)
-def test_a_result_without_the_columns_that_the_outputs_name_is_refused_before_anything_is_written(case, sql, problem):
-    case.put("a")
-    (case.folder / "q.sql").write_text(sql)
-    with pytest.raises(TransformFailed, match=problem):
-        case.run()
-    assert case.parquet() == []
+        ("SELECT 1 AS `group`, item, 2 AS batch FROM rows", "'batch', but the Parquet folders use that name"),
+    ):
+        (case.folder / "q.sql").write_text(sql)
+        config = read_config(case.path)
+        with pytest.raises(TransformFailed, match=problem):
+            MicroBatches(config, case.spark, transformation(config), Steps())._result(rows)
 
 
-def test_what_fails_inside_a_task_is_told_in_one_sentence(case):
-    case.put("a")
-    (case.folder / "q.sql").write_text("SELECT CAST(NULL AS STRING) AS `group`, item, price AS double FROM rows")
-    with pytest.raises(QueryFailed) as error:
-        case.run()
-    assert "RowRefused: " in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_what_was_done_before_its_end_was_noted_is_not_done_again(case):
+def test_what_was_done_before_its_end_was_noted_is_not_done_again_and_half_a_folder_is_written_anew(case):
     """Given a micro-batch that is done, when Spark's note of that is lost, then its outputs stay as they are."""
+
+    def forget():
+        for name in ("0", ".0.crc"):
+            (case.folder / "checkpoint" / "commits" / name).unlink()
+
     case.put("a")
     case.owner.put_group([b"bad"])
     held = case.owner.on_queue()
     case.run("source.eagerCommit=false")
     assert len(case.owner.on_queue()) == len(held)
-    (case.folder / "checkpoint" / "commits" / "0").unlink()
-    (case.folder / "checkpoint" / "commits" / ".0.crc").unlink()
     before = case.parquet(), case.groups(case.out), case.groups(case.bad)
-    steps = case.run()
+    forget()
+    steps = case.run("source.eagerCommit=false")
     assert [record.batch for record in steps.records] == [0]
     assert (case.parquet(), case.groups(case.out), case.groups(case.bad)) == before
-    assert case.owner.on_queue() == []
-    assert len((case.folder / "report" / "batches.jsonl").read_text().splitlines()) == 1
-
-
-def test_half_a_folder_in_staging_is_written_anew(case):
-    case.put("a")
-    case.run("source.eagerCommit=false")
     (query,) = (case.folder / "parquet").glob("query=*")
     staging = case.folder / "parquet" / "_staging" / f"{query.name.removeprefix('query=')}-0"
     (query / "batch=0").rename(staging)
     (staging / "part-of-a-dead-attempt.parquet").write_bytes(b"PAR1")
-    for name in ("0", ".0.crc"):
-        (case.folder / "checkpoint" / "commits" / name).unlink()
+    forget()
     case.run()
-    assert case.parquet() == [("a", "a", 2)]
-    assert case.published() == [[b'{"group":"a","item":"a","double":2}']]
+    assert (case.parquet(), case.groups(case.out), case.groups(case.bad)) == before
+    assert case.owner.on_queue() == []
+    assert len((case.folder / "report" / "batches.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_new_checkpoint_is_refused_until_it_is_meant(case):
@@ -375,45 +319,76 @@ def test_a_new_checkpoint_is_refused_until_it_is_meant(case):
     assert case.parquet() == [("a", "a", 2), ("b", "b", 2)]
     assert len(case.published()) == 2
     assert case.owner.on_queue() == []
-    case.put("c")
-    assert [record.batch for record in case.run().records] == [1]
 
 
-def test_micro_batches_are_as_large_as_the_source_is_told(case):
+def test_micro_batches_are_as_large_as_the_source_is_told_and_one_output_is_enough(case):
     for item in "abc":
         case.put(item)
-    steps = case.run("source.maxGroupsPerTrigger=2")
+    steps = case.run("source.maxGroupsPerTrigger=2", text=case.without("outgoing"))
     assert [(record.batch, record.groups) for record in steps.records] == [(0, 2), (1, 1)]
+    assert [(record.rows_out, record.groups_out) for record in steps.records] == [(2, 0), (1, 0)]
+    assert case.parquet() == [(item, item, 2) for item in "abc"]
     reported = run.write_report(read_config(case.path))
     assert reported is not None
     assert (reported.report.groups, reported.report.micro_batches) == (3, 2)
     assert json.loads(reported.json.read_text())["groups"] == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "of_spark", "given", "expected"),
-    [
-        ("spark.sql.shuffle.partitions", "200", None, "2"),
-        ("spark.sql.shuffle.partitions", "200", "5", "5"),
-        ("spark.sql.adaptive.enabled", "true", None, "false"),
-        ("spark.sql.adaptive.enabled", "true", "true", "true"),
-    ],
-)
-def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(
-    case, monkeypatch, name, of_spark, given, expected
-):
-    names = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
-    before = {each: case.spark.conf.get(each) for each in names}
+def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, monkeypatch):
+    shuffle, adaptive = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
+    before = {each: case.spark.conf.get(each) for each in (shuffle, adaptive)}
     # The session of the tests was made with values of its own.
     monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
-    case.spark.conf.set(name, of_spark)
-    if given is not None:
-        case.path.write_text(f'{case.path.read_text()}[spark]\n"{name}" = {given}\n')
+    text = case.path.read_text()
     try:
-        assert run.session(read_config(case.path)).conf.get(name) == expected
+        for name, of_spark, given, expected in (
+            (shuffle, "200", None, "2"),
+            (shuffle, "200", "5", "5"),
+            (adaptive, "true", None, "false"),
+            (adaptive, "true", "true", "true"),
+        ):
+            case.spark.conf.set(name, of_spark)
+            case.path.write_text(text if given is None else f'{text}[spark]\n"{name}" = {given}\n')
+            assert run.session(read_config(case.path)).conf.get(name) == expected
     finally:
         for each, value in before.items():
             case.spark.conf.set(each, value)
+
+
+@pytest.fixture
+def command(case, monkeypatch):
+    """A function that runs ``mqgroups pipeline run`` in the session of the tests, which it does not stop."""
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "of the tests")
+    monkeypatch.setattr(type(case.spark), "stop", lambda _: None)
+    return lambda *words: fix_cli.invoke("pipeline", "run", case.path, "--progress", "json", *words)
+
+
+def test_the_command_ends_with_1_and_one_sentence_when_its_pipeline_fails(case, command):
+    case.put("a")
+    (case.folder / "q.sql").write_text("SELECT nothing FROM rows")
+    done = command("--available-now")
+    assert done.exit_code == 1
+    (sentence,) = (line for line in done.stderr.splitlines() if line.startswith("mqgroups: "))
+    assert "q.sql failed: AnalysisException" in sentence
+    assert "Traceback" not in done.output
+
+
+def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, background):
+    def disturb():
+        wait_until(case.published)
+        case.put("b")
+        wait_until(lambda: len(BatchRecords(case.folder / "report").read()) == 2)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    case.put("a")
+    told = background(disturb)
+    done = command()
+    told.result(60)
+    assert done.exit_code == 0, done.output
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(event["batch"], event["groups"]) for event in events if event["event"] == "done"] == [(0, 1), (1, 1)]
+    assert json.loads(Path(events[-1]["json"]).read_text())["groups"] == 2
+    assert "<svg" in Path(events[-1]["html"]).read_text()
 
 
 def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):
@@ -424,15 +399,11 @@ def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):
 
 def test_a_password_that_is_not_there_is_told(case, monkeypatch):
     monkeypatch.delenv("TEST_MQ_PASSWORD")
-    from mqgroups.spark.pipeline.inspection import inspect
-
     with pytest.raises(ConfigurationError, match="TEST_MQ_PASSWORD"):
         inspect(read_config(case.path))
 
 
 def test_inspection_says_what_waits_and_changes_nothing(case):
-    from mqgroups.spark.pipeline.inspection import Waiting, inspect
-
     case.put("a", "b")
     case.put("c")
     case.owner.put_raw(b"alone")

@@ -1,15 +1,13 @@
 """A pipeline whose driver is killed, JVM, Python and workers, at one point of its protocol after the other; and on a cluster.
 
-``make test`` takes a sample of the points; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them, and a cluster of Spark's, as ``make
-faults-spark`` does.
+Continuous integration takes a sample of the points; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them, and a cluster of Spark's,
+as ``make faults-spark`` does. ``test_pipeline.py`` repeats a micro-batch in a session.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -25,43 +23,18 @@ from examples.pipeline.disturbance import Disturbance, Disturber, Kind
 from examples.pipeline.driver import Driver, Point
 from mqgroups.mqi import constants as mqi
 from tests.fix_groups import Found
+from tests.spark.conftest import SHORT_LIVED
+from tests.spark.test_pipeline import CONFIG
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
 
 _numbers = count(1)
-CONFIG = """
-name = "{name}"
-checkpoint = "checkpoint"
-[mq]
-queueManager = "{mq.q_mgr_name}"
-connectionNameList = "{mq.conn_name}"
-channel = "{mq.channel}"
-user = "{mq.user}"
-passwordEnv = "TEST_MQ_PASSWORD"
-[source]
-queue = "{queue}"
-maxGroupsPerTrigger = 2
-messagesPerUnitOfWork = 2
-[body]
-format = "json"
-columns = {{ item = "int not null" }}
-[transform]
-sql = "q.sql"
-[parquet]
-path = "parquet"
-[outgoing]
-queue = "{out}"
-groupBy = "group"
-orderBy = ["item"]
-messagesPerUnitOfWork = 2
-[quarantine]
-queue = "{bad}"
-[report]
-path = "report"
+SETTINGS = """
 [spark]
 "spark.sql.shuffle.partitions" = 2
 "spark.ui.enabled" = false
 """
+SMALL = ("source.maxGroupsPerTrigger=2", "source.messagesPerUnitOfWork=2", "outgoing.messagesPerUnitOfWork=2")
 ALL_KILLS = os.environ.get("MQGROUPS_PIPELINE_KILLS") == "all"
 POINTS = (
     Point(0, "began"),
@@ -90,13 +63,15 @@ class Pipeline:
         self.owner, self.out, self.bad, self.folder = owner, out, bad, folder
         self.name = f"TEST.{os.getpid()}.C{next(_numbers)}"
         self.path = folder / "pipeline.toml"
-        self.path.write_text(CONFIG.format(name=self.name, mq=mq, queue=owner.queue, out=out, bad=bad))
+        text = CONFIG.format(name=self.name, mq=mq, queue=owner.queue, out=out, bad=bad)
+        text = text.replace('item = "string not null", price = "int"', 'item = "int not null"')
+        self.path.write_text(text + SETTINGS)
         (folder / "q.sql").write_text("SELECT item DIV 10 AS `group`, item, group_id IS NOT NULL AS whole FROM rows")
         self.environment = {
             **os.environ,
             **environment,
             "PYTHONPATH": str(Path(__file__).parents[2]),
-            "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_SUBMIT_OPTS": SHORT_LIVED,
         }
         for items in ITEMS:
             owner.put_group([json.dumps({"item": item}) for item in items])
@@ -104,7 +79,19 @@ class Pipeline:
 
     def command(self, *more: str) -> list[str]:
         """Return what runs it."""
-        return [sys.executable, "-m", "mqgroups", "pipeline", "run", str(self.path), "--progress", "json", *more]
+        small = [word for each in SMALL for word in ("--set", each)]
+        return [
+            sys.executable,
+            "-m",
+            "mqgroups",
+            "pipeline",
+            "run",
+            str(self.path),
+            "--progress",
+            "json",
+            *small,
+            *more,
+        ]
 
     def driver(self, *more: str) -> Driver:
         """Return what runs it over what is there, and may kill it."""
@@ -137,40 +124,11 @@ class Pipeline:
         assert sum(record["rows"] for record in records) == 60
 
 
-def test_a_driver_killed_at_each_step_of_its_protocol_does_every_group_once(pipeline):
+def test_a_driver_killed_at_steps_of_its_protocol_does_every_group_once(pipeline):
     for point in POINTS if ALL_KILLS else SAMPLE:
         assert pipeline.driver().run(point), f"it was to be killed {point}"
     assert not pipeline.driver().run()
     pipeline.check()
-
-
-def test_a_stream_goes_on_until_it_is_told_to_stop_and_then_reports(pipeline):
-    with (pipeline.folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            pipeline.command("--master", "local[2]"), env=pipeline.environment, stdout=subprocess.PIPE, stderr=log
-        )
-    assert process.stdout is not None
-    events = map(json.loads, process.stdout)
-    next(event for event in events if event["event"] == "done" and event["batch"] == 3)
-    pipeline.owner.put_group([b'{"item": 1000}'])
-    assert next(event for event in events if event["event"] == "done")["groups"] == 1
-    process.send_signal(signal.SIGTERM)
-    (reported,) = (event for event in events if event["event"] == "report")
-    process.stdout.close()
-    assert process.wait() == 0
-    assert json.loads(Path(reported["json"]).read_text())["groups"] == 8
-    assert "<svg" in Path(reported["html"]).read_text()
-
-
-def test_a_pipeline_that_fails_ends_with_1_and_one_sentence(pipeline):
-    (pipeline.folder / "q.sql").write_text("SELECT nothing FROM rows")
-    done = subprocess.run(
-        pipeline.command("--available-now"), env=pipeline.environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    (sentence,) = (line for line in done.stderr.splitlines() if line.startswith("mqgroups: "))
-    assert "q.sql failed: AnalysisException" in sentence
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults-spark)")

@@ -8,16 +8,17 @@ from decimal import Decimal
 
 import pytest
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+from tests.each_row import each_row
+
 pytest.importorskip("pyspark", reason="pyspark is not installed")
+import pyarrow as pa
+from pyspark.sql import types as t
 
-from pyspark.sql import types as t  # noqa: E402 - may be missing
-
-from mqgroups.batch.producer import BatchMessage  # noqa: E402 - needs what may be missing
-from mqgroups.spark.errors import ColumnsRefused, RowRefused  # noqa: E402 - likewise
-from mqgroups.spark.options import Use, sink_options  # noqa: E402 - likewise
-from mqgroups.spark.sink_rows import columns_of, groups_of  # noqa: E402 - likewise
-from mqgroups.spark.spill import IN_MEMORY_BYTES  # noqa: E402 - likewise
+from mqgroups.batch.producer import BatchMessage
+from mqgroups.spark.errors import ColumnsRefused, RowRefused
+from mqgroups.spark.options import Use, sink_options
+from mqgroups.spark.sink_rows import columns_of, groups_of
+from mqgroups.spark.spill import IN_MEMORY_BYTES
 
 TYPES = {
     "string": t.StringType(),
@@ -48,7 +49,7 @@ def groups(batches, found, partition=0):
     return [(group.key, group.priority, list(group.messages)) for group in groups_of(batches, found, partition)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("column", "values"),
     [
         ("value", pa.array([b"secret \xff"]).view(pa.string())),
@@ -83,7 +84,7 @@ def test_without_a_sequence_column_rows_stay_as_they_come():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "keys", "expected"),
     [
         ("long", [10, 9], ["10", "9"]),
@@ -125,8 +126,10 @@ def test_a_partition_is_ordered_where_a_column_says_how():
     assert groups([batch(at=at, value=[b"2", b"1"])], found) == [("0", None, [BatchMessage(b"1"), BatchMessage(b"2")])]
 
 
-@pytest.mark.parametrize("ddl", ["group_key string, msg_seq_number long, value", "msg_seq_number long, value"])
-@pytest.mark.parametrize("kind", ["binary", "string"])
+@pytest.mark.parametrize(
+    ("ddl", "kind"),
+    [("group_key string, msg_seq_number long, value", "binary"), ("msg_seq_number long, value", "string")],
+)
 def test_large_values_wait_in_a_file(ddl, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
     by_partition = {} if "group_key" in ddl else {"groupBy": "partition", "sequenceColumn": "msg_seq_number"}
@@ -175,7 +178,7 @@ def test_two_priorities_in_a_group_are_refused():
         groups([rows], found)
 
 
-@pytest.mark.parametrize("priority", [-5, -1, 10])
+@each_row("priority", [-5, -1, 10])
 def test_a_priority_that_no_message_has_is_refused(priority):
     """IBM MQ would put a message with a higher one, with a warning (2049)."""
     found = columns("group_key string, value binary, priority int")
@@ -183,7 +186,7 @@ def test_a_priority_that_no_message_has_is_refused(priority):
         groups([batch(group_key=["a"], value=[b"1"], priority=[priority])], found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "which"),
     [("group_key", ""), ("msg_seq_number", " of group 'B'"), ("value", " of group 'B' with msg_seq_number 7")],
 )
@@ -195,7 +198,7 @@ def test_a_row_without_what_it_needs_is_refused_and_named(name, which):
         groups([batch(**values)], found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ddl", "options", "said"),
     [
         ("value binary", {}, "found columns value, expected a column 'group_key' for the groups"),

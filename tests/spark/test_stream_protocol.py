@@ -1,11 +1,8 @@
 """The stream source against a model of Spark that dies wherever it can: no group is lost, none comes in two micro-batches.
 
-The model is what a killed driver was seen to do with PySpark 4.3: the offset log is written before ``commit`` of the micro-batch
-before; a micro-batch without an entry in the commit log is planned again from the same two offsets, in a new process; a
-``commit`` that was skipped is never made up for.
-
-The queue manager of the model has the data queue and the status queue of the manifests. A driver may die before or after any unit
-of work, or in the middle of one, which then is backed out or committed some calls later.
+``model.py`` says what a killed driver was seen to do. The queue manager of the model here has the data queue and the status queue
+of the manifests. A driver may die before or after any unit of work, or in the middle of one, which then is backed out or
+committed some calls later.
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
 from tests.fix_mqi import OK
+from tests.spark.model import Checkpoint
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
@@ -184,67 +182,39 @@ class Status:
 
 
 class Spark:
-    """The logs of a checkpoint, and drivers that go by them."""
+    """A query over the model of a queue, and its drivers."""
 
     def __init__(self, queue, options):
         self.queue = queue
         self.options = options
         self.status = Status()
-        self.now_s = 0
-        self.offsets = []
-        self.committed = 0
+        self.checkpoint = Checkpoint(self._process)
         self.delivered = []
+        self._now_s = 0
+        self._steps = -1
 
     def run(self, dies_at, available_now):
         """Start a driver; it dies at its ``dies_at``-th step, or ends when there is no more. Returns whether it ended."""
-        self.steps = dies_at
+        self._steps = dies_at
         reader = GroupStreamReader(source_options(self.options, Use.STREAM_READ))
         reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
         try:
-            if available_now:
-                reader.prepareForTriggerAvailableNow()
-            self._micro_batches(reader)
+            self.checkpoint.run(reader, available_now=available_now, step=self._step)
         except DriverKilled:
             return False
         return True
 
     def _clock_s(self):
         # The clock goes on with each look at it, so a pass over the queue takes time and the next one is not due at once.
-        self.now_s += 1
-        return self.now_s
+        self._now_s += 1
+        return self._now_s
 
     def _step(self):
-        if self.steps == 0:
+        if self._steps == 0:
             raise DriverKilled
-        self.steps -= 1
+        self._steps -= 1
 
-    def _start(self, reader):
-        return self._kept(reader.initialOffset() if self.committed == 0 else self.offsets[self.committed - 1])
-
-    @staticmethod
-    def _kept(offset):
-        return json.loads(json.dumps(offset))
-
-    def _micro_batches(self, reader):
-        if len(self.offsets) > self.committed:
-            self._micro_batch(reader, self._start(reader))
-        while True:
-            self._step()
-            start = self._start(reader)
-            end = reader.latestOffset(start, reader.getDefaultReadLimit())
-            if end == start:
-                return
-            self._step()
-            self.offsets.append(self._kept(end))
-            if self.committed:
-                self._step()
-                reader.commit(start)
-            self._step()
-            self._micro_batch(reader, start)
-
-    def _micro_batch(self, reader, start):
-        end = self._kept(self.offsets[self.committed])
-        bundles = reader.partitions(start, end)
+    def _process(self, _, bundles, number):
         batch = [planned for bundle in bundles for planned in bundle.value]
         # What the first task does.
         source, manifest = bundles[0].sign
@@ -254,10 +224,7 @@ class Spark:
             assert self.queue.is_whole(planned.key), "a group is gone before it was read"
             assert planned.messages == self.queue.sizes[planned.key]
         # Read, and written to a sink that takes a micro-batch once.
-        del self.delivered[self.committed :]
-        self.delivered.append({planned.key for planned in batch})
-        self._step()
-        self.committed += 1
+        self.delivered[number:] = [{planned.key for planned in batch}]
 
 
 LIVES = some.lists(
@@ -299,7 +266,7 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
     counted = [key for batch in spark.delivered for key in batch]
     assert sorted(counted, key=lambda key: key.identifier) == list(queue.sizes)
     # Without eager removal the last micro-batch stays, and one before it whose removal a dead driver skipped.
-    last = Offset.from_json(spark.offsets[-1]) if spark.offsets else Offset()
+    last = Offset.from_json(spark.checkpoint.offsets[-1]) if spark.checkpoint.offsets else Offset()
     source = bytes.fromhex(last.source)
     manifests = Manifests(spark.status)
     manifests.learn(last)

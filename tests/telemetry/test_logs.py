@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import pickle
 
 import pytest
 
-import mqgroups
 from mqgroups import errors
 from mqgroups.embedded import Fault
 from tests.fix_telemetry import ids
@@ -121,37 +119,26 @@ SECRET = "Gl4s-Kugel"
 
 
 @pytest.mark.embedded
-def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_representations(
-    make_owner, own_queue_manager, faults, monkeypatch, spans, measured, lines, caplog
+def test_no_payload_or_checkpoint_is_in_logs_spans_metrics_or_representations(
+    owner, faults, spans, measured, lines, caplog
 ):
-    # Given a queue manager that knows the secret as a password, and an application that puts it and keeps it
+    """Nor a password: ``tests/test_nothing_shows_secrets.py``."""
+    # Given an application that puts the secret and keeps it, where everything goes wrong that can
     caplog.set_level(logging.DEBUG)
-    target = own_queue_manager("QM.SECRETS", users={"app": SECRET})
-    where = (target.q_mgr_name, target.channel, target.conn_name)
-    shown = []
-    for password in SECRET + "!", SECRET:
-        try:
-            qmgr = mqgroups.connect(*where, user="app", password=password, trace="message", propagate=True)
-        except errors.MQGroupsError as error:
-            shown += [error, pickle.dumps(error)]
-    # When everything is done that it can do, and goes wrong where it can
+    qmgr = owner.connect(trace="message", propagate=True, reconnect_wait_s=30)
+    shown = [qmgr]
     for attempt in range(2):
-        with contextlib.suppress(Crash), qmgr.group_producer("ORDERS", name="SECRETS", commit_every=2) as producer:
-            shown += [producer, producer._settings, producer._putter, producer._putter.work]
-            with producer.group() as group:
-                if attempt == 0:
-                    target.arm(Fault("drop", verb="MQCMIT"))
-                for number in range(group.resume_from, 7):
-                    group.set_checkpoint({"at": SECRET})
-                    group.put(f"{SECRET} {number}")
-                    if attempt == 0 and number == 5:
-                        raise Crash
-                shown += [group, qmgr]
+        with contextlib.suppress(Crash), owner.producer(qmgr) as producer, producer.group() as group:
+            if attempt == 0:
+                faults.arm(Fault("drop", verb="MQCMIT"))
+            for number in range(group.resume_from, 7):
+                group.set_checkpoint({"at": SECRET})
+                group.put(f"{SECRET} {number}")
+                if attempt == 0 and number == 5:
+                    raise Crash
+            shown += [producer, producer._settings, producer._putter, producer._putter.work, group]
     for attempt in range(2):
-        with (
-            contextlib.suppress(Crash),
-            qmgr.group_consumer("ORDERS", name="SECRETS", commit_every=2, wait_s=0) as consumer,
-        ):
+        with contextlib.suppress(Crash), owner.consumer(qmgr) as consumer:
             shown += [consumer, consumer._settings, consumer._getter]
             for incoming in consumer:
                 for message in incoming:
@@ -159,12 +146,11 @@ def test_no_password_payload_or_checkpoint_is_in_logs_spans_metrics_or_represent
                     incoming.set_checkpoint(SECRET)
                     if attempt == 0 and message.msg_seq_number == 5:
                         raise Crash
-    with qmgr.group_producer("ORDERS", name="S2") as producer, producer.group() as group:
+    with owner.producer(qmgr, name=f"{owner.name}.2") as producer, producer.group() as group:
         with pytest.raises(errors.GroupUsage) as refused:
-            group.set_checkpoint({SECRET})  # type: ignore[arg-type]  # what mypy refuses too
+            group.set_checkpoint({SECRET})
         group.abandon()
     shown += [refused.value]
-    qmgr.close()
     # Then it is nowhere to be seen
     ended, recorded = spans(), measured()
     assert len(ended) > 20
