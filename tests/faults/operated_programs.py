@@ -31,9 +31,17 @@ class _Given(Application):
         self.asks_again = True
         if not self.is_there and operate.inspect_owner(connection, self.name, role).state is not interrupted:
             if operate.inspect_owner(connection, self._giver, role).state is not interrupted:
-                operate.salvage_owner(connection, self._giver, role, queue=self.queue, **more)
-            operate.take_over(connection, self._giver, role, by=self.name)
+                self._rebuild(connection, **more)
+            operate.take_over(connection, self._giver, role, by=self.name, wait_s=self.patience_s)
         self.asks_again = False
+
+    def _rebuild(self, connection: mqgroups.QueueManager, **more: Any) -> None:
+        try:
+            operate.salvage_owner(connection, self._giver, self.owner, queue=self.queue, wait_s=self.patience_s, **more)
+        except SalvageRefused as error:
+            # It was hidden, as by a takeover that has lost its connection.
+            if error.because != "record-there":
+                raise
 
     def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
         """Return what is left, but for a giver's record that says nothing: a takeover that stands may not have removed it."""
