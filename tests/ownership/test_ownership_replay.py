@@ -1,11 +1,10 @@
 """The library makes the calls that the model of its protocol makes: with a fault at each call, and a second owner at that moment.
 
-``MQGROUPS_OWNERSHIP_LARGE=1`` takes all cases, not every ninth.
+``--ci`` takes all cases, not every ninth.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from itertools import groupby
 
@@ -18,7 +17,6 @@ from tests.ownership.replay import BACKED_OUT, Diverged, Replay, cases
 from tests.ownership.scenarios import owners
 
 THIS = [b"1", b"2", b"3"]
-STEP = 1 if os.environ.get("MQGROUPS_OWNERSHIP_LARGE") else 9
 # Longer than it takes from one lost connection to the end of those who go on meanwhile.
 GAP_S = 0.5
 AS_IT_IS = Protocol(browses="at once")
@@ -102,6 +100,11 @@ def role(request):
 
 
 @pytest.fixture
+def step(request):
+    return 1 if request.config.option.ci else 9
+
+
+@pytest.fixture
 def world(role, make_owner, make_queue):
     """The queues and programs of one role."""
     owner = make_owner()
@@ -109,9 +112,9 @@ def world(role, make_owner, make_queue):
 
 
 @pytest.mark.embedded
-def test_the_library_goes_the_way_of_the_model(world, role, faults):
-    chosen = list(cases(owners(role, 2, 1), AS_IT_IS))[::STEP]
-    assert len(chosen) > 80 // STEP
+def test_the_library_goes_the_way_of_the_model(world, role, faults, step):
+    chosen = list(cases(owners(role, 2, 1), AS_IT_IS))[::step]
+    assert len(chosen) > 80 // step
     for case in chosen:
         world.prepare()
         replay = Replay(dict.fromkeys(["A", "B", "last"], world.run), world.names, faults)
@@ -123,7 +126,7 @@ def test_the_library_goes_the_way_of_the_model(world, role, faults):
 @pytest.mark.embedded
 @pytest.mark.parametrize("role", ["pipe"], indirect=True)
 def test_the_library_goes_the_way_of_the_model_where_handles_are_closed_first(
-    role, make_owner, own_queue_manager, tmp_path
+    role, make_owner, own_queue_manager, tmp_path, step
 ):
     mqsc = tmp_path / "queues.mqsc"
     mqsc.write_text("DEFINE QLOCAL(IN) DEFPSIST(YES)\nDEFINE QLOCAL(OUT) DEFPSIST(YES)\n")
@@ -139,7 +142,7 @@ def test_the_library_goes_the_way_of_the_model_where_handles_are_closed_first(
 
     every = list(cases(owners(role, 2, 1), AS_IT_IS, reading=QueueManager.CLOSES_FIRST))
     # Where a lost connection had nothing in a unit of work, nothing differs.
-    chosen = [case for case in every if any(event.outcome == BACKED_OUT for event in case.trace)][:: 12 * STEP]
+    chosen = [case for case in every if any(event.outcome == BACKED_OUT for event in case.trace)][:: 12 * step]
     assert len(chosen) > 1
     for case in chosen:
         world.prepare()
