@@ -22,7 +22,10 @@ from tests.aio.test_aio import connect, consumer, producer
 from tests.put.whole_groups import THIS, is_whole_group
 
 PATIENT = {"owner_wait_s": 20}
-levels = pytest.mark.parametrize(("level", "when"), [("group", "done"), ("owner", "under-way"), ("connection", "done")])
+levels = pytest.mark.parametrize(
+    ("level", "when", "nth"),
+    [("group", "done", 9), ("owner", "under-way", 9), ("connection", "done", 9), ("connection", "done", 1)],
+)
 
 
 async def until_done(owner, level, make, work, forget):
@@ -114,12 +117,12 @@ def _sockets() -> int:
     return count
 
 
-# --- in the middle of a group
+# --- in the middle of a group, and at the connection
 
 
 @levels
-def test_a_group_is_put_once_whichever_await_is_cancelled(owner, level, when):
-    canceller = Canceller(Cancellation(when, 9))
+def test_a_group_is_put_once_whichever_await_is_cancelled(owner, level, when, nth):
+    canceller = Canceller(Cancellation(when, nth))
     canceller.run(put_until_done(owner, level))
     assert canceller.came == 1
     assert is_whole_group(owner.on_queue(), THIS)
@@ -127,11 +130,11 @@ def test_a_group_is_put_once_whichever_await_is_cancelled(owner, level, when):
 
 
 @levels
-def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level, when):
+def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level, when, nth):
     with owner.producer() as it, it.group(name="file") as group:
         for data in THIS:
             group.put(data)
-    canceller = Canceller(Cancellation(when, 9))
+    canceller = Canceller(Cancellation(when, nth))
     handled: list[bytes] = []
     canceller.run(get_until_done(owner, level, handled))
     assert canceller.came == 1
@@ -140,10 +143,10 @@ def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level,
 
 
 @levels
-def test_a_pipe_puts_each_message_once_whichever_await_is_cancelled(owner, make_queue, level, when):
+def test_a_pipe_puts_each_message_once_whichever_await_is_cancelled(owner, make_queue, level, when, nth):
     owner.put_group(THIS)
     target = make_queue()
-    canceller = Canceller(Cancellation(when, 11))
+    canceller = Canceller(Cancellation(when, nth))
     canceller.run(pipe_until_done(owner, level, target))
     assert canceller.came == 1
     assert is_whole_group(owner.on_queue(target), THIS)

@@ -438,3 +438,13 @@ def test_attributes_are_inquired_as_numbers_and_as_names(owner):
     with pytest.raises(errors.MQIError, match=r"MQINQ for queue .* reason 2067"):
         queue.inquire(1_999_999)
     queue.close()
+
+
+@pytest.mark.embedded
+def test_a_queue_whose_close_was_refused_is_closed_before_the_next_one_is_opened(owner, faults):
+    connection = connection_of(owner.connect())
+    queue = connection.open_queue(owner.queue, mq.MQOO_INPUT_EXCLUSIVE)
+    faults.arm(Fault("answer", verb="MQCLOSE", reason=mq.MQRC_RESOURCE_PROBLEM))
+    with pytest.raises(errors.MQIError, match="MQCLOSE"):
+        queue.close()
+    connection.open_queue(owner.queue, mq.MQOO_INPUT_EXCLUSIVE).close()

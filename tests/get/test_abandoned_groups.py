@@ -170,7 +170,7 @@ def test_a_result_that_no_message_can_carry_is_refused(owner, result):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("verb", ["MQBACK", "MQPUT", "MQCMIT"])
+@pytest.mark.parametrize("verb", ["MQBACK", "MQSETMP", "MQPUT", "MQCMIT"])
 def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, verb, when):
     with owner.producer(owner.connect(reconnect_wait_s=30)) as producer, producer.group() as group:
         # One more than is committed is put, so that it is backed out, and one is held back.

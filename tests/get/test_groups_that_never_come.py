@@ -89,12 +89,14 @@ def test_who_may_not_browse_or_loses_the_connection_goes_on_without_looking(owne
     assert list(consumer) == []
     consumer.close()
     assert (faults.faults_fired(), warnings(caplog)) == (1, [])
-    consumer = owner.consumer(owner.connect(reconnect_wait_s=30))
-    faults.clear_faults()
-    faults.arm(Fault("drop", verb="MQOPEN"))
-    assert list(consumer) == list(consumer) == []
-    assert faults.faults_fired() == 1
-    consumer.close()
+    # Of an iteration the first MQGET asks for a group, and the second one browses.
+    for verb, nth in (("MQOPEN", 1), ("MQGET", 2)):
+        consumer = owner.consumer(owner.connect(reconnect_wait_s=30))
+        faults.clear_faults()
+        faults.arm(Fault("drop", verb=verb, nth=nth))
+        assert list(consumer) == list(consumer) == []
+        assert faults.faults_fired() == 1
+        consumer.close()
 
 
 @pytest.mark.embedded

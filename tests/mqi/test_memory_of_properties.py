@@ -14,9 +14,9 @@ from mqgroups.spark.headers import taken_off
 from mqgroups.telemetry.context import in_folders
 from tests.mqi.test_rfh2 import header, md
 
-# A few times what the message has.
-_MOST_BYTES = 16 << 20
-_BYTES = 400_000
+# More than the message has.
+_MOST_BYTES = 64 << 20
+_BYTES = 1_000_000
 
 
 def nested(group_names: int, elements: int, folder: str = "usr") -> str:

@@ -22,6 +22,11 @@ IN_DOUBT = [
     mq.MQRC_Q_MGR_QUIESCING,
 ]
 RECONNECTS = {"reconnect_wait_s": 30}
+# Of a start, of a group and of the end.
+CALLS = [
+    *(("MQOPEN", 3), ("MQINQ", 1), ("MQGET", 1), ("MQPUT", 1)),
+    *(("MQPUT", 5), ("MQGET", 3), ("MQCMIT", 3), ("MQCLOSE", 1)),
+]
 whens = pytest.mark.parametrize("when", ["before", "after"])
 units = pytest.mark.parametrize(
     ("every", "status"),
@@ -73,22 +78,22 @@ def commits_of(every, status):
 @whens
 def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
     connection = owner.connect(**RECONNECTS)
-    for verb, nth in (("MQOPEN", 3), ("MQPUT", 1), ("MQPUT", 5), ("MQGET", 3), ("MQCMIT", 3), ("MQCLOSE", 1)):
+    for verb, nth in CALLS:
         faults.arm(Fault("drop", when, verb=verb, nth=nth))
         put_all(owner, connection)
         owner.empty()
-    assert faults.faults_fired() == 6
+    assert faults.faults_fired() == len(CALLS)
 
 
 @pytest.mark.embedded
 @whens
 def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
     connection = owner.connect(**RECONNECTS)
-    for verb, nth in (("MQOPEN", 3), ("MQPUT", 1), ("MQPUT", 4), ("MQGET", 3), ("MQCMIT", 3), ("MQCLOSE", 1)):
+    for verb, nth in CALLS:
         owner.put_raw_group(THIS)
         faults.arm(Fault("drop", when, verb=verb, nth=nth))
         get_all(owner, connection)
-    assert faults.faults_fired() == 6
+    assert faults.faults_fired() == len(CALLS)
 
 
 @pytest.mark.embedded
