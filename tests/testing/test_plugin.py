@@ -48,6 +48,8 @@ def project(pytester, monkeypatch):
         monkeypatch.delenv(f"MQGROUPS_TEST_{name}", raising=False)
     monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
     monkeypatch.setenv("MQGROUPS_CACHE", str(CACHE))
+    # Other plugins of this environment are nothing to the project, and take longer to load than its tests do.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     class Project:
         path = pytester.path
