@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark import SparkConf, SparkContext
 
+from mqgroups.cli.progress import JsonProgress
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mqi
@@ -27,10 +28,8 @@ from mqgroups.spark.pipeline.errors import CheckpointForeign, PipelineConfigErro
 from mqgroups.spark.pipeline.inspection import Waiting, inspect
 from mqgroups.spark.pipeline.micro_batch import MicroBatches
 from mqgroups.spark.pipeline.outputs import DETAIL, GROUP_ID, REASON, SEQ_NUMBER
-from mqgroups.spark.pipeline.records import BatchRecords
 from mqgroups.spark.pipeline.transform import transformation
 from tests import fix_cli
-from tests.fix_mqi import wait_until
 
 pytestmark = pytest.mark.slow
 _numbers = count(1)
@@ -373,17 +372,18 @@ def test_the_command_ends_with_1_and_one_sentence_when_its_pipeline_fails(case, 
     assert "Traceback" not in done.output
 
 
-def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, background):
-    def disturb():
-        wait_until(case.published)
-        case.put("b")
-        wait_until(lambda: len(BatchRecords(case.folder / "report").read()) == 2)
-        os.kill(os.getpid(), signal.SIGTERM)
+def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, monkeypatch):
+    class Disturbed(JsonProgress):
+        def done(self, record):
+            super().done(record)
+            if record.batch == 0:
+                case.put("b")
+            else:
+                os.kill(os.getpid(), signal.SIGTERM)
 
+    monkeypatch.setattr("mqgroups.cli.pipeline.JsonProgress", Disturbed)
     case.put("a")
-    told = background(disturb)
     done = command()
-    told.result(60)
     assert done.exit_code == 0, done.output
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(event["batch"], event["groups"]) for event in events if event["event"] == "done"] == [(0, 1), (1, 1)]
