@@ -147,6 +147,18 @@ def case(mq, spark, owner, make_queue, tmp_path):
     return Case(mq, spark, owner, make_queue, tmp_path)
 
 
+SHUFFLE, ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
+
+
+@pytest.fixture
+def settings(spark):
+    """The session's settings, which are as before after the test."""
+    before = {each: spark.conf.get(each) for each in (SHUFFLE, ADAPTIVE)}
+    yield spark.conf
+    for each, value in before.items():
+        spark.conf.set(each, value)
+
+
 def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_as_they_were(case):
     case.put("b", "a", a=5, b=7)
     case.put("c")
@@ -333,29 +345,23 @@ def test_micro_batches_are_as_large_as_the_source_is_told_and_one_output_is_enou
     assert json.loads(reported.json.read_text())["groups"] == 3
 
 
-def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, monkeypatch):
-    shuffle, adaptive = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
-    before = {each: case.spark.conf.get(each) for each in (shuffle, adaptive)}
+def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, settings, monkeypatch):
     # The session of the tests was made with values of its own.
     monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
     text = case.path.read_text()
-    try:
-        for name, of_spark, given, expected in (
-            (shuffle, "200", None, "2"),
-            (shuffle, "200", "5", "5"),
-            (adaptive, "true", None, "false"),
-            (adaptive, "true", "true", "true"),
-        ):
-            case.spark.conf.set(name, of_spark)
-            case.path.write_text(text if given is None else f'{text}[spark]\n"{name}" = {given}\n')
-            assert run.session(read_config(case.path)).conf.get(name) == expected
-    finally:
-        for each, value in before.items():
-            case.spark.conf.set(each, value)
+    for name, of_spark, given, expected in (
+        (SHUFFLE, "200", None, "2"),
+        (SHUFFLE, "200", "5", "5"),
+        (ADAPTIVE, "true", None, "false"),
+        (ADAPTIVE, "true", "true", "true"),
+    ):
+        settings.set(name, of_spark)
+        case.path.write_text(text if given is None else f'{text}[spark]\n"{name}" = {given}\n')
+        assert run.session(read_config(case.path)).conf.get(name) == expected
 
 
 @pytest.fixture
-def command(case, monkeypatch):
+def command(case, settings, monkeypatch):
     """A function that runs ``mqgroups pipeline run`` in the session of the tests, which it does not stop."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "of the tests")
     monkeypatch.setattr(type(case.spark), "stop", lambda _: None)
