@@ -492,7 +492,7 @@ MUTATIONS = (
         "put/putter.py",
         " and not self._each_message and not self._answers.are_asynchronous\n",
         " and not self._answers.are_asynchronous\n",
-        "tests/telemetry",
+        "tests/telemetry/test_propagation.py -k each_carries_its_own_span",
     ),
     Mutation(
         "a unit of work ends with the message that makes it due",
@@ -702,7 +702,7 @@ MUTATIONS = (
         "operate/group_findings.py",
         "for owner in self.idle if owner.status_queue not in disagreeing",
         "for owner in self.idle",
-        "tests/cli/test_remedies.py",
+        "tests/cli/test_remedies.py -k restore_older_record",
     ),
     Mutation(
         "an owner that hangs is not to be started again",
@@ -1144,7 +1144,7 @@ MUTATIONS = (
         "spark/manifests.py",
         "return any(key in manifest.keys for manifest in self._manifests.values())",
         "return False",
-        "tests/spark/test_stream_protocol.py -k however_often",
+        "tests/spark/test_manifests.py -k another_process_reads",
     ),
     Mutation(
         "spark: what a commit was skipped for is removed with the next one",
@@ -1165,7 +1165,7 @@ MUTATIONS = (
         "spark/manifests.py",
         "needed = {*offset.manifests, *(",
         "needed = {offset.manifest, *(",
-        "tests/spark/test_manifests.py tests/spark/test_stream_protocol.py",
+        "tests/spark/test_stream_protocol.py -k behind_the_next_driver",
     ),
     Mutation(
         "spark: a status queue that was emptied stops the query",
@@ -1179,7 +1179,7 @@ MUTATIONS = (
         "spark/pipeline/body.py",
         "        text.encode()\n",
         "        pass\n",
-        "tests/spark/test_pipeline_body.py",
+        "tests/spark/test_pipeline_body.py -k of_another_type",
     ),
     Mutation(
         "spark: whatever a converter raises about a body is a reason for quarantine",

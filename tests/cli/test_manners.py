@@ -223,9 +223,21 @@ def with_connection():
             yield path, command
 
 
-@each_row(("path", "command"), list(with_connection()))
+WITH_CONNECTION = list(with_connection())
+
+
+@each_row(("path", "command"), WITH_CONNECTION)
 def test_every_command_that_connects_has_the_same_options(path, command):
     names = {each.name for each in command.params}
+    assert {each[0] for each, _ in WITH_CONNECTION} >= {
+        "groups",
+        "owners",
+        "doctor",
+        "mqsc",
+        "recover",
+        "salvage",
+        "batches",
+    }
     expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
     assert expected <= names
     # One runs a program of the user's, whose output it is, and logs; the other has a screen, or a line for each look.
@@ -240,18 +252,6 @@ def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
     assert result.exit_code == ExitCode.USAGE
     assert "queue 'bad name' has ' ' at position 4" in result.stderr
     assert result.exception is None or isinstance(result.exception, SystemExit)
-
-
-def test_there_are_commands_that_connect():
-    assert {path[0] for path, _ in with_connection()} >= {
-        "groups",
-        "owners",
-        "doctor",
-        "mqsc",
-        "recover",
-        "salvage",
-        "batches",
-    }
 
 
 @pytest.mark.embedded

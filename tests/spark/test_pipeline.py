@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark import SparkConf, SparkContext
 
+from mqgroups.cli.progress import JsonProgress
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mqi
@@ -27,10 +28,8 @@ from mqgroups.spark.pipeline.errors import CheckpointForeign, PipelineConfigErro
 from mqgroups.spark.pipeline.inspection import Waiting, inspect
 from mqgroups.spark.pipeline.micro_batch import MicroBatches
 from mqgroups.spark.pipeline.outputs import DETAIL, GROUP_ID, REASON, SEQ_NUMBER
-from mqgroups.spark.pipeline.records import BatchRecords
 from mqgroups.spark.pipeline.transform import transformation
 from tests import fix_cli
-from tests.fix_mqi import wait_until
 
 pytestmark = pytest.mark.slow
 _numbers = count(1)
@@ -148,6 +147,18 @@ def case(mq, spark, owner, make_queue, tmp_path):
     return Case(mq, spark, owner, make_queue, tmp_path)
 
 
+SHUFFLE, ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
+
+
+@pytest.fixture
+def settings(spark):
+    """The session's settings, which are as before after the test."""
+    before = {each: spark.conf.get(each) for each in (SHUFFLE, ADAPTIVE)}
+    yield spark.conf
+    for each, value in before.items():
+        spark.conf.set(each, value)
+
+
 def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_as_they_were(case):
     case.put("b", "a", a=5, b=7)
     case.put("c")
@@ -242,7 +253,7 @@ def test_a_function_transforms_trailers_are_no_rows_and_quarantine_can_be_a_fold
 
 def test_rows_go_out_as_they_come_without_a_transform(case):
     case.put("a")
-    case.run("outgoing.groupBy=item", "outgoing.body=csv", text=case.without("transform"))
+    case.run("checks.unique=[]", "outgoing.groupBy=item", "outgoing.body=csv", text=case.without("transform"))
     ((body,),) = case.published()
     assert body.endswith(b",a,1")
 
@@ -334,29 +345,23 @@ def test_micro_batches_are_as_large_as_the_source_is_told_and_one_output_is_enou
     assert json.loads(reported.json.read_text())["groups"] == 3
 
 
-def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, monkeypatch):
-    shuffle, adaptive = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
-    before = {each: case.spark.conf.get(each) for each in (shuffle, adaptive)}
+def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, settings, monkeypatch):
     # The session of the tests was made with values of its own.
     monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
     text = case.path.read_text()
-    try:
-        for name, of_spark, given, expected in (
-            (shuffle, "200", None, "2"),
-            (shuffle, "200", "5", "5"),
-            (adaptive, "true", None, "false"),
-            (adaptive, "true", "true", "true"),
-        ):
-            case.spark.conf.set(name, of_spark)
-            case.path.write_text(text if given is None else f'{text}[spark]\n"{name}" = {given}\n')
-            assert run.session(read_config(case.path)).conf.get(name) == expected
-    finally:
-        for each, value in before.items():
-            case.spark.conf.set(each, value)
+    for name, of_spark, given, expected in (
+        (SHUFFLE, "200", None, "2"),
+        (SHUFFLE, "200", "5", "5"),
+        (ADAPTIVE, "true", None, "false"),
+        (ADAPTIVE, "true", "true", "true"),
+    ):
+        settings.set(name, of_spark)
+        case.path.write_text(text if given is None else f'{text}[spark]\n"{name}" = {given}\n')
+        assert run.session(read_config(case.path)).conf.get(name) == expected
 
 
 @pytest.fixture
-def command(case, monkeypatch):
+def command(case, settings, monkeypatch):
     """A function that runs ``mqgroups pipeline run`` in the session of the tests, which it does not stop."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "of the tests")
     monkeypatch.setattr(type(case.spark), "stop", lambda _: None)
@@ -373,17 +378,18 @@ def test_the_command_ends_with_1_and_one_sentence_when_its_pipeline_fails(case, 
     assert "Traceback" not in done.output
 
 
-def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, background):
-    def disturb():
-        wait_until(case.published)
-        case.put("b")
-        wait_until(lambda: len(BatchRecords(case.folder / "report").read()) == 2)
-        os.kill(os.getpid(), signal.SIGTERM)
+def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, monkeypatch):
+    class Disturbed(JsonProgress):
+        def done(self, record):
+            super().done(record)
+            if record.batch == 0:
+                case.put("b")
+            else:
+                os.kill(os.getpid(), signal.SIGTERM)
 
+    monkeypatch.setattr("mqgroups.cli.pipeline.JsonProgress", Disturbed)
     case.put("a")
-    told = background(disturb)
     done = command()
-    told.result(60)
     assert done.exit_code == 0, done.output
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(event["batch"], event["groups"]) for event in events if event["event"] == "done"] == [(0, 1), (1, 1)]

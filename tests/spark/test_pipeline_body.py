@@ -203,14 +203,6 @@ def test_another_last_object_is_no_trailer(data):
         count_of(Body("json", (), trailer="rows"))(data)
 
 
-@given(some.text(alphabet=some.characters(codec="utf-8", exclude_characters="\0")), some.integers(-(2**31), 2**31 - 1))
-def test_what_a_csv_writer_writes_comes_back(text, number):
-    written = io.StringIO()
-    csv.writer(written).writerow([text, number])
-    expected = (text or None, number)
-    assert row_of(csv_body("string", "int"))(written.getvalue().encode()) == expected
-
-
 @given(some.text("ab ,;\"'\\\r\n\0\té\u2028"), some.sampled_from(",;\t "))
 def test_a_body_has_the_fields_that_the_csv_module_finds(text, delimiter):
     try:

@@ -1,10 +1,12 @@
 """CONFIG.toml: what is not understood is refused with its key, what was found, and what was expected."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
 from mqgroups.spark.pipeline.errors import PipelineConfigError
@@ -215,3 +217,14 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 def test_an_override_that_is_none_is_refused(config, text):
     with pytest.raises(PipelineConfigError):
         config(WHOLE, text)
+
+
+def test_a_process_is_set_up_for_spark_submit(monkeypatch):
+    monkeypatch.setattr(os, "environ", {"SPARK_SUBMIT_OPTS": "-Xmx1g"})
+    monkeypatch.setattr(run, "java_home", lambda: Path("/java"))
+    run.set_up(["--py-files", "a b.zip"], quiet=True)
+    given = os.environ
+    assert (given["JAVA_HOME"], given["PYSPARK_SUBMIT_ARGS"]) == ("/java", "--py-files 'a b.zip' pyspark-shell")
+    assert given["SPARK_SUBMIT_OPTS"].startswith("-Dlog4j2.configurationFile=file:///")
+    assert given["SPARK_SUBMIT_OPTS"].endswith(" -Xmx1g")
+    assert given["PYSPARK_DRIVER_PYTHON"] == sys.executable

@@ -234,7 +234,9 @@ def test_without_eager_commit_the_last_micro_batch_stays_until_there_is_more(own
 
 
 def test_a_second_query_on_a_queue_is_refused(owner, stream):
-    stream.reader().initialOffset()
+    first = stream.reader()
+    nothing_new = first.initialOffset()
+    assert first.partitions(nothing_new, nothing_new) == []
     said = f"queue {owner.queue} is still open for input by another application \\(2042\\)"
     with pytest.raises(QueueReserved, match=said):
         stream.reader().initialOffset()
