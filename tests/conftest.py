@@ -33,6 +33,10 @@ MQI = {"mq", "binding"}
 # What is shown on the second binding in every change too: its own room, and of the library a few files that make all its calls.
 ON_BOTH = (
     "mqi/",
+    "embedded/test_structure_versions.py",
+    "embedded/test_asynchronous_put.py",
+    "embedded/test_inquire_set.py",
+    "embedded/test_properties.py",
     "put/test_producer.py",
     "put/test_put_response.py",
     "get/test_consumer.py",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded import Fault
-from tests.each_row import each_row
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -70,7 +70,7 @@ def test_every_call_of_an_approach_is_a_case_and_undisturbed_it_is_right(campaig
 NONE, ONE, TWO = bytes(24), b"1" * 24, b"2" * 24
 
 
-@each_row(
+@table(
     ("groups", "expected"),
     [
         ({ONE: [(1, False, b"001"), (2, True, b"002")]}, (0, 0, 0)),

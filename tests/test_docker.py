@@ -10,7 +10,7 @@ from mqgroups.config import STATUS_MODEL
 from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
 from mqgroups.embedded.admin.mqsc import Command, parse
 from mqgroups.embedded.serve.cluster_file import read
-from tests.each_row import each_row
+from tests.tables import table
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"
@@ -78,7 +78,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@each_row("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
+@table("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
@@ -111,7 +111,7 @@ def cluster_compose():
     return yaml.safe_load((CLUSTER / "compose.yaml").read_text())
 
 
-@each_row(("service", "port"), [("qm1", 1414), ("qm2", 1415), ("qm3", 1416)])
+@table(("service", "port"), [("qm1", 1414), ("qm2", 1415), ("qm3", 1416)])
 def test_containers_of_the_cluster_are_the_queue_managers_of_its_file(cluster_compose, service, port):
     described = {entry.name: entry for entry in read(CLUSTER / "cluster.toml").queue_managers}
     container = cluster_compose["services"][service]
@@ -127,7 +127,7 @@ def test_containers_of_the_cluster_are_the_queue_managers_of_its_file(cluster_co
     assert [target for _, target, _ in mounted] == [f"/etc/mqm/{path.name}" for path in files]
 
 
-@each_row("number", [1, 2, 3])
+@table("number", [1, 2, 3])
 def test_every_queue_manager_of_the_cluster_lets_its_channels_in(number):
     found = parse((CLUSTER / f"40-qm{number}.mqsc").read_text())
     channels = {each.parameters["CHLTYPE"]: each for each in found if each.kind == "CHANNEL"}

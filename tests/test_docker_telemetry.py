@@ -27,7 +27,7 @@ from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
-from tests.each_row import each_row
+from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKER = ROOT / "docker"
@@ -214,7 +214,7 @@ def test_each_program_starts_when_its_init_step_has_succeeded(app):
     assert included == {DOCKER / "compose.yaml", TELEMETRY / "compose.yaml"}
 
 
-@each_row(("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")])
+@table(("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")])
 def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
     words = app["services"][f"{service}-recover"]["command"]
     assert words[:2] == ["mqgroups", "recover"]

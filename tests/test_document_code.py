@@ -244,7 +244,7 @@ def test_python_that_is_not_run_is_python():
     for path in WITH_PYTHON:
         if name(path) in COMPILED:
             for code in blocks(path, "python"):
-                compile(code.replace("\n@each_call(least=25, most=40)\n", ""), name(path), "exec")
+                compile(code, name(path), "exec")
 
 
 @pytest.mark.embedded

@@ -6,7 +6,7 @@ import pickle
 
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from tests.each_row import each_row
+from tests.tables import table
 
 SAMPLES = [
     errors.ConfigurationError("every must be more than 0"),
@@ -48,14 +48,14 @@ def test_somebody_elses_words_are_one_line_of_an_error_and_stay_as_they_are_in_i
         assert len(str(other)) <= 10_000
 
 
-@each_row("error", SAMPLES)
+@table("error", SAMPLES)
 def test_an_error_pickles_with_all_it_holds(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), again.args, again.__dict__) == (str(error), error.args, error.__dict__)
 
 
-@each_row(
+@table(
     ("verb", "comp", "reason", "cls"),
     [
         ("MQCONNX", 2, 2059, errors.ConnectionBroken),

@@ -23,7 +23,7 @@ from mqgroups.spark import connections
 from mqgroups.spark.options import Use, sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
-from tests.each_row import each_row
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 # Not found in anything by chance, and in no message of a part of it.
@@ -136,7 +136,7 @@ def test_command_lines_of_the_server(server, everything):
     everything.append(Path(f"/proc/{server.pid}/environ").read_text())
 
 
-@each_row(
+@table(
     ("given", "error"),
     [
         ({"password": PLANTED + "x"}, errors.NotAuthorised),
@@ -183,7 +183,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
     connections.connected(replace(options.connection, connect_timeout_ms=0))
 
 
-@each_row("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
+@table("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
 def test_locals_of_a_connect_that_fails(server, binding, monkeypatch, everything, connects):
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     settings = {
@@ -233,7 +233,7 @@ def test_locals_of_a_command_that_cannot_connect(server, everything, tmp_path):
     everything += locals_of(result.exc_info[1])
 
 
-@each_row("content", [PLANTED.encode() + b"\xff", b""])
+@table("content", [PLANTED.encode() + b"\xff", b""])
 def test_locals_of_a_secret_that_cannot_be_read(server, everything, tmp_path, content):
     (tmp_path / "secret").write_bytes(content)
     with pytest.raises(errors.ConfigurationError) as refused:
@@ -251,7 +251,7 @@ def test_errors_after_connecting(server, everything):
     everything += [shown(missing.value), shown(broken.value)]
 
 
-@each_row(
+@table(
     "words",
     [
         ("recover", "--name", "N", "--json"),
@@ -306,7 +306,7 @@ def test_values_that_carry_settings(everything):
     everything.append(repr(EmbeddedQueueManager(users={"u": PLANTED}, data="nowhere")))
 
 
-@each_row("given", [{"mq.password": ""}, {"mq.passwordenv": "E"}, {"mq.user": ""}])
+@table("given", [{"mq.password": ""}, {"mq.passwordenv": "E"}, {"mq.user": ""}])
 def test_refused_options(everything, given):
     options = {"mq.queuemanager": "QM1", "mq.user": "u", "mq.password": PLANTED, "queue": "Q", **given}
     with pytest.raises(errors.ConfigurationError) as refused:

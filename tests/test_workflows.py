@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.each_row import each_row
+from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -16,7 +16,7 @@ def jobs(path):
     return yaml.safe_load(path.read_text())["jobs"]
 
 
-@each_row("path", WORKFLOWS)
+@table("path", WORKFLOWS)
 def test_workflows_make_what_the_makefile_has(path):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     runs = [step["run"] for job in jobs(path).values() for step in job["steps"] if "run" in step]
@@ -24,7 +24,7 @@ def test_workflows_make_what_the_makefile_has(path):
     assert made <= targets
 
 
-@each_row("path", WORKFLOWS)
+@table("path", WORKFLOWS)
 def test_no_checkout_leaves_a_token_behind(path):
     steps = [step for job in jobs(path).values() for step in job["steps"] if "actions/checkout" in step.get("uses", "")]
     assert all(step["with"]["persist-credentials"] is False for step in steps)
@@ -41,7 +41,7 @@ def test_what_is_checked_before_a_release_is_what_will_be_published():
     assert not any("make" in step.get("run", "") for step in check)
 
 
-@each_row(("workflow", "job"), [("ci", "embedded"), ("nightly", "second-binding"), ("ibm-mq", "contract")])
+@table(("workflow", "job"), [("ci", "embedded"), ("nightly", "second-binding"), ("ibm-mq", "contract")])
 def test_every_python_that_is_promised_is_run(workflow, job):
     matrix = jobs(ROOT / ".github" / "workflows" / f"{workflow}.yml")[job]["strategy"]["matrix"]
     assert matrix["python"] == PYTHONS == ["3.11", "3.12", "3.13", "3.14"]

@@ -11,10 +11,10 @@ from tests.bench import documents, parts
 from tests.bench.__main__ import MEASUREMENTS, PERFORMANCE, README
 from tests.bench.figures import COLUMNS, Figure, not_met
 from tests.bench.tell import Tell
-from tests.each_row import each_row
+from tests.tables import table
 
 
-@each_row(
+@table(
     ("figure", "goal", "now", "met"),
     [
         (Figure("a", 1.034, at_most=1.03), "≤ 1.03", "1.03", "yes"),
@@ -57,7 +57,7 @@ def test_what_is_between_the_marks_of_a_document_is_replaced(tmp_path):
         documents.read(page, "c")
 
 
-@each_row(
+@table(
     ("page", "name"),
     [
         (MEASUREMENTS, "figures"),

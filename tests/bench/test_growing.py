@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.bench import growing
-from tests.each_row import each_row
+from tests.tables import table
 
 
-@each_row("case", growing.CASES)
+@table("case", growing.CASES)
 def test_a_case_leaves_things_as_they_were(case):
     grown = growing.measure(case, (2, 4), 3, range(3))
     assert list(grown.us) == [2, 4]

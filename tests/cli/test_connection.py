@@ -9,8 +9,8 @@ import pytest
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_row import each_row
 from tests.fix_cli import environment, invoke
+from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -36,7 +36,7 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
     assert recover("--password-env", "ANOTHER", **named).exit_code == ExitCode.DONE
 
 
-@each_row(
+@table(
     ("arguments", "variables", "sentence"),
     [
         (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
@@ -75,7 +75,7 @@ def test_a_queue_manager_that_is_not_there_ends_6(recover):
     assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.NO_CONNECTION)
 
 
-@each_row("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
+@table("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
 def test_a_queue_manager_that_refuses_ends_6(recover, variables):
     result = recover(**variables)
     assert result.exit_code == ExitCode.NO_CONNECTION

@@ -13,8 +13,8 @@ from mqgroups.core.findings import Severity
 from mqgroups.core.mqsc_text import MQSCCommand, commands
 from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
 from mqgroups.operate.mqsc import MQSCClient
-from tests.each_row import each_row
 from tests.fix_cli import invoke
+from tests.tables import table
 
 DONE, USAGE, WARNING, MISSING = 0, 2, 3, 5
 NAMES = (
@@ -164,7 +164,7 @@ def test_authorities_of_several_records_count_together():
     assert compared(command, ["AUTHLIST(PUT)"]).found == "no record gives GET"
 
 
-@each_row(
+@table(
     ("arguments", "said"),
     [
         (("--queue", "not a name"), "--queue"),

@@ -15,8 +15,8 @@ import mqgroups
 from mqgroups.__main__ import main as without_its_packages
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
-from tests.each_row import each_row
 from tests.fix_cli import invoke
+from tests.tables import table
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()):
@@ -25,7 +25,7 @@ def commands(command: click.Command = main, path: tuple[str, ...] = ()):
         yield from commands(each, (*path, name))
 
 
-@each_row(("path", "command"), list(commands()))
+@table(("path", "command"), list(commands()))
 def test_every_command_and_option_has_help(path, command):
     result = invoke(*path, "--help", COLUMNS="80")
     assert result.exit_code == 0
@@ -85,7 +85,7 @@ import mqgroups, mqgroups.spark, mqgroups.embedded, mqgroups.testing
 """)
 
 
-@each_row(
+@table(
     ("names", "words", "said"),
     [
         (("click", "rich"), (), "click and rich: pip install 'mqgroups[cli]'"),

@@ -19,8 +19,8 @@ from mqgroups.cli.profiles import KEYS, config_file
 from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
-from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, environment, invoke
+from tests.tables import table
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ OF_PROFILE = "user = 'night'\npassword_file = '{file}'\n"
 HERE = {"MQGROUPS_Q_MGR_NAME": "QM1"}
 
 
-@each_row(
+@table(
     ("of_profile", "words", "variables", "expected"),
     [
         (OF_PROFILE, (), {}, ("night", "by file", None)),
@@ -180,7 +180,7 @@ def test_without_a_queue_manager_the_message_names_each_way_to_give_one(config, 
     assert all(way in said for way in ("--q-mgr", "MQGROUPS_Q_MGR_NAME", f"a profile of {path} with --profile"))
 
 
-@each_row("secret", ["password", "token", "key_repository_password"])
+@table("secret", ["password", "token", "key_repository_password"])
 def test_a_profile_has_no_secrets(config, secret):
     path = config(f'[profiles.p]\nq_mgr = "QM1"\n{secret} = "geheim"\n')
     result = invoke("owners", "--profile", "p")
@@ -191,7 +191,7 @@ def test_a_profile_has_no_secrets(config, secret):
     assert "geheim" not in result.output
 
 
-@each_row(
+@table(
     ("text", "sentence"),
     [
         ('[profiles.p]\nqueue = "Q"\n', "queue is not known"),
@@ -226,7 +226,7 @@ def with_connection():
 WITH_CONNECTION = list(with_connection())
 
 
-@each_row(("path", "command"), WITH_CONNECTION)
+@table(("path", "command"), WITH_CONNECTION)
 def test_every_command_that_connects_has_the_same_options(path, command):
     names = {each.name for each in command.params}
     assert {each[0] for each, _ in WITH_CONNECTION} >= {
@@ -245,7 +245,7 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         assert {"--output", "--wide", "--json"} <= {each for option in command.params for each in option.opts}
 
 
-@each_row("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
+@table("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
 def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
     more = {"send": (__file__, "--name", "N"), "receive": ("--name", "N", "--into", tmp_path)}.get(command, ())
     result = invoke(command, "--queue", "bad name", *more, **environment(owner.target))

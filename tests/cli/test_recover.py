@@ -15,9 +15,9 @@ from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.each_row import each_row
 from tests.fix_cli import environment, invoke
 from tests.fix_mqi import OK, wait_until
+from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 MAY_START, FAILED, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, NO_CONNECTION, MISSING = range(8)
@@ -423,7 +423,7 @@ def test_a_status_queue_of_another_name_is_looked_at(owner, recover, make_queue)
     assert recover("--role", "put", "--status-queue", queue, "--check").exit_code == INTERRUPTED
 
 
-@each_row(
+@table(
     ("arguments", "name", "sentence"),
     [
         (["--status-queue", "S"], "N", "--status-queue needs --role"),

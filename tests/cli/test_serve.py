@@ -12,25 +12,25 @@ import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.embedded.libmqm.build import build
-from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, invoke, run
+from tests.tables import table
 
 
-@each_row("listen", ["0.0.0.0:1414", "192.168.0.1:0", "example.com:1414", "[::]:1414"])
+@table("listen", ["0.0.0.0:1414", "192.168.0.1:0", "example.com:1414", "[::]:1414"])
 def test_only_loopback_is_listened_on(listen):
     result = invoke("embedded", "run", "--listen", listen)
     assert result.exit_code == 2
     assert "not a loopback address" in result.output
 
 
-@each_row("listen", ["127.0.0.1", "1414", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:x"])
+@table("listen", ["127.0.0.1", "1414", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:x"])
 def test_listen_that_is_no_address_is_refused(listen):
     result = invoke("embedded", "run", "--listen", listen)
     assert result.exit_code == 2
     assert "is not HOST:PORT" in result.output
 
 
-@each_row("user", ["app", "app:", ":VARIABLE"])
+@table("user", ["app", "app:", ":VARIABLE"])
 def test_user_without_a_variable_is_refused(user):
     result = invoke("embedded", "run", "--user", user)
     assert result.exit_code == 2
@@ -52,7 +52,7 @@ def test_line_of_users_file_without_password_is_named_but_not_shown(tmp_path):
     assert "secret" not in result.output
 
 
-@each_row(
+@table(
     ("given", "said"),
     [
         ("curdepth", "is not NAME=VALUE; names are 'curdepth', "),
@@ -60,7 +60,7 @@ def test_line_of_users_file_without_password_is_named_but_not_shown(tmp_path):
         ("curdepth=both", "it has 'excludes uncommitted gets', 'counts uncommitted gets'"),
     ],
 )
-@each_row("command", [("run",), ("exec", "true")])
+@table("command", [("run",), ("exec", "true")])
 def test_a_reading_that_there_is_not_is_refused_with_those_there_are(command, given, said):
     verb, *program = command
     result = invoke("embedded", verb, "--reading", given, *program)

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from mqgroups.cli import words
 from mqgroups.cli.table import Column, Listing
-from tests.each_row import each_row
+from tests.tables import table
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-@each_row(("many", "said"), [(0, "0 groups"), (1, "1 group"), (2, "2 groups"), (12_000, "12,000 groups")])
+@table(("many", "said"), [(0, "0 groups"), (1, "1 group"), (2, "2 groups"), (12_000, "12,000 groups")])
 def test_a_number_has_the_form_of_its_noun(many, said):
     assert words.number(many, "group") == said
     assert words.number(1, "entry", "entries") == "1 entry"
 
 
-@each_row(
+@table(
     ("data_bytes", "said"),
     [
         (0, "0 B"),
@@ -39,7 +39,7 @@ def test_a_size_is_written_in_its_unit(data_bytes, said):
     assert words.size(data_bytes) == said
 
 
-@each_row(
+@table(
     ("seconds", "said"),
     [
         (0, "0 s"),
@@ -63,12 +63,12 @@ def test_put_times_are_read_and_written():
     assert (words.age("", NOW), words.timestamp("today")) == ("-", "today")
 
 
-@each_row(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("2 d", 172_800), ("1.5h", 5400)])
+@table(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("2 d", 172_800), ("1.5h", 5400)])
 def test_a_duration_is_a_number_with_a_unit(text, seconds):
     assert words.Duration().convert(text, None, None) == timedelta(seconds=seconds)
 
 
-@each_row("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d"])
+@table("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(click.BadParameter):
         words.Duration().convert(text, None, None)
@@ -126,7 +126,7 @@ def test_a_column_without_a_text_is_left_out_before_a_text_is_cut():
     assert headers[37] == headers[36] == headers[26] == ["one", "two"]
 
 
-@each_row(
+@table(
     ("value", "shown"),
     [("=cmd|'/c calc'!A1", "'=cmd|'/c calc'!A1"), ("@SUM(1)", "'@SUM(1)"), (-7, "-7"), ("a\x1b[2J\r", "a?[2J?")],
 )

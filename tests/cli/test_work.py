@@ -11,9 +11,9 @@ import urllib.request
 import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
-from tests.each_row import each_row
 from tests.fix_cli import MQGROUPS, environment, invoke
 from tests.fix_mqi import PATIENCE_S
+from tests.tables import table
 from tests.workers.conftest import wait_until
 
 HANDLERS = """
@@ -55,7 +55,7 @@ def in_directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-@each_row(
+@table(
     ("words", "said"),
     [
         (("my_handlers",), "is not MODULE:FUNCTION"),

@@ -10,7 +10,7 @@ import mqgroups
 import mqgroups.queue_manager
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from tests.table import each_row
+from tests.tables import table
 
 CHANNEL = {"channel": "C", "conn_name": "h(1414)"}
 TLS = {"cipher_spec": "ANY_TLS12", "key_repository": "/k"}
@@ -23,7 +23,7 @@ def no_binding(request, monkeypatch):
         monkeypatch.setattr(mqgroups.queue_manager, "load_binding", None)
 
 
-@each_row(
+@table(
     ("given", "sentence"),
     [
         ({"channel": "C"}, "channel and conn_name belong together"),
@@ -60,7 +60,7 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
     assert "s3cret" not in str(refused.value)
 
 
-@each_row(
+@table(
     ("name", "given"), [("*QM1", CHANNEL), ("*", {"ccdt_url": "file:///c"}), ("", {}), ("", {"ccdt_url": "file:///c"})]
 )
 def test_whichever_queue_manager_is_refused_because_groups_are_on_one(name, given):

@@ -10,7 +10,7 @@ from mqgroups import errors
 from mqgroups.connection import retry
 from mqgroups.connection.retry import CONNECT_LATER, NO_ROOM, OWNER_ACTIVE, Patience, retrying
 from mqgroups.mqi import constants as mq
-from tests.table import each_row
+from tests.tables import table
 
 
 class Call:
@@ -37,8 +37,8 @@ def test_each_reason_of_a_table_is_tried_again(clock, reasons):
     assert len(clock.naps) == len(reasons)
 
 
-@each_row("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_Q_MGR_NAME_ERROR])
-@each_row("reasons", [CONNECT_LATER, OWNER_ACTIVE, NO_ROOM])
+@table("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_Q_MGR_NAME_ERROR])
+@table("reasons", [CONNECT_LATER, OWNER_ACTIVE, NO_ROOM])
 def test_other_reasons_are_let_through_at_once(clock, reasons, reason):
     call = Call(reason)
     with pytest.raises(errors.MQIError) as caught:

@@ -21,7 +21,7 @@ from mqgroups.core.claim import (
     taken_over,
 )
 from mqgroups.core.status import RecordState, decode, encode
-from tests.table import each_row
+from tests.tables import table
 
 SINK = Sink("query-1", "ORDERS", "QM1_2026-01-01_00.00.00")
 CLAIM = Claim(SINK, 7, "UA", "attempt-2", "run-1", 3)
@@ -37,7 +37,7 @@ BEGUN = replace(
 WHOLE = replace(BEGUN, state=RecordState.COMPLETED)
 
 
-@each_row(
+@table(
     ("intent", "status", "mark", "action"),
     [
         (None, None, None, ClaimAction.START_NEW_GROUP),
@@ -54,8 +54,8 @@ def test_what_is_found_says_what_to_do(intent, status, mark, action):
     assert claim_action(CLAIM, intent=intent, status=status, high_water_mark=mark) is action
 
 
-@each_row("status", [BEGUN, WHOLE])
-@each_row(("run", "partition", "stops"), [("run-1", 3, False), ("run-1", 4, True), ("run-2", 4, False)])
+@table("status", [BEGUN, WHOLE])
+@table(("run", "partition", "stops"), [("run-1", 3, False), ("run-1", 4, True), ("run-2", 4, False)])
 def test_two_partitions_of_one_run_must_not_have_the_same_key(status, run, partition, stops):
     claim = replace(CLAIM, run=run, partition=partition)
     action = claim_action(claim, intent=INTENT, status=status, high_water_mark=None)
@@ -104,7 +104,7 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-@each_row(
+@table(
     ("record", "kind"),
     [
         (INTENT, RecordKind.INTENT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqgroups.core.cluster import Instance, group_splits
 from mqgroups.core.inspection import Place, Run
 from tests.core.test_inspection import LAST, MIG, inspected, message, on_queue
-from tests.table import each_row
+from tests.tables import table
 
 H = b"H" * 24
 
@@ -33,7 +33,7 @@ def test_a_group_at_two_instances_is_split_and_it_is_said_what_is_where():
     assert split.is_whole_together
 
 
-@each_row(
+@table(
     ("parts", "gaps", "overlapping"),
     [
         ([part(1, 3), part(2)], (), 0),

@@ -12,7 +12,7 @@ from mqgroups.core.findings import (
     status_queue_findings,
 )
 from mqgroups.core.model import Role
-from tests.table import each_row
+from tests.tables import table
 
 OK, WARNING, ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 # As DEFINE QLOCAL makes a queue, with a backout queue.
@@ -39,7 +39,7 @@ def wrong(findings):
     ]
 
 
-@each_row(
+@table(
     ("change", "roles", "expected"),
     [
         ({}, BOTH, []),
@@ -89,7 +89,7 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
     ]
 
 
-@each_row(
+@table(
     ("kind", "change", "expected"),
     [
         ("QMODEL", {}, []),
@@ -112,7 +112,7 @@ def test_a_shared_status_queue_has_to_be_shared():
     ]
 
 
-@each_row(
+@table(
     ("facts", "expected"),
     [
         ({"HBINT": 300, "SHARECNV": 10, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304}, []),
@@ -131,7 +131,7 @@ def test_attributes_of_a_channel(facts, expected):
     assert wrong(channel_findings("C", facts)) == expected
 
 
-@each_row(
+@table(
     ("facts", "expected"),
     [
         ({"MAXUMSGS": 10_000, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304, "DEADQ": "D"}, []),
@@ -144,7 +144,7 @@ def test_attributes_of_a_queue_manager(facts, expected):
     assert wrong(q_mgr_findings("QM1", facts)) == expected
 
 
-@each_row(
+@table(
     ("facts", "is_right"),
     [
         ({}, True),

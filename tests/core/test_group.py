@@ -19,7 +19,7 @@ from mqgroups.core.group import (
     next_put,
 )
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MatchOption, MsgFlag
-from tests.table import each_row
+from tests.tables import table
 
 GROUP = bytes(range(24))
 OTHER = bytes(range(1, 25))
@@ -29,7 +29,7 @@ RETAINED = GroupPosition(GROUP, 7, retained=True)
 FROM_RECORD = GroupPosition(GROUP, 7, retained=False)
 
 
-@each_row(
+@table(
     ("position", "last", "plan"),
     [
         (AT_START, False, PutPlan(True, MIDDLE, GROUP_ID_NONE, 1)),
@@ -44,7 +44,7 @@ def test_next_put(position, last, plan):
     assert next_put(position, last=last) == plan
 
 
-@each_row(
+@table(
     ("position", "complete_groups_only", "plan"),
     [
         (AT_START, False, GetPlan(True, False, MatchOption.NONE, GROUP_ID_NONE, 1)),
@@ -65,7 +65,7 @@ def test_next_get_strips_all_msgs_available_from_a_restart(position, complete_gr
     assert next_get(position, complete_groups_only=complete_groups_only) == plan
 
 
-@each_row("offset", [0, 4])
+@table("offset", [0, 4])
 def test_a_restart_that_gets_segments_one_by_one_names_the_offset_also_of_a_messages_beginning(offset):
     # Without logical order the first one in physical order is returned (IBM MQ, topic q023060).
     match = MatchOption.MATCH_GROUP_ID | MatchOption.MATCH_MSG_SEQ_NUMBER | MatchOption.MATCH_OFFSET
@@ -73,7 +73,7 @@ def test_a_restart_that_gets_segments_one_by_one_names_the_offset_also_of_a_mess
     assert next_get(position, segments=True) == GetPlan(False, False, match, GROUP, 8, offset)
 
 
-@each_row(
+@table(
     ("position", "group_id", "msg_seq_number", "answer"),
     [
         (AT_START, GROUP, 1, True),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mqgroups.core.group_state import GroupOwner, GroupState, judged
 from mqgroups.core.model import Role
 from tests.core.test_inspection import LAST, MIG, G, inspected, message
-from tests.table import each_row
+from tests.tables import table
 
 LONG_AGO, BEFORE, QUIET, AFTER = "2026010111000000", "2026010112000000", "2026010112050000", "2026010112060000"
 PUTTER = GroupOwner(Role.PUT, "P", "MQGROUPS.PUT.P", True, AFTER)
@@ -23,7 +23,7 @@ def state(messages, *owners, quiet_since=QUIET):
     return judged(inspected(messages), owners, quiet_since).state
 
 
-@each_row(
+@table(
     ("messages", "owners", "expected"),
     [
         (WHOLE, (), S.COMPLETE),
@@ -51,7 +51,7 @@ def test_a_group_has_the_state_that_its_messages_and_records_say(messages, owner
     assert state(messages, *owners) is expected
 
 
-@each_row(
+@table(
     ("group_id", "messages", "owners", "expected"),
     [
         (G, WHOLE[:3], (), S.NO_RECORD),

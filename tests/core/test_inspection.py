@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgroups.core.inspection import Browsed, GroupTally, Place, QueueInspection, Run
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
-from tests.table import each_row
+from tests.tables import table
 
 G = b"G" * 24
 MIG = MsgFlag.MSG_IN_GROUP
@@ -104,7 +104,7 @@ def test_times_and_putters_are_gathered():
     assert many.put_by == tuple("1 2 3 4 5 6 7 8 9 10".split())
 
 
-@each_row(
+@table(
     ("messages", "msg_seq_number", "offset", "in_last_message"),
     [
         (WALK[:1], 1, 0, False),
@@ -121,7 +121,7 @@ def test_a_producer_stands_behind_the_last_message(messages, msg_seq_number, off
     assert (position.in_last_message, position.retained) == (in_last_message, False)
 
 
-@each_row(
+@table(
     ("messages", "msg_seq_number", "offset"),
     [(WALK[1:], 1, 0), (WALK[2:], 1, 10), (WALK[4:], 2, 0), (WALK[6:], 3, 10)],
 )
@@ -138,7 +138,7 @@ def test_the_queue_manager_that_made_a_group_id_is_its_first_twelve_characters()
     assert caught.value.because is Obstacle.OTHER_Q_MGR
 
 
-@each_row(
+@table(
     ("role", "use", "doubted"),
     [
         (Role.PUT, {"uncommitted": 1}, True),
@@ -164,7 +164,7 @@ def test_only_who_could_change_where_an_owner_stands_is_in_the_way(role, use, do
     assert caught.value.because is Obstacle.IN_USE
 
 
-@each_row("use", ["uncommitted", "open_input", "open_output"])
+@table("use", ["uncommitted", "open_input", "open_output"])
 def test_a_group_is_moved_when_nobody_is_at_work(use):
     group = inspected(WALK[3:])
     assert movable(on_queue(group), G) == group

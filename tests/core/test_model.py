@@ -5,10 +5,10 @@ from __future__ import annotations
 from mqgroups.core import model
 from mqgroups.core.model import GroupStatus, MatchOption, MsgFlag, Persistence
 from mqgroups.mqi import constants as mq
-from tests.table import each_row
+from tests.tables import table
 
 
-@each_row(
+@table(
     ("member", "prefix"),
     [
         (member, prefix)

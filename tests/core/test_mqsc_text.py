@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgroups.core.mqsc_text import attributes, broken, commands
-from tests.table import each_row
+from tests.tables import table
 
 FILE = """* About the file
 
@@ -25,8 +25,8 @@ def test_commands_are_joined_and_have_the_comments_before_them():
     assert authority.attributes["AUTHADD"] == "PUT,GET"
 
 
-@each_row("width", [30, 40, 41, 42, 60, 80, 200])
-@each_row("indent", ["", "    "])
+@table("width", [30, 40, 41, 42, 60, 80, 200])
+@table("indent", ["", "    "])
 def test_a_command_that_is_broken_into_lines_is_read_as_one(width, indent):
     for command in commands(FILE):
         lines = broken(command.text, width, indent)

@@ -9,7 +9,7 @@ from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.owner_state import OwnerCondition, owner_finding
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
-from tests.table import each_row
+from tests.tables import table
 
 ANCHOR, RECORD, OTHER = b"a" * 24, b"r" * 24, b"o" * 24
 C = OwnerCondition
@@ -36,7 +36,7 @@ A = message(RecordState.ANCHOR, ANCHOR, bytes(24))
 INTERRUPTED = message(RecordState.IN_GROUP)
 
 
-@each_row(
+@table(
     ("messages", "unreadable", "is_active", "expected"),
     [
         ([], 0, False, C.CLEAN),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mqgroups.core.poison import Suspect, Treatment, treatment
-from tests.table import each_row
+from tests.tables import table
 
 GROUP, OTHER = b"G" * 24, b"O" * 24
 
 
-@each_row(
+@table(
     ("count", "suspect", "expected"),
     [
         (0, None, Treatment.PROCESS),

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.core.rates import Look, Rates, rates
-from tests.table import each_row
+from tests.tables import table
 
 
-@each_row(
+@table(
     ("before", "now", "expected"),
     [
         (Look(10, 100, 5), Look(12, 100, 5), Rates()),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, Mismatch, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
-from tests.table import each_row
+from tests.tables import table
 
 OWN = Expectations(Role.GET, "orders-sink", "ORDERS", "QM1_1")
 RECORD = StatusRecord(
@@ -45,15 +45,15 @@ MISMATCHES = [
 ]
 
 
-@each_row("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
-@each_row(("other", "mismatch"), MISMATCHES)
+@table("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
+@table(("other", "mismatch"), MISMATCHES)
 def test_a_foreign_record_stops_for_the_operator(says, other, mismatch):
     decision = restart_action(replace(RECORD, **says, **other), OWN)
     assert decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
 
 
-@each_row("state", [RecordState.IDLE, RecordState.COMPLETED])
-@each_row(("other", "mismatch"), MISMATCHES)
+@table("state", [RecordState.IDLE, RecordState.COMPLETED])
+@table(("other", "mismatch"), MISMATCHES)
 def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, other, mismatch):
     decision = restart_action(replace(RECORD, state=state, **other), OWN)
     stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)

@@ -22,7 +22,7 @@ from mqgroups.core.status import (
     decode,
     encode,
 )
-from tests.table import each_row
+from tests.tables import table
 
 RECORD = StatusRecord(
     role=Role.PUT,
@@ -106,14 +106,14 @@ def test_foreign_content_is_rejected(data):
         decode(data)
 
 
-@each_row("schema", [0, 2, "1", None])
+@table("schema", [0, 2, "1", None])
 def test_another_schema_version_is_told_from_damage(schema):
     with pytest.raises(RecordRejected, match="schema version") as caught:
         decode(sealed(values_of(RECORD) | {"schema": schema}))
     assert caught.value.because is RejectedBecause.VERSION
 
 
-@each_row(
+@table(
     "wrong",
     [
         {"role": "browse"},
@@ -183,7 +183,7 @@ def test_a_field_that_cannot_be_is_rejected_even_with_a_right_digest(wrong):
     assert str(caught.value).isprintable()
 
 
-@each_row("name", ["unheard_of", "\x1b[31m" + "x" * 1_000_000, "\ud800"])
+@table("name", ["unheard_of", "\x1b[31m" + "x" * 1_000_000, "\ud800"])
 def test_a_field_of_another_version_is_no_damage(name):
     with pytest.raises(RecordRejected, match=r"found the field .*, expected the fields of schema version 1") as caught:
         decode(sealed(values_of(RECORD) | {name: 1, "epoch": "of that version's own kind"}))
@@ -203,7 +203,7 @@ def resealed(old: bytes, new: bytes) -> bytes:
 NESTED = 1_000_000
 
 
-@each_row(
+@table(
     ("old", "new"),
     [
         (b'"line":1200', b'"line":NaN'),
@@ -292,7 +292,7 @@ def test_a_missing_field_is_rejected():
             decode(sealed(values))
 
 
-@each_row("field", ["traceparent", "properties", "outgoing"])
+@table("field", ["traceparent", "properties", "outgoing"])
 def test_a_record_from_before_a_field_existed_is_read(field):
     values = values_of(RECORD)
     del values[field]
@@ -310,7 +310,7 @@ endless: list[object] = []
 endless.append(endless)
 
 
-@each_row(
+@table(
     "checkpoint",
     [
         float("nan"),

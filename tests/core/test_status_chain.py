@@ -25,7 +25,7 @@ from mqgroups.core.status_chain import (
     next_record_put,
     on_queue,
 )
-from tests.table import each_row
+from tests.tables import table
 
 GROUP = b"G" * 24
 MIDDLE, LAST = MsgFlag.SEGMENT, MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT
@@ -36,7 +36,7 @@ HEAVY = Kept(b"s" * 24, GROUP, 2, MOST_BYTES)
 ENDED = Kept(b"s" * 24, GROUP, 3, 300, ended=True)
 
 
-@each_row(
+@table(
     ("now", "segmented", "expected"),
     [
         (None, False, RecordPut(False)),
@@ -80,7 +80,7 @@ ANCHOR = message(b"a", record(RecordState.ANCHOR), bytes(24))
 SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR), bytes(24))
 
 
-@each_row(
+@table(
     ("messages", "expected"),
     [
         ([], None),
@@ -102,8 +102,8 @@ def test_of_a_chain_the_last_segment_counts():
     assert on_queue([segment(10, 5, says=last), segment(0, 10), ANCHOR])[1] == last
 
 
-@each_row("seen_twice", [False, True])
-@each_row(
+@table("seen_twice", [False, True])
+@table(
     "messages",
     [[ANCHOR], [ANCHOR, SECOND_ANCHOR, PLAIN], [SECOND_ANCHOR, ANCHOR, IDLE], [ANCHOR, IDLE]],
 )
@@ -112,15 +112,15 @@ def test_an_anchor_without_its_record_says_that_one_is_hidden(messages, seen_twi
         on_queue(messages, seen_twice=seen_twice)
 
 
-@each_row("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
+@table("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
 def test_a_record_without_its_anchor_is_believed_when_it_is_seen_twice(messages):
     with pytest.raises(LookAgain):
         on_queue(messages)
     assert on_queue(messages, seen_twice=True)[1] == PLAIN.record
 
 
-@each_row("speaking", [PLAIN, WITH_CHECKPOINT])
-@each_row("silent", [IDLE, COMPLETED])
+@table("speaking", [PLAIN, WITH_CHECKPOINT])
+@table("silent", [IDLE, COMPLETED])
 def test_a_record_that_says_nothing_is_a_leftover_beside_one_that_does(speaking, silent):
     expected = OnQueue(Kept(speaking.msg_id), A, (Pair(Kept(silent.msg_id), B),))
     assert on_queue([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
@@ -139,7 +139,7 @@ def test_a_record_that_speaks_counts_before_ones_own():
     assert on_queue([PLAIN, ANCHOR, mine, SECOND_ANCHOR], [("me", 1, 1)])[1] == PLAIN.record
 
 
-@each_row(
+@table(
     ("messages", "several"),
     [
         ([PLAIN, OTHER], True),

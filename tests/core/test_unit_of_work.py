@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
-from tests.table import each_row
+from tests.tables import table
 
 ALL = Every(messages=10, bytes=1000, seconds=5)
 
 
-@each_row(
+@table(
     ("every", "messages", "data_bytes", "age_s", "due"),
     [
         (ALL, 1, 1, 0.0, False),
@@ -30,13 +30,13 @@ def test_a_unit_of_work_ends_by_whatever_comes_first(every, messages, data_bytes
     assert syncpoint_due(every, messages, data_bytes, age_s) is due
 
 
-@each_row("limits", [{}, {"messages": 0}, {"bytes": -1}, {"seconds": 0.0}, {"messages": True}, {"messages": 0.5}])
+@table("limits", [{}, {"messages": 0}, {"bytes": -1}, {"seconds": 0.0}, {"messages": True}, {"messages": 0.5}])
 def test_a_limit_that_cannot_be_is_refused(limits):
     with pytest.raises(ValueError, match="every"):
         Every(**limits)
 
 
-@each_row(
+@table(
     ("every", "messages"),
     [(Every(messages=100), 100), (Every(messages=20_000), 9_998), (Every(seconds=1), 9_998)],
 )

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from mqgroups.mqi import constants as mq
-from tests.table import each_row
+from tests.tables import table
 
 NAMES = sorted(name for name in vars(mq) if name.startswith("MQ"))
 # ibmmq keeps this one in CMQXC; and there a name can only be missing, not different.
@@ -32,7 +32,7 @@ def binding_constants(package: str, *files: str) -> ModuleType:
     return module
 
 
-@each_row("package", ["pymqi", "ibmmq"])
+@table("package", ["pymqi", "ibmmq"])
 def test_every_constant_is_the_binding_s(package):
     binding = binding_constants(package, "_CMQC_linux_x64.py", "CMQC.py")
     missing = NOT_IN_IBMMQ_CMQC if package == "ibmmq" else set()
@@ -49,7 +49,7 @@ def test_every_reason_code_has_one_name():
     assert len(codes) == len(set(codes))
 
 
-@each_row(
+@table(
     ("reason", "name"),
     [(0, "MQRC_NONE"), (2033, "MQRC_NO_MSG_AVAILABLE"), (2053, "MQRC_Q_FULL"), (999_999, "MQRC_999999")],
 )

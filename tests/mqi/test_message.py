@@ -9,7 +9,7 @@ import pytest
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
-from tests.table import each_row
+from tests.tables import table
 
 GROUP = bytes(range(24))
 
@@ -20,7 +20,7 @@ def message(data=b"", status=mq.MQGS_MSG_IN_GROUP, stamp=b"", **fields):
     return Message(data, bytes(md), status)
 
 
-@each_row(
+@table(
     ("status", "in_group", "is_last"),
     [
         (mq.MQGS_MSG_IN_GROUP, True, False),
@@ -41,7 +41,7 @@ def test_fields():
     assert repr(got) == f"<Message group={GROUP.hex()} seq=3 1 bytes>"
 
 
-@each_row(
+@table(
     ("ccsid", "data"),
     [
         (1208, "Käse".encode()),
@@ -66,7 +66,7 @@ def test_an_unknown_ccsid_is_not_guessed():
         _ = message(b"x", ccsid=65_000).text
 
 
-@each_row(
+@table(
     ("stamp", "when"),
     [
         (b"2026013123595999", datetime(2026, 1, 31, 23, 59, 59, 990_000, tzinfo=UTC)),

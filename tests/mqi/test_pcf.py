@@ -9,7 +9,7 @@ import pytest
 from mqgroups.embedded.admin import pcf as theirs
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
-from tests.table import each_row
+from tests.tables import table
 
 REVERSED, NORMAL = mq.MQENC_REVERSED, 0x111
 NAMES = (3011, ("MQGROUPS.PUT.ALPHA".ljust(48), "MQGROUPS.PUT.BETA".ljust(48)))
@@ -48,13 +48,13 @@ def test_a_response_is_read_and_what_is_not_needed_is_skipped():
     assert said.values == {3011: ("MQGROUPS.PUT.ALPHA", "MQGROUPS.PUT.BETA"), 1261: (1, 1), 3012: "text", 1027: 7}
 
 
-@each_row(("encoding", "order"), [(REVERSED, "<"), (NORMAL, ">")])
+@table(("encoding", "order"), [(REVERSED, "<"), (NORMAL, ">")])
 def test_integers_are_read_in_the_order_that_the_message_gives(encoding, order):
     data = struct.pack(order + "9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack(order + "4i", 3, 16, 1027, 5)
     assert pcf.response(data, encoding).values == {1027: 5}
 
 
-@each_row("length", [0, 35, 40, 51])
+@table("length", [0, 35, 40, 51])
 def test_what_ends_too_early_is_no_response(length):
     data = struct.pack("<9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack("<4i", 3, 16, 1027, 5)
     with pytest.raises(ValueError, match="not a PCF message"):

@@ -16,10 +16,10 @@ from mqgroups.embedded.properties.folders import folders_of
 from mqgroups.embedded.properties.sets import Property
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.property_folders import elements, holds_properties, values, weight
-from tests.table import each_row
+from tests.tables import table
 
 
-@each_row(
+@table(
     ("element", "value"),
     [
         ("<p>text</p>", "text"),
@@ -94,7 +94,7 @@ def test_properties_cannot_be_changed():
 
 
 # A name of 4095 characters (MQ_MAX_PROPERTY_NAME_LENGTH), and one of 4096.
-@each_row(("characters", "can_be_read"), [(4086, True), (4087, False)])
+@table(("characters", "can_be_read"), [(4086, True), (4087, False)])
 def test_a_folder_with_a_name_that_is_too_long_cannot_be_read(characters, can_be_read):
     group = "g" * characters
     assert (weight(f"<mq_usr><{group}><a/></{group}></mq_usr>") is not None) is can_be_read

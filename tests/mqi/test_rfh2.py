@@ -16,7 +16,7 @@ from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import values
 from mqgroups.telemetry.context import in_folders, in_header
-from tests.table import each_row
+from tests.tables import table
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -35,7 +35,7 @@ def md(encoding=mq.MQENC_REVERSED, ccsid=1208, format_name=mq.MQFMT_RF_HEADER_2)
     return st.describing(bytes(st.md()), encoding, ccsid, format_name)
 
 
-@each_row(("order", "encoding"), [("<", mq.MQENC_REVERSED), (">", mq.MQENC_NORMAL), (">", mq.MQENC_S390)])
+@table(("order", "encoding"), [("<", mq.MQENC_REVERSED), (">", mq.MQENC_NORMAL), (">", mq.MQENC_S390)])
 def test_a_header_is_read_in_the_encoding_of_its_descriptor(order, encoding):
     found = rfh2.leading(md(encoding), header("<mcd><Msd>none</Msd></mcd>", "<usr></usr>", order=order) + b"data")
     assert found is not None
@@ -62,7 +62,7 @@ def test_a_character_set_that_is_inherited_is_that_of_the_descriptor():
     assert found.describes.ccsid == 850
 
 
-@each_row(
+@table(
     "data",
     [
         b"",
@@ -86,13 +86,13 @@ def test_what_is_no_header_is_data(data):
     assert rfh2.without_properties(md(), data) is None
 
 
-@each_row("format_name", [mq.MQFMT_NONE, mq.MQFMT_STRING, mq.MQFMT_RF_HEADER_1])
+@table("format_name", [mq.MQFMT_NONE, mq.MQFMT_STRING, mq.MQFMT_RF_HEADER_1])
 def test_what_the_descriptor_does_not_say_is_no_header(format_name):
     data = header(f"<usr><traceparent>{PARENT}</traceparent></usr>") + b"data"
     assert rfh2.leading(md(format_name=format_name), data) is None
 
 
-@each_row(("ccsid", "order"), [(1200, "<"), (13488, ">"), (17584, "<")])
+@table(("ccsid", "order"), [(1200, "<"), (13488, ">"), (17584, "<")])
 def test_folders_in_utf_16_are_in_the_byte_order_of_the_header(ccsid, order):
     folder = "<usr><a>ä</a></usr>".encode("utf-16-le" if order == "<" else "utf-16-be") + b"\0\0"
     fixed = b"RFH " + struct.pack(order + "4i8s2i", 2, 36 + 4 + 40, 273, 819, b"MQSTR   ", 0, ccsid)
@@ -118,7 +118,7 @@ PROPERTIES = ("<usr><colour>green</colour></usr>", "<shop content='properties'><
 OWN = "<shop><a>1</a></shop>"
 
 
-@each_row(
+@table(
     "folders",
     [
         PROPERTIES,
@@ -138,7 +138,7 @@ def test_a_header_of_properties_is_taken_off(folders):
     assert found[2][1:] == (md(), data)
 
 
-@each_row(
+@table(
     "folders",
     [
         (),
@@ -160,7 +160,7 @@ def test_what_holds_no_properties_stays_in_the_data(folders):
     assert rfh2.without_properties(md(), data) is None
 
 
-@each_row(("order", "encoding"), [("<", mq.MQENC_REVERSED), (">", mq.MQENC_NORMAL)])
+@table(("order", "encoding"), [("<", mq.MQENC_REVERSED), (">", mq.MQENC_NORMAL)])
 def test_an_application_s_own_folder_stays_in_the_header_it_was_put_in(order, encoding):
     data = header(PROPERTIES[0], OWN, PROPERTIES[1], order=order) + b"data"
     found = rfh2.without_properties(md(encoding), data)
@@ -203,7 +203,7 @@ def test_an_own_header_in_front_of_properties_describes_what_was_behind_these():
     assert shown(rfh2.without_properties(md(), data)) == expected
 
 
-@each_row("rest", [b"", b"RFH ", header(version=1) + b"data", header("<usr></usr>")[:-1]])
+@table("rest", [b"", b"RFH ", header(version=1) + b"data", header("<usr></usr>")[:-1]])
 def test_a_header_that_cannot_be_read_stays_behind_those_that_can(rest):
     found = rfh2.without_properties(md(), behind(rest))
     assert shown(found) == ((mq.MQENC_REVERSED, 1208, b"MQHRF2  "), rest, PROPERTIES[:1])
@@ -227,7 +227,7 @@ def test_nothing_in_a_header_is_an_error(at, new):
 # --- trace context
 
 
-@each_row(
+@table(
     ("folders", "context"),
     [
         ((f"<usr><traceparent>{PARENT}</traceparent></usr>",), (PARENT, "")),

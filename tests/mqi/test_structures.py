@@ -11,12 +11,12 @@ from mqgroups.errors import BindingMissing
 from mqgroups.mqi import binding as chooser
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from tests.table import each_row
+from tests.tables import table
 
 GROUP = b"G" * 24
 
 
-@each_row(
+@table(
     ("structure", "length", "struc_id", "version"),
     [
         (st.md(), 364, b"MD  ", 2),
@@ -105,7 +105,7 @@ def test_a_call_gets_a_copy_because_the_c_library_writes_into_it():
     assert bytes(template) == template
 
 
-@each_row("package", ["pymqi", "ibmmq"])
+@table("package", ["pymqi", "ibmmq"])
 def test_the_layouts_are_the_binding_s(package):
     try:
         chooser._load(package)

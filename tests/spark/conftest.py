@@ -18,10 +18,6 @@ _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptio
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "ci: takes long, and runs in continuous integration only")
-
-
 def pytest_collection_modifyitems(config, items):
     """A session's workers have one binding: what needs a session runs on the first one only."""
     first = _binding(config)

@@ -22,7 +22,7 @@ from mqgroups.spark.errors import (
     SparkOptionError,
 )
 from mqgroups.spark.options import ConnectionOptions
-from tests.each_row import each_row
+from tests.tables import table
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
     assert "geheim" not in str(refused.value)
 
 
-@each_row(
+@table(
     "error",
     [
         SparkOptionError("queue", "it is required"),

@@ -14,7 +14,7 @@ from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import ExecutorBindingMissing, QueueReserved
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.options import ConnectionOptions
-from tests.each_row import each_row
+from tests.tables import table
 
 STREAM_FAILED = """[STREAM_FAILED] Query [id = 0d2c, runId = 4a2a] terminated with exception: {}  SQLSTATE: XXKST
 === Streaming Query ===
@@ -52,7 +52,7 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
  SQLSTATE: 38000"""
 
 
-@each_row(
+@table(
     ("text", "sentence"),
     [
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from mqgroups.spark.headers import Headed, taken_off
-from tests.each_row import each_row
+from tests.tables import table
 
 
 def header(*folders, order="<", format_name=b"MQSTR   ", length=None):
@@ -18,13 +18,13 @@ def header(*folders, order="<", format_name=b"MQSTR   ", length=None):
     return struct.pack(order + "4siiii8sii", b"RFH ", 2, length, 546, 1208, format_name, 0, 1208) + variable
 
 
-@each_row(("order", "encoding"), [("<", 546), (">", 273)])
+@table(("order", "encoding"), [("<", 546), (">", 273)])
 def test_a_header_is_taken_off_and_read_in_either_byte_order(order, encoding):
     data = header("<usr><colour>green</colour></usr>", order=order) + b"the data"
     assert taken_off(data, encoding, 1208) == Headed(b"the data", 546, 1208, "MQSTR", {"colour": b"green"})
 
 
-@each_row(
+@table(
     ("folder", "properties"),
     [
         ("<usr><n dt='i4'>7</n><b dt='boolean'>1</b></usr>", {"n": b"7", "b": b"1"}),
@@ -51,7 +51,7 @@ def test_several_folders_are_one_set_of_properties():
     assert headed.properties == {"a": b"1", "mcd.Msd": b"jms_text"}
 
 
-@each_row(
+@table(
     "data",
     [
         b"",

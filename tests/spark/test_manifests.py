@@ -15,8 +15,8 @@ from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.reservation import ReservedQueue
-from tests.each_row import each_row
 from tests.fix_mqi import OK
+from tests.tables import table
 
 SOURCE = "ab" * 24
 MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
@@ -156,7 +156,7 @@ def test_groups_that_no_task_has_read_are_not_removed_but_those_before_them():
     manifests.refuse_unread(one)
 
 
-@each_row("restarted", [True, False])
+@table("restarted", [True, False])
 def test_a_sign_stays_until_the_mark_is_committed_and_goes_with_the_parts(restarted):
     messages = Messages()
     manifests = Manifests(messages)
@@ -238,7 +238,7 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert followed(other, two, "3", 4).pending == ()
 
 
-@each_row("groups", [1, 10_001])
+@table("groups", [1, 10_001])
 def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     messages = Messages()
     numbers = [Planned(key(number), 1) for number in range(groups)]
@@ -278,7 +278,7 @@ def test_a_part_that_is_there_twice_counts_once():
     assert messages.kinds() == [("1", 0), ("2", 0)]
 
 
-@each_row(
+@table(
     "data",
     [
         *(

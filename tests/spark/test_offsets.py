@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from mqgroups.spark.errors import OffsetUnreadable
 from mqgroups.spark.offsets import Key, Limits, Offset, Planned, admitted, bundled
-from tests.each_row import each_row
+from tests.tables import table
 
 
 def key(number):
@@ -55,7 +55,7 @@ def test_the_json_of_an_offset():
 GOOD = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),)).to_json()
 
 
-@each_row(
+@table(
     "value",
     [
         {},
@@ -86,7 +86,7 @@ def test_an_offset_is_small_however_many_groups_it_has():
     assert len(json.dumps(offset.to_json())) < 250
 
 
-@each_row(
+@table(
     ("gone", "missed", "pending"),
     [
         ((), {}, ((TWO, 0), (ONE, 0))),
@@ -106,7 +106,7 @@ def test_messages_that_were_not_counted_are_not_told():
     assert Offset().followed_by(SOURCE, ONE, groups, gone=(), missed={}).messages == 0
 
 
-@each_row(
+@table(
     ("limits", "taken"),
     [
         (Limits(), [1, 2, 3, 4]),

@@ -21,7 +21,7 @@ from mqgroups.spark.options import (
     sink_options,
     source_options,
 )
-from tests.each_row import each_row
+from tests.tables import table
 
 LEAST = {"mq.queuemanager": "QM1", "queue": "ORDERS"}
 
@@ -57,7 +57,7 @@ def test_every_option_has_a_field_and_every_field_an_option():
         assert {field.name for field in dataclasses.fields(cls)} == names
 
 
-@each_row(
+@table(
     ("more", "option", "sentence"),
     [
         (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mqgroups.spark.pipeline.body import Body, BodyProblem, Column, column, count_of, row_of
-from tests.each_row import each_row
+from tests.tables import table
 
 UTC = UTC
 
@@ -24,7 +24,7 @@ def json_body(**columns: str) -> Body:
     return Body("json", tuple(column(name, text) for name, text in columns.items()))
 
 
-@each_row(
+@table(
     ("text", "expected"),
     [
         ("int", Column("c", "int")),
@@ -36,13 +36,13 @@ def test_a_column_is_declared_as_in_sql(text, expected):
     assert column("c", text) == expected
 
 
-@each_row("text", ["", "integer", "not null", "decimal(2,3)", "decimal(39,0)", "int null", "array<int>"])
+@table("text", ["", "integer", "not null", "decimal(2,3)", "decimal(39,0)", "int null", "array<int>"])
 def test_another_declaration_is_refused(text):
     with pytest.raises(ValueError):
         column("c", text)
 
 
-@each_row(
+@table(
     ("kind", "text", "expected"),
     [
         ("string", "Oslo", "Oslo"),
@@ -63,7 +63,7 @@ def test_a_field_of_csv_is_a_value_of_its_column(kind, text, expected):
     assert row_of(csv_body(kind))(text.encode()) == (expected,)
 
 
-@each_row(
+@table(
     ("kind", "text"),
     [
         ("int", "2147483648"),
@@ -90,7 +90,7 @@ def test_a_field_that_is_no_value_of_its_column_is_told_by_column_and_type_witho
     assert str(error.value) == f"column c2 is not a valid {kind}"
 
 
-@each_row(
+@table(
     ("data", "problem"),
     [
         (b"1", "it has 1 fields, expected 2"),
@@ -124,7 +124,7 @@ def test_further_fields_are_passed_over_if_that_is_said():
     assert row_of(csv_body("int", ignore_extra=True))(b"1,2,3") == (1,)
 
 
-@each_row(
+@table(
     ("kind", "text", "expected"),
     [
         ("string", '"7"', "7"),
@@ -141,7 +141,7 @@ def test_a_value_of_json_is_a_value_of_its_column(kind, text, expected):
     assert row_of(json_body(c=kind))(b'{"c": %s}' % text.encode()) == (expected,)
 
 
-@each_row(
+@table(
     ("kind", "text"),
     [
         ("string", "7"),
@@ -159,7 +159,7 @@ def test_a_value_of_json_of_another_type_is_none(kind, text):
         row_of(json_body(c=kind))(b'{"c": %s}' % text.encode())
 
 
-@each_row(
+@table(
     ("data", "problem"),
     [
         (b"{", "it is not JSON at character 1"),
@@ -182,7 +182,7 @@ def test_a_trailer_says_how_many_rows_there_are():
     assert count_of(Body("json", (), trailer="rows"))(b'{"rows": 842}') == 842
 
 
-@each_row(
+@table(
     "data",
     [
         *(b"TRAILER", b"TRAILER,x", b"TRAILER,1,2", b"trailer,1", b"1,2", b"TRAILER,\xff"),
@@ -194,7 +194,7 @@ def test_another_last_message_is_no_trailer(data):
         count_of(csv_body("int", trailer="TRAILER"))(data)
 
 
-@each_row(
+@table(
     "data",
     [b'{"rows": true}', b'{"rows": 1, "more": 2}', b'{"Rows": 1}', b"1", b'{"rows": 1.5}', b'{"rows": %d}' % 2**63],
 )

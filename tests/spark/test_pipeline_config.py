@@ -11,7 +11,7 @@ from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 from mqgroups.spark.pipeline.transform import transformation
-from tests.each_row import each_row
+from tests.tables import table
 
 WHOLE = """
 name = "P"
@@ -120,7 +120,7 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
     assert (found.quarantine.queue, found.quarantine.options["statusQueue"]) == ("BAD", "MQGROUPS.SPARK.P.BAD")
 
 
-@each_row(
+@table(
     ("old", "new", "key", "problem"),
     [
         ('name = "P"', "", "name", "it is missing, expected text"),
@@ -213,7 +213,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         read_config(tmp_path / "gone.toml")
 
 
-@each_row("text", ["source.queue", "=x", "name.x=1"])
+@table("text", ["source.queue", "=x", "name.x=1"])
 def test_an_override_that_is_none_is_refused(config, text):
     with pytest.raises(PipelineConfigError):
         config(WHOLE, text)

@@ -8,7 +8,7 @@ import pytest
 from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
 from mqgroups.spark.pipeline.report import Latency, quantile, report_of, write_json
-from tests.each_row import each_row
+from tests.tables import table
 
 BAD = Rejected(group="47" * 24, reason="body", detail="message 2: column a is no int", messages=10)
 FIRST = BatchRecord(
@@ -81,7 +81,7 @@ def test_a_report_is_the_sum_of_its_micro_batches():
     assert report.rate == pytest.approx(80 / 3)
 
 
-@each_row(("part", "expected"), [(0.5, 2), (0.95, 4), (0.0, 1), (1.0, 4)])
+@table(("part", "expected"), [(0.5, 2), (0.95, 4), (0.0, 1), (1.0, 4)])
 def test_a_quantile_is_one_of_the_values(part, expected):
     assert quantile([1, 2, 3, 4], part) == expected
 
@@ -106,6 +106,6 @@ def test_without_groups_that_passed_there_is_no_latency():
     assert report.lag_s is None
 
 
-@each_row(("latencies_s", "lag_s"), [((2.5, 7.25), 5.25), ((2.0,), 0.0), ((1.5,), 0.0)])
+@table(("latencies_s", "lag_s"), [((2.5, 7.25), 5.25), ((2.0,), 0.0), ((1.5,), 0.0)])
 def test_the_lag_is_the_longest_latency_without_the_time_of_the_micro_batch(latencies_s, lag_s):
     assert report_of("P", [replace(FIRST, latencies_s=latencies_s)]).lag_s == lag_s

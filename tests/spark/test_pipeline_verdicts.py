@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mqgroups.spark.pipeline.verdicts import First, GroupFacts, Reason, Verdict, numbering_problems, problems, verdict
-from tests.each_row import each_row
+from tests.tables import table
 
 GOOD = GroupFacts(
     key=b"G" * 24,
@@ -34,7 +34,7 @@ def test_without_a_trailer_all_messages_are_rows():
     assert verdict(replace(GOOD, rows=4, trailer=None), has_trailer=False) is None
 
 
-@each_row(
+@table(
     ("change", "reason", "detail"),
     [
         ({"abandoned": True}, Reason.ABANDONED, "the producer ended the group without completing it"),

@@ -12,8 +12,8 @@ from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import Got
 from mqgroups.spark.options import Use, source_options
 from mqgroups.spark.rows import columns, put_time_us, record_batches
-from tests.each_row import each_row
 from tests.spark.test_headers import header
+from tests.tables import table
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -73,7 +73,7 @@ def test_more_columns_of_the_descriptor_when_asked_for():
     assert (row["msg_type"], row["feedback"]) == (4, 65536)
 
 
-@each_row(
+@table(
     ("stamp", "expected"),
     [
         (b"1970010100000000", 0),

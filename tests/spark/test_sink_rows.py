@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.each_row import each_row
+from tests.tables import table
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 import pyarrow as pa
@@ -49,7 +49,7 @@ def groups(batches, found, partition=0):
     return [(group.key, group.priority, list(group.messages)) for group in groups_of(batches, found, partition)]
 
 
-@each_row(
+@table(
     ("column", "values"),
     [
         ("value", pa.array([b"secret \xff"]).view(pa.string())),
@@ -84,7 +84,7 @@ def test_without_a_sequence_column_rows_stay_as_they_come():
     ]
 
 
-@each_row(
+@table(
     ("kind", "keys", "expected"),
     [
         ("long", [10, 9], ["10", "9"]),
@@ -178,7 +178,7 @@ def test_two_priorities_in_a_group_are_refused():
         groups([rows], found)
 
 
-@each_row("priority", [-5, -1, 10])
+@table("priority", [-5, -1, 10])
 def test_a_priority_that_no_message_has_is_refused(priority):
     """IBM MQ would put a message with a higher one, with a warning (2049)."""
     found = columns("group_key string, value binary, priority int")
@@ -186,7 +186,7 @@ def test_a_priority_that_no_message_has_is_refused(priority):
         groups([batch(group_key=["a"], value=[b"1"], priority=[priority])], found)
 
 
-@each_row(
+@table(
     ("name", "which"),
     [("group_key", ""), ("msg_seq_number", " of group 'B'"), ("value", " of group 'B' with msg_seq_number 7")],
 )
@@ -198,7 +198,7 @@ def test_a_row_without_what_it_needs_is_refused_and_named(name, which):
         groups([batch(**values)], found)
 
 
-@each_row(
+@table(
     ("ddl", "options", "said"),
     [
         ("value binary", {}, "found columns value, expected a column 'group_key' for the groups"),

@@ -20,7 +20,6 @@ from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, S
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
 from tests.fix_mqi import OK
-from tests.table import each_row
 
 THIS = [b"%d" % number for number in range(7)]
 LONGEST = 104_857_600
@@ -47,7 +46,7 @@ RECORDS = {
     "idle": replace(PUT, state=RecordState.IDLE, msg_seq_number=0, unit_of_work=0, group_id=bytes(24)),
     "in a message": replace(PUT, role=Role.GET, msg_seq_number=0, offset=4, checkpoint={"é": [1, None]}),
 }
-records = each_row("record", RECORDS.values())
+records = table("record", RECORDS.values())
 
 
 # --- every one of them, as bytes
