@@ -20,6 +20,7 @@ from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, S
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
 from tests.fix_mqi import OK
+from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 LONGEST = 104_857_600
