@@ -101,6 +101,7 @@ def connected(config, tmp_path, monkeypatch):
         file = tmp_path / "secret"
         file.write_text("by file")
         config('default_profile = "p"\n[profiles.p]\nq_mgr = "QM1"\n' + of_profile.format(file=file))
+        words = [word.format(file=file) for word in words]
         result = invoke(
             "owners", *words, XX="by option", **{each: of.format(file=file) for each, of in variables.items()}
         )
@@ -138,11 +139,8 @@ HERE = {"MQGROUPS_Q_MGR_NAME": "QM1"}
         (OF_PROFILE, ("--user", "other"), {}, ("other", None, None)),
     ],
 )
-def test_user_password_and_token_are_one_setting_of_one_source(
-    connected, tmp_path, of_profile, words, variables, expected
-):
-    words = ["--q-mgr", "QM1", *(word.format(file=tmp_path / "secret") for word in words)]
-    assert connected(of_profile, words, variables)[0][1:] == expected
+def test_user_password_and_token_are_one_setting_of_one_source(connected, of_profile, words, variables, expected):
+    assert connected(of_profile, ["--q-mgr", "QM1", *words], variables)[0][1:] == expected
 
 
 @pytest.mark.parametrize("chosen", [(), ("--profile", "p"), ("--profile", "")], ids=["default", "named", "none"])

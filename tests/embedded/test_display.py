@@ -163,6 +163,7 @@ def test_the_queue_manager(escape):
 
 def test_the_status_of_a_queue_and_of_its_handles(escape, connect, q_mgr):
     application = connect(q_mgr)
+    empty(application, "D.TWO")
     handle = application.open("D.TWO", MQOO_INPUT_SHARED | MQOO_OUTPUT)
     assert handle.put(b"m", MQPMO_SYNCPOINT).code == OK
     (shown,) = lines(escape("DIS QS(D.TWO) CURDEPTH UNCOM IPPROCS OPPROCS"))
@@ -181,7 +182,9 @@ def test_the_status_of_a_queue_and_of_its_handles(escape, connect, q_mgr):
 
 
 def test_a_handle_that_waits_is_active(escape, connect, q_mgr, background):
-    source = connect(q_mgr).open("D.TWO", MQOO_INPUT_SHARED)
+    application = connect(q_mgr)
+    empty(application, "D.TWO")
+    source = application.open("D.TWO", MQOO_INPUT_SHARED)
     waiting = background(source.get, wait_ms=30_000)
     while not escape("DIS QS(D.TWO) TYPE(HANDLE) WHERE(HSTATE EQ ACTIVE)"):
         assert not waiting.done()
