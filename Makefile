@@ -59,7 +59,7 @@ pipeline-cluster-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.pipeline --cluster --short $(PIPELINE_ARGS)
 
-test: setup ## all tests, in random order, in as many processes as there are cores (PYTEST_ARGS)
+test: setup ## the tests, in random order, on all cores; says at the end what it has left out (PYTEST_ARGS)
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)

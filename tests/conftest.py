@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,12 @@ ON_BOTH = (
     "test_group_properties.py",
 )
 _HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Return three processes for two cores: a test waits for other processes about 40 % of its time."""
+    return max(2, len(os.sched_getaffinity(0)) * 3 // 2)
 
 
 @pytest.hookimpl(tryfirst=True)

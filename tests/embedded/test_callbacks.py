@@ -362,7 +362,7 @@ def test_who_waits_is_refused_when_the_callback_takes_its_suspend_back(callbacks
     waiting = background(connection.commit)
     lingering.go_on.set()
     assert waiting.result(PATIENCE_S) == BUSY
-    assert lingering.codes == [OK, OK]
+    wait_until(lambda: lingering.codes == [OK, OK])
 
 
 def test_a_handle_that_does_not_block_is_told_that_the_callback_has_not_returned(callbacks, connect, queue):
