@@ -137,14 +137,18 @@ _WITHOUT: _Table = {
 }
 
 
-def _extent(table: _Table, form: int) -> Extent:
-    return Extent(**{name: values[form] for name, values in table.items()})  # type: ignore[arg-type]  # numbers are whole
+def _form(number: int, *, every_pattern: bool = True) -> Extents:
+    def extent(table: _Table) -> Extent:
+        return Extent(**{name: values[number] for name, values in table.items()})  # type: ignore[arg-type]  # counts are whole
+
+    return Extents(extent(_PLAIN), extent(_OTHER), extent(_CLUSTER), extent(_WITHOUT), every_pattern)
 
 
-SHORT, GLIMPSE, STRIDE, FULL, LOOK = (
-    Extents(*(_extent(table, form) for table in (_PLAIN, _OTHER, _CLUSTER, _WITHOUT)), every_pattern=form not in (1, 2))
-    for form in range(5)
-)
+SHORT = _form(0)
+GLIMPSE = _form(1, every_pattern=False)
+STRIDE = _form(2, every_pattern=False)
+FULL = _form(3)
+LOOK = _form(4)
 
 
 class Sample:
