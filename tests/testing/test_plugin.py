@@ -67,10 +67,12 @@ def project(pytester, monkeypatch):
     return Project()
 
 
-def test_a_test_of_somebody_elses_runs_on_the_embedded_queue_manager_with_each_binding(project):
-    project.file(test_it=ROUND_TRIP)
-    result = project.run("-v")
-    result.assert_outcomes(passed=len(INSTALLED))
+def test_a_test_of_somebody_elses_runs_on_the_embedded_queue_manager_with_each_binding_or_with_one(project):
+    once = "import pytest\n@pytest.mark.one_binding\ndef test_once(binding): print('once on', binding.__name__)"
+    project.file(test_it=ROUND_TRIP, test_once=once)
+    result = project.run("-v", "-s", "--strict-markers")
+    result.assert_outcomes(passed=len(INSTALLED) + 1)
+    result.stdout.fnmatch_lines(f"*once on {INSTALLED[0]}*")
     header = f"mq: embedded queue manager (not IBM MQ), command level 940; bindings {VERSIONS}"
     assert header in result.outlines
 
