@@ -31,7 +31,7 @@ _SECONDS_OFTEN = 60
 
 def run(bench: Bench) -> list[Figure]:
     """Measure."""
-    messages, every, rounds = bench.of((2_000, 500, 61), (1_000, 250, 21))
+    messages, every, rounds = bench.of((2_000, 500, 61), (1_000, 250, 5))
     sizes = [10**power for power in range(2, 6 + bench.long)]
     with queue_manager() as qmgr, on_one_core(qmgr):
         results = _measure(qmgr, messages, every, bench.tell.rounds("put and get", rounds, _SECONDS))
@@ -39,7 +39,7 @@ def run(bench: Bench) -> list[Figure]:
         told = bench.tell.rounds(f"a unit of work every {OFTEN} messages", rounds // 2, _SECONDS_OFTEN)
         often = _measure(qmgr, fewer, OFTEN, told)
         bench.tell.now("restarts")
-        restarts = restart.measure(qmgr, sizes[:3] if bench.short else sizes, 21)
+        restarts = restart.measure(qmgr, sizes[:3] if bench.short else sizes, bench.of(21, 5))
         counted = _opcodes(qmgr)
     bench.details |= _report(bench.console, results, messages, every)
     bench.details["often"] = in_small = _report(bench.console, often, fewer, OFTEN)

@@ -33,7 +33,7 @@ def run(bench: Bench) -> list[Figure]:
 
 def _put(bench: Bench) -> list[Figure]:
     latencies = bench.of(slow_put.LATENCIES_MS, (0.0, 1.0))
-    rounds = bench.of(15, 3)
+    rounds = bench.of(15, 1)
     measured = {
         latency: slow_put.measure(bench.tell, latency, rounds, seconds=bench.of(_PUT_S, 5)) for latency in latencies
     }
@@ -74,7 +74,7 @@ def _put(bench: Bench) -> list[Figure]:
 
 def _get(bench: Bench) -> list[Figure]:
     latencies = bench.of(slow_get.LATENCIES_MS, (1.0,))
-    rounds = bench.of(9, 3)
+    rounds = bench.of(9, 1)
     measured = {
         latency: slow_get.medians(slow_get.measure(bench.tell, latency, rounds, seconds=bench.of(_GET_S, 5)))
         for latency in latencies

@@ -17,11 +17,11 @@ def run(bench: Bench) -> list[Figure]:
         return []
     from tests.bench import spark, spark_slow
 
-    groups, messages, rounds = bench.of((20, 2_000, 5), (8, 500, 2))
+    groups, messages, rounds = bench.of((20, 2_000, 5), (8, 500, 1))
     found = spark.measure(groups, messages, lambda side: bench.tell.rounds(side, rounds, seconds=100))
     spark.report(bench.console, found)
     bench.details |= found
-    groups, messages, rounds = bench.of((8, 1_000, 3), (8, 100, 2))
+    groups, messages, rounds = bench.of((8, 1_000, 3), (8, 100, 1))
     slow = spark_slow.measure(groups, messages, lambda side: bench.tell.rounds(side, rounds, seconds=60))
     bench.details |= {"read_at_1_ms": slow.read, "write_at_1_ms": slow.write}
     for what, rates in (("partitions", slow.read), ("putResponse", slow.write)):

@@ -12,7 +12,7 @@ TITLE = "producer and consumer with and without tracing"
 
 def run(bench: Bench) -> list[Figure]:
     """Measure."""
-    messages, every, rounds = bench.of((2_000, 500, 30), (1_000, 250, 10))
+    messages, every, rounds = bench.of((2_000, 500, 30), (1_000, 250, 3))
     with queue_manager() as qmgr, on_one_core(qmgr):
         times = tracing.measure(qmgr, messages, every, bench.tell.rounds("put and get", rounds, seconds=210))
     bench.details |= tracing.report(bench.console, times, messages, every)
