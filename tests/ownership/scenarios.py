@@ -86,13 +86,15 @@ HOLDS = [
     Holds(owners("put", 2, 1), DEPTH, Reading.BACKS_OUT_FIRST, "CURDEPTH"),
     Holds(owners("put", 2, 1), DEPTH_THAT_COUNTS, Reading.CLOSES_FIRST, "a CURDEPTH that counts uncommitted gets"),
 ]
-LARGE = [
+LARGER = [
     Holds(owners("put", 3, 1)),
     Holds(owners("get", 3, 1)),
     Holds(takeover("T, other", 1)),
     Holds(owners("put", 2, 1), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 1), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 1), RECORD_FIRST, what="record first, nothing waited for"),
+]
+LARGE = [
     Holds(owners("put", 2, 2), COUNTED_AT_ONCE, what="anchors counted, if a browse were one call"),
     Holds(owners("put", 2, 2)),
     Holds(owners("get", 2, 2)),

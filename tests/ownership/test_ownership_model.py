@@ -12,11 +12,16 @@ import pytest
 from tests.ownership.explorer import Explorer, written
 from tests.ownership.owners import Protocol
 from tests.ownership.queue_manager import Reading
-from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, owners
+from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, LARGER, owners
 
-IS_LARGE = bool(os.environ.get("MQGROUPS_OWNERSHIP_LARGE"))
-BOUND = [*HOLDS, *(LARGE if IS_LARGE else ())]
-WITHOUT = [safety for safety, breaks in BREAKS.items() if IS_LARGE or not breaks.is_large]
+BOUND = [
+    *HOLDS,
+    *(pytest.param(holds, marks=pytest.mark.ci) for holds in LARGER),
+    *(LARGE if os.environ.get("MQGROUPS_OWNERSHIP_LARGE") else ()),
+]
+WITHOUT = [
+    pytest.param(safety, marks=pytest.mark.ci) if breaks.is_large else safety for safety, breaks in BREAKS.items()
+]
 
 
 @pytest.mark.parametrize("holds", BOUND, ids=str)
