@@ -7,7 +7,7 @@ import sys
 import time
 
 from tests.ownership.explorer import Explorer, written
-from tests.ownership.scenarios import BREAKS, HOLDS, LARGE
+from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, LARGER
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
         print(f"{written(explored.trace)}\n\n{explored.broken} ({breaks.scenario.name}; {explored.states} states)")
         return 0
     failed = False
-    for holds in (*HOLDS, *(LARGE if arguments.large else ())):
+    for holds in (*HOLDS, *LARGER, *(LARGE if arguments.large else ())):
         began_s = time.monotonic()
         explored = Explorer(holds.scenario, holds.protocol, holds.reading).explore()
         print(f"{explored.states:>9,} states {time.monotonic() - began_s:6.1f} s   {holds}", flush=True)
