@@ -8,7 +8,7 @@ import pytest
 
 _SAY_EVERY_S = 10
 _LEFT_OUT = """\
-Spark clusters, and drivers that are killed      make test PYTEST_ARGS=--ci
+Spark Connect, more killed drivers, large data   make test PYTEST_ARGS=--ci
 faults: these were a few, drawn from the seed    make faults-short, make faults; also -workers, -spark
 the second binding, but for a few files          make test PYTEST_ARGS=--mqi=ibmmq
 mutations, more random calls, more bad input     make mutations, make stateful, make fuzz
