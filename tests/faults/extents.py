@@ -95,7 +95,7 @@ _Table: TypeAlias = dict[str, tuple[float, float, float, float, float]]
 # Five forms: short; a glimpse of that under each reading that is not the usual one; a stride in each run of the tests, about 50
 # cases of each role; full; and a look of that under each reading, and under combinations of them.
 _PLAIN: _Table = {
-    "single": (0.35, 0.01, 0.05, 1, 0.2),
+    "single": (0.2, 0.01, 0.05, 1, 0.2),
     "single_kills": (0.05, 0.003, 0.03, 1, 0.05),
     "double": (0.004, 0.02, 0.0006, 0.25, 0.003),
     "double_kills": (0.0004, 0.002, 0.0001, 0.03, 0.0005),
@@ -103,10 +103,10 @@ _PLAIN: _Table = {
     "zombie_variants": (0.1, 0.05, 0.05, 2, 0.2),
     "lines": (0.005, 0.001, 0.0025, 0.4, 0.006),
     "pairs": (0.001, 0.0003, 0.0008, 0.1, 0.001),
-    "stops": (0.02, 0.003, 0.0015, 0.3, 0.02),
-    "refusals": (0.05, 0.005, 0.01, 1, 0.1),
+    "stops": (0.01, 0.003, 0.0015, 0.3, 0.02),
+    "refusals": (0.04, 0.005, 0.01, 1, 0.1),
     "settings": (0.02, 0.001, 0.002, 1, 0.01),
-    "foreign_ends": (0.025, 0.006, 0.006, 0.3, 0.03),
+    "foreign_ends": (0.012, 0.006, 0.006, 0.3, 0.03),
     "intrusions": (0.03, 0.01, 0.03, 1, 0.05),
     "signals": (10, 1, 0, 300, 10),
     "races": (3, 1, 1, 50, 2),
