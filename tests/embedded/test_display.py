@@ -66,7 +66,8 @@ def names(texts):
     ]
 
 
-def test_two_columns_and_nothing_but_what_is_asked_for(escape):
+def test_two_columns_and_nothing_but_what_is_asked_for(escape, connect, q_mgr):
+    empty(connect(q_mgr), "D.TWO")
     first, second = lines(escape("DISPLAY QLOCAL(D.*) MAXDEPTH CURDEPTH"))
     assert first == [
         "AMQ8409I: Details of a queue.",
