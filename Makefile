@@ -84,7 +84,7 @@ fuzz: setup ## the C library against a server that answers anything, under sanit
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")
 	@$(RUN) -m tests.faults.campaign $(FAULTS_ARGS)
 
-faults-short: setup ## a sample of the same in six minutes
+faults-short: setup ## a sample of the same in seven minutes
 	@$(RUN) -m tests.faults.campaign --short $(FAULTS_ARGS)
 
 faults-spark: setup ## Spark queries killed at each point of their protocol, 120 kills, 60 on a cluster, a zombie; the pipeline (FAULTS_ARGS="--seed 7")

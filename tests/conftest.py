@@ -31,7 +31,8 @@ IN_HAND = {"own_queue_manager", "faults", "count_calls", "embedded_cluster", "ma
 MQI = {"mq", "binding"}
 
 
-# What is shown on the second binding in every change too: its own room, and of the library a few files that make all its calls.
+# What is shown on the second binding in every change too: its own room, what the bindings pack in different ways, and a few
+# files of the library.
 ON_BOTH = (
     "mqi/",
     "embedded/test_structure_versions.py",

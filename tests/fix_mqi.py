@@ -12,6 +12,7 @@ thin functions call ``pymqe.MQPUT`` and its siblings with packed structures of t
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 import time
@@ -383,11 +384,15 @@ def module_queue_manager(pytestconfig, _client_library, mq_mqsc, tmp_path_factor
         yield start
 
 
+def _is_empty(connection: Connection, source: ObjectHandle, name: str) -> bool:
+    return not source.all() and connection.depth(name) == 0
+
+
 def empty(connection: Connection, *names: str) -> None:
     """Get what is on these queues, and what comes back to them from the units of work of connections that were lost."""
     for name in names:
         source = shared_input(connection, name)
-        wait_until(lambda source=source, name=name: not source.all() and connection.depth(name) == 0)  # type: ignore[misc]
+        wait_until(functools.partial(_is_empty, connection, source, name))
         source.close()
 
 

@@ -37,7 +37,7 @@ class Application:
 
     def put(self, group, row):
         """Put a row and its own message, in this application's order."""
-        raise NotImplementedError
+        raise NotImplementedError  # each side does its own
 
     def load(self, qmgr, end=lambda *_: None, at=-1, **more):
         """Put what is left of the group; ``end`` is called at row ``at``, before it is put."""
