@@ -75,14 +75,6 @@ class PutPeer:
 
 
 @pytest.fixture
-def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    made = Peer()
-    monkeypatch.setenv("MQSERVER", f"DEV.APP.SVRCONN/TCP/127.0.0.1({made.port})")
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def put_peer(peer: Peer) -> PutPeer:
     return PutPeer(peer)
 
