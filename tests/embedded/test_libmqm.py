@@ -617,4 +617,6 @@ def test_every_call_is_clean_under_the_sanitizers(tmp_path: Path, sanitizers: st
     with EmbeddedQueueManager("QM1", mqsc=[mqsc]) as qmgr:
         environment = {**os.environ, "MQSERVER": f"{qmgr.channel}/TCP/{qmgr.conn_name}"}
         done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    # Each sanitizer ends the program with a code of its own if it finds anything. It may also remark on itself: LeakSanitizer
+    # does when a thread ends while it stops all threads.
+    assert done.returncode == 0, done.stderr
