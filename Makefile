@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
-#   make demo DEMO_ARGS="--kills 12" more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, FUZZ_, PIPELINE_, PYTEST_ARGS
+#   make demo DEMO_ARGS="--kills 12" more for the program that a target runs; so BENCH_, COMPARE_, FAULTS_, FIRST_CONTACT_, FUZZ_, PIPELINE_, PYTEST_ARGS
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -17,7 +17,7 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
-        pipeline-cluster-short test test-container test-url test-ibmmq test-node \
+        pipeline-cluster-short test test-container test-url first-contact test-ibmmq test-node \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
         bench-short compare compare-short lint types recording docs distributions release-check sbom format clean
 
@@ -63,10 +63,13 @@ test: setup ## the tests, in random order, on all cores; says at the end what it
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
 
 test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
-	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json --first-contact=build/first-contact.md $(PYTEST_ARGS)
+	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
+
+first-contact: setup ## everything about a queue manager that nobody has seen: contract tests, open questions, faults (FIRST_CONTACT_ARGS="--mq=container")
+	@$(WITH_MQ_CLIENT) $(RUN) -m tests.first_contact $(FIRST_CONTACT_ARGS)
 
 test-ibmmq: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager
 	@bash tools/test-ibmmq.sh

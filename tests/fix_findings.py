@@ -7,25 +7,23 @@ which value:
 
     finding("MQDISC", done, "mqdisc", {"committed": "commits", "backed out": "backs out"})
 
-``--findings=FILE`` writes them as JSON too: who runs the suite on a queue manager can keep what it did. There ``readings`` has
-each reading with the values that the queue manager was seen to follow: one, or none where no test ran that can tell; more where
-tests disagree. An answer that means none of the values is there as it is.
-
-``--first-contact=FILE`` writes a report for people (``first_contact.py``).
+``--findings=FILE`` writes them as JSON, with what became of the tests: the contract's part of a first contact
+(``first_contact/``). There ``readings`` has each reading with the values that the queue manager was seen to follow: one, or none
+where no test ran that can tell; more where tests disagree. An answer that means none of the values is there as it is.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from mqgroups.embedded import READINGS
 from mqgroups.testing import plugin
-from tests.first_contact import Outcomes, report
+from tests.first_contact.record import Outcomes, answers
 
 _FOUND = pytest.StashKey["Findings"]()
 _PROPERTY = "finding"
@@ -34,7 +32,6 @@ _FOLLOWS = "follows"
 
 def pytest_addoption(parser):
     parser.addoption("--findings", metavar="FILE", help="write what the queue manager was seen to do, as JSON")
-    parser.addoption("--first-contact", metavar="FILE", help="write a report for people about this queue manager")
 
 
 class Findings:
@@ -97,32 +94,18 @@ def pytest_terminal_summary(terminalreporter, config):
     found, readings = config.stash[_FOUND].found, config.stash[_FOUND].readings
     if found:
         terminalreporter.section("what the queue manager did")
-        for line in sorted(_lines(found)):
+        for line in answers(found):
             terminalreporter.write_line(line)
         for name, followed in readings.items():
             if followed:
                 terminalreporter.write_line(f"follows reading {name}={' or '.join(followed)}")
-    if config.option.first_contact:
-        path = Path(config.option.first_contact)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        header = plugin.pytest_report_header(config)
-        path.write_text(report(header, config.stash[_FOUND].outcomes, readings, list(_lines(found))), encoding="utf-8")
-        terminalreporter.write_line(f"the report for people is {path}")
     if config.option.findings:
         path = Path(config.option.findings)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            json.dumps({"mq": plugin.pytest_report_header(config), "findings": found, "readings": readings}, indent=1)
-            + "\n",
-            encoding="utf-8",
-        )
-
-
-def _lines(found):
-    """Return a line for each question; one for each answer, with the tests that got it, where they differ."""
-    answers: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for each in found:
-        answers[each["question"]][each["answer"]].append(each["test"])
-    for question, by_answer in answers.items():
-        for answer, tests in by_answer.items():
-            yield f"{question}: {answer}" + (f"  [{', '.join(sorted(tests))}]" if len(by_answer) > 1 else "")
+        written = {
+            "mq": plugin.pytest_report_header(config),
+            "contract": asdict(config.stash[_FOUND].outcomes),
+            "readings": readings,
+            "findings": found,
+        }
+        path.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")

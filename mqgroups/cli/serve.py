@@ -86,8 +86,8 @@ def _queue_manager_options(command: Command) -> Command:
             "reading_values",
             multiple=True,
             metavar="NAME=VALUE",
-            help="How to behave where IBM's documentation is open to several readings (table in mqgroups/embedded/README.md); "
-            "may be repeated.",
+            help="How to behave where IBM's documentation is open to several readings (table in mqgroups/embedded/README.md), "
+            "or @FILE: as one did that the file is a record of; may be repeated.",
         ),
         click.option(
             "--latency-ms",

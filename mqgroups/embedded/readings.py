@@ -4,6 +4,7 @@ A reading has a name and values. The first value is the default: what IBM's text
 assumes. Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
+    EmbeddedQueueManager(answers="first-contact.json")  # as a queue manager did that ``make first-contact`` ran against
 
 This module is the whole table. Code that depends on a reading asks for the meaning of the chosen value:
 ``q_mgr.readings[CURDEPTH_COUNTS_GETS]``.
@@ -11,8 +12,10 @@ This module is the whole table. Code that depends on a reading asks for the mean
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -262,14 +265,50 @@ class Readings:
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return the readings of a command line, ``NAME=VALUE`` each, by name; raises ReadingError, also for two values of one."""
+    """Return the readings of a command line, by name: ``NAME=VALUE`` each, or ``@FILE`` for those that a file has recorded,
+    which count last.
+
+    Raises:
+        ReadingError: there is no such reading or value, a reading has two values, or the file is no record.
+    """
+    recorded: dict[str, str] = {}
     chosen: dict[str, str] = {}
     for pair in pairs:
+        if pair.startswith("@"):
+            recorded |= recorded_in(pair[1:])
+            continue
         name, equals, value = pair.partition("=")
         if not equals:
-            raise ReadingError(f"{pair!r} is not NAME=VALUE; names are {_quoted(READINGS)}")
+            raise ReadingError(f"{pair!r} is neither NAME=VALUE nor @FILE; names are {_quoted(READINGS)}")
         if chosen.setdefault(name, value) != value:
             raise ReadingError(f"reading {name!r} is given twice, as {chosen[name]!r} and as {value!r}")
+    return Readings(recorded | chosen).chosen
+
+
+def recorded_in(file: Path | str) -> dict[str, str]:
+    """Return the readings that a queue manager followed, by name, from the JSON of ``make first-contact``.
+
+    What was not seen is left out, so it has its default.
+
+    Raises:
+        ReadingError: the file cannot be read or is no such record; it has several values of one, or one that cannot be followed.
+    """
+    try:
+        followed = json.loads(Path(file).read_text(encoding="utf-8"))["readings"].items()
+    except OSError as error:
+        raise ReadingError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ReadingError(f"{file} is not JSON: {error}") from error
+    except (AttributeError, KeyError, TypeError):
+        raise ReadingError(
+            f'{file} has no "readings" with values by names: it is no record of a first contact'
+        ) from None
+    chosen = {}
+    for name, values in followed:
+        if len(values) > 1:
+            raise ReadingError(f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep the right one")
+        if values:
+            chosen[name] = values[0]
     return Readings(chosen).chosen
 
 

@@ -56,7 +56,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="behaviour of embedded queue managers where IBM's documentation is not definite; may be repeated",
+        help="behaviour of embedded queue managers where IBM's documentation is not definite, or @FILE: as one did that the "
+        "file is a record of; may be repeated",
     )
     parser.addini(
         "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]

@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +39,8 @@ from typing import Any
 
 from rich.console import Console
 
+from mqgroups.embedded.readings import chosen_by
+from mqgroups.testing.under_test import given
 from tests.faults import (
     call_faults,
     cancellations,
@@ -57,11 +60,12 @@ from tests.faults.directory import temporary_directory
 from tests.faults.extents import FULL, GLIMPSE, LOOK, SHORT, Extent, Extents, Sample, Task
 from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
-from tests.faults.patterns import CLUSTER_PUT_ROLES, PATTERNS, PLAIN_ROLES
+from tests.faults.patterns import CLUSTER_PUT_ROLES, CLUSTER_ROLES, PATTERNS, PLAIN_ROLES
 from tests.faults.pool import Setting, worker_processes
-from tests.faults.readings import chosen_readings, refused_under, settings_of_readings
+from tests.faults.readings import refused_under, settings_of_readings
 from tests.faults.report import TakenOut, print_report
 from tests.faults.result import Result
+from tests.faults.stranger import injector
 from tests.faults.without import CLUSTER_SAFETIES, SAFETIES
 
 PHASES = (
@@ -218,6 +222,10 @@ class _Runs:
         self._arguments = arguments
         self._console = console
         self._patterns = [pattern for name, pattern in PATTERNS.items() if arguments.pattern in name]
+        self._is_stranger = arguments.mq == "url"
+        if self._is_stranger:
+            # The clusters of the campaign are its own.
+            self._patterns = [pattern for pattern in self._patterns if pattern.role not in CLUSTER_ROLES]
         self.figures: dict[str, Any] = {"seed": arguments.seed}
         self.violations = 0
         self.noticed = True
@@ -226,16 +234,15 @@ class _Runs:
         """Do all of it under one setting, and print what came of it; ``turn`` counts settings that share out the patterns."""
         arguments, console = self._arguments, self._console
         began_s = time.monotonic()
-        with worker_processes(arguments.workers, setting) as workers:
+        with worker_processes(1 if self._is_stranger else arguments.workers, setting) as workers:
             patterns = [each for each in self._patterns if each.role not in refused_under(setting.readings)]
             campaign = Campaign(extents, arguments.seed, extents.among(patterns, turn), arguments.phase, workers)
             campaign.run(self._say)
         took_s = round(time.monotonic() - began_s)
         under = "".join(f", {name}: {value}" for name, value in setting.readings.items())
         binding = setting.binding or os.environ.get("MQGROUPS_MQI", "pymqi")
-        title = (
-            f"Fault campaign, seed {arguments.seed}, embedded queue manager (not IBM MQ), {binding}{under}, {took_s} s"
-        )
+        where = given(os.environ).q_mgr_name if self._is_stranger else "embedded queue manager (not IBM MQ)"
+        title = f"Fault campaign, seed {arguments.seed}, {where}, {binding}{under}, {took_s} s"
         print_report(console, title, PHASES, _NAMES, campaign.total)
         kept = campaign.kept()
         for line in kept:
@@ -316,16 +323,30 @@ def main() -> int:
     parser.add_argument(
         "--without", nargs="+", choices=SAFETIES, default=[], help="with these taken out of the library"
     )
+    parser.add_argument(
+        "--mq",
+        choices=("embedded", "url"),
+        default="embedded",
+        help="url: the queue manager that MQGROUPS_TEST_QMGR and so on name, one worker, faults in the client and on the line",
+    )
     arguments = parser.parse_args()
-    setting = Setting(arguments.without, arguments.binding, chosen_readings(arguments.reading))
+    setting = Setting(
+        arguments.without, arguments.binding, chosen_by(arguments.reading), stranger=arguments.mq == "url"
+    )
+    if setting.stranger and not injector.is_loaded():
+        with temporary_directory() as directory:
+            environment = os.environ | injector.environment(Path(directory))
+            return subprocess.run(
+                [sys.executable, "-m", "tests.faults.campaign", *sys.argv[1:]], env=environment
+            ).returncode
     if arguments.case:
         return _again(arguments.case, setting)
     extents, under_readings = (SHORT, GLIMPSE) if arguments.short else (FULL, LOOK)
     runs = _Runs(arguments, Console(width=190))
-    is_whole = not (arguments.pattern or arguments.phase or arguments.reading or setting.without)
+    is_whole = not (setting.stranger or arguments.pattern or arguments.phase or arguments.reading or setting.without)
     if not arguments.readings:
         runs.run(extents, setting)
-        if not setting.without and not arguments.phase:
+        if not setting.without and not arguments.phase and not setting.stranger:
             for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
                 runs.without(safeties, extents.without, setting)
     if arguments.readings or is_whole:

@@ -114,6 +114,7 @@ class Member(Machine):
 
     def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str, watch: Watch) -> None:
         super().__init__(cluster[q_mgr_name], ClusterReader(cluster, q_mgr_name), watch)
+        self._embedded = cluster[q_mgr_name]
         self._others = {
             name: Machine(cluster[name], Reader(cluster[name]), watch) for name in ALL if name != q_mgr_name
         }
@@ -124,11 +125,11 @@ class Member(Machine):
         """Have a channel from here deliver messages in another order, or break around its next batch; or leave it alone."""
         to = draw.choice([*self._others])
         what = draw.choice(("", "interleaved", "before", "after"))
-        self.qmgr.control.interleave_channel(to, draw.randrange(1000) if what == "interleaved" else None)
-        self.qmgr.control.cut_channel(to, what if what in ("before", "after") else "")
+        self._embedded.control.interleave_channel(to, draw.randrange(1000) if what == "interleaved" else None)
+        self._embedded.control.cut_channel(to, what if what in ("before", "after") else "")
         yield
-        self.qmgr.control.interleave_channel(to, None)
-        self.qmgr.control.cut_channel(to, "")
+        self._embedded.control.interleave_channel(to, None)
+        self._embedded.control.cut_channel(to, "")
 
     @contextlib.contextmanager
     def prepared(self, program: AnyProgram) -> Iterator[None]:

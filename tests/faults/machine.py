@@ -13,9 +13,10 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import mqgroups
 from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
@@ -25,17 +26,11 @@ from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS, AnyProgram
 from tests.faults.reader import Reader, Seen
 from tests.faults.result import Result
+from tests.faults.stranger.queue_manager import Stranger
 from tests.faults.watch import Watch
 
-MQSC = """
-DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) REPLACE
-DEFINE QMODEL(MQGROUPS.SHARED.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
-DEFINE QMODEL(MQGROUPS.CLAIM.MODEL) DEFTYPE(TEMPDYN) DEFPSIST(NO) NOSHARE DEFSOPT(EXCL) REPLACE
-DEFINE QMODEL(FAULTS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
-DEFINE QMODEL(FAULTS.BACKOUT.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) BOTHRESH(2) BOQNAME(FAULTS.BACKOUT) +
-       REPLACE
-DEFINE QLOCAL(FAULTS.BACKOUT) DEFPSIST(YES) REPLACE
-"""
+# What a queue manager needs for it.
+MQSC = Path(__file__).with_name("faults.mqsc")
 MOST_STARTS = 12
 ENDED_WITH_ERROR = 3
 ENDED_UNEXPECTEDLY = 4
@@ -51,11 +46,16 @@ _HIDDEN_S = 0.25
 _numbers = itertools.count(1)
 
 
+AnyQueueManager: TypeAlias = EmbeddedQueueManager | Stranger
+
+
 class Machine:
     """A queue manager, the reader on it, and the watch on this process's library."""
 
-    def __init__(self, qmgr: EmbeddedQueueManager, reader: Reader, watch: Watch) -> None:
+    def __init__(self, qmgr: AnyQueueManager, reader: Reader, watch: Watch, names: str = "") -> None:
+        """``names``: what the names of its programs and queues have, where others may have left theirs behind."""
         self.qmgr = qmgr
+        self._names = names
         self.reader = reader
         self.watch = watch
         self.connected = False
@@ -74,7 +74,7 @@ class Machine:
 
     def program(self, pattern: Pattern, queue: str = "", kind: type[Any] | None = None) -> AnyProgram:
         """Return a program on a queue of its own, or on the one given; by default of the kind that the pattern names."""
-        number = next(_numbers)
+        number = f"{self._names}{next(_numbers)}"
         program: AnyProgram = (kind or PROGRAMS[pattern.role])(pattern, queue or f"FAULTS.{number}", f"N{number}")
         program.wait_s = wait_s(self.hides)
         return program
@@ -89,6 +89,7 @@ class Machine:
             qmgr.q_mgr_name,
             qmgr.channel,
             qmgr.conn_name,
+            **credentials_of(qmgr),
             connect_wait_s=patience_s,
             reconnect_wait_s=0 if once else patience_s,
             sleep=self.nap,
@@ -101,7 +102,7 @@ class Machine:
         ``raw`` is its object meanwhile. It is disconnected at the end, whatever has happened; where the library refuses that
         because a group's messages are in the unit of work, these are backed out before.
         """
-        self.raw = raw = self.watch.connect_raw(self.qmgr)
+        self.raw = raw = self.watch.connect_raw(self.qmgr, credentials_of(self.qmgr))
         connection: mqgroups.QueueManager | None = None
         try:
             with mqgroups.wrap(raw, sleep=self.nap) as connection:
@@ -315,6 +316,11 @@ class Machine:
 
 class Stuck(BaseException):
     """A case took too long."""
+
+
+def credentials_of(qmgr: AnyQueueManager) -> Mapping[str, Any]:
+    """Return the arguments with which its programs say who they are."""
+    return qmgr.credentials if isinstance(qmgr, Stranger) else {}
 
 
 def queues_of(program: Program) -> tuple[str, ...]:

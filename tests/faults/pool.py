@@ -62,11 +62,13 @@ class Setting:
         without: safeties that are taken out of the library.
         binding: pymqi or ibmmq; empty for the one of the environment.
         readings: of the embedded queue manager, by name.
+        stranger: whether it is the queue manager that the environment names, instead.
     """
 
     without: Sequence[str] = ()
     binding: str = ""
     readings: Mapping[str, str] = field(default_factory=dict)
+    stranger: bool = False
 
 
 def begin(directory: str, setting: Setting) -> None:
@@ -78,7 +80,7 @@ def begin(directory: str, setting: Setting) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     take_out(setting.without)
-    _site = Site(Path(directory, str(os.getpid())), setting.readings)
+    _site = Site(Path(directory, str(os.getpid())), setting.readings, stranger=setting.stranger)
     atexit.register(_site.stop)
 
 

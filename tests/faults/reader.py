@@ -19,6 +19,7 @@ import pymqi
 from pymqi import CMQC, CMQCFC
 
 from mqgroups.embedded import EmbeddedQueueManager
+from tests.faults.stranger.queue_manager import Address
 
 PROGRAM = "faults.program"
 _READER = "faults.reader"
@@ -70,7 +71,7 @@ class Seen:
 class Reader:
     """A connection of its own to one queue manager; made again when the queue manager was away."""
 
-    def __init__(self, qmgr: EmbeddedQueueManager) -> None:
+    def __init__(self, qmgr: EmbeddedQueueManager | Address) -> None:
         self._qmgr = qmgr
         self._connection: Any = None
         self._executor: pymqi.PCFExecute | None = None
@@ -93,7 +94,10 @@ class Reader:
                     TransportType=CMQC.MQXPT_TCP,
                 )
                 # What a program for asyncio concludes about a commit is compared in its connection's thread.
-                connection.connect_with_options(qmgr.q_mgr_name, cd=cd, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+                credentials = qmgr.credentials if isinstance(qmgr, Address) else {}
+                connection.connect_with_options(
+                    qmgr.q_mgr_name, cd=cd, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK, **credentials
+                )
             self._connection = connection
             # For the properties of messages that are got, and of those that are put, which all have the same ones.
             self._handle = pymqi.MessageHandle(connection)

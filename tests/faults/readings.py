@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import mqgroups.embedded
 from tests.faults.patterns import CLUSTER_ROLES
@@ -16,20 +16,6 @@ _COMBINATIONS = 4
 def all_readings() -> dict[str, tuple[str, ...]]:
     """Return the values of each reading by its name, the usual one first."""
     return dict(getattr(mqgroups.embedded, "READINGS", {}))
-
-
-def chosen_readings(pairs: Iterable[str]) -> dict[str, str]:
-    """Return readings that are given as NAME=VALUE; raises SystemExit for one that there is not."""
-    chosen = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        values = all_readings().get(name, ())
-        if value not in values:
-            raise SystemExit(
-                f"{pair!r}: readings are " + "; ".join(f"{one}: {two}" for one, two in all_readings().items())
-            )
-        chosen[name] = value
-    return chosen
 
 
 def hides_messages(readings: Mapping[str, str]) -> bool:

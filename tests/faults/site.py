@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
+from mqgroups.testing.under_test import given
 from tests.faults.cluster import Member, embedded_cluster
-from tests.faults.machine import MQSC, Machine
+from tests.faults.machine import MQSC, AnyQueueManager, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
 from tests.faults.reader import PROGRAM, Reader, call_yourself
 from tests.faults.readings import hides_messages
+from tests.faults.stranger.injector import count_mqstat
+from tests.faults.stranger.queue_manager import Stranger
 from tests.faults.watch import Watch
 
 
 class Site:
     """The queue managers of this process."""
 
-    def __init__(self, directory: Path, readings: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, readings: Mapping[str, str], *, stranger: bool = False) -> None:
+        """``stranger``: work on the queue manager that the environment names, instead of embedded ones."""
         directory.mkdir(parents=True)
         # Only what is asked for.
-        self._hides = hides_messages(readings)
+        self._stranger = stranger
+        if stranger:
+            count_mqstat()
+        # What a queue manager does about which nothing is known.
+        self._hides = stranger or hides_messages(readings)
         self._more: dict[str, Any] = {"readings": dict(readings)} if readings else {}
         self._directory = directory
-        self._mqsc = directory / "faults.mqsc"
-        self._mqsc.write_text(MQSC)
         self._watch = Watch()
         self._watch.hides = self._hides
         self._watch.install()
@@ -43,8 +50,13 @@ class Site:
 
     def single(self) -> Machine:
         """Return the machine with the queue manager that is in no cluster."""
-        if self._single is None:
-            qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[self._mqsc], **self._more)
+        if self._single is None and self._stranger:
+            stranger = Stranger(given(os.environ), self._directory, PROGRAM)
+            names = f"{int(time.time()) % 1_000_000}."
+            self._single = Machine(stranger, Reader(stranger.address), self._watch, names)
+            self._single.hides = self._hides
+        elif self._single is None:
+            qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[MQSC], **self._more)
             qmgr.start()
             self._single = Machine(qmgr, Reader(qmgr), self._watch)
             self._single.hides = self._hides
@@ -53,7 +65,7 @@ class Site:
     def member(self, at: str) -> Member:
         """Return the machine with this queue manager of the cluster."""
         if self._cluster is None:
-            self._cluster = embedded_cluster(self._directory / "cluster", self._mqsc, **self._more)
+            self._cluster = embedded_cluster(self._directory / "cluster", MQSC, **self._more)
             self._cluster.start()
         if at not in self._members:
             self._members[at] = Member(self._cluster, at, self._watch)
@@ -70,7 +82,7 @@ class Site:
 
     def holdings(self) -> dict[str, int]:
         """Return memory (KiB) and open files of this process and of each queue manager, by who has them."""
-        qmgrs = [self._single.qmgr] if self._single is not None else []
+        qmgrs: list[AnyQueueManager] = [self._single.qmgr] if self._single is not None else []
         if self._cluster is not None:
             qmgrs += self._cluster.queue_managers.values()
         held = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,6 @@ import pymqi
 
 import mqgroups.queue_manager
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
@@ -117,11 +116,11 @@ class Watch:
         """The exceptions that the binding's own objects raise."""
         return self._package.MQMIError, self._package.PYIFError
 
-    def connect_raw(self, qmgr: EmbeddedQueueManager) -> Any:
+    def connect_raw(self, qmgr: Any, credentials: Mapping[str, Any]) -> Any:
         """Return a connected object of the binding's own class."""
         package = self._package
         raw = package.QueueManager(None, disconnect_on_exit=False)
-        raw.connect_tcp_client(qmgr.q_mgr_name, package.CD(), qmgr.channel, qmgr.conn_name)
+        raw.connect_tcp_client(qmgr.q_mgr_name, package.CD(), qmgr.channel, qmgr.conn_name, **credentials)
         return raw
 
     def call_c(self, verb: str, hconn: int) -> tuple[int, int]:

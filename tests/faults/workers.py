@@ -337,10 +337,8 @@ class Campaign:
 def campaign() -> Iterator[Campaign]:
     """Start a queue manager, and run cases on it."""
     with temporary_directory() as directory:
-        mqsc = Path(directory, "faults.mqsc")
-        mqsc.write_text(MQSC)
         call_yourself(PROGRAM)
-        with EmbeddedQueueManager("QMW", mqsc=[mqsc], data=Path(directory, "data")) as qmgr:
+        with EmbeddedQueueManager("QMW", mqsc=[MQSC], data=Path(directory, "data")) as qmgr:
             os.environ.update(qmgr.environment())
             yield Campaign(qmgr, Path(directory))
 

@@ -19,7 +19,7 @@ from typing import Any
 from mqgroups.embedded.cluster.membership import Membership
 from mqgroups.embedded.libmqm.build import build
 from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
+from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings, recorded_in
 from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.faults import Fault
 from mqgroups.printable import even_half_made
@@ -60,6 +60,7 @@ class EmbeddedQueueManager:
         command_server: bool = True,
         membership: Membership | None = None,
         readings: Mapping[str, str] | None = None,
+        answers: Path | str | None = None,
         cleanup_gap_s: float = CLEANUP_GAP_S,
         access_key: str = "",
         latency_ms: float = 0,
@@ -77,16 +78,19 @@ class EmbeddedQueueManager:
             command_server: whether the queue manager answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
             membership: the cluster that it is in; ``EmbeddedCluster`` starts all members.
             readings: values by names of ``READINGS``, which say what it does where IBM's texts leave something open.
+            answers: a record of ``make first-contact``: follow the readings that the queue manager there was seen to follow.
+                ``readings`` counts first.
             cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
             access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, as in ``environment()``; ""
                 lets all applications connect.
             latency_ms: by how much data arrives later, in each direction, as on a slow line.
 
         Raises:
-            ReadingError: no such reading or value.
+            ReadingError: no such reading or value, or ``answers`` is no record.
         """
         # A wrong reading is refused here, before there is anything to clean up.
-        self._readings = Readings(readings, cleanup_gap_s=cleanup_gap_s)
+        recorded = recorded_in(answers) if answers is not None else {}
+        self._readings = Readings({**recorded, **(readings or {})}, cleanup_gap_s=cleanup_gap_s)
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
         host, _, port = listen.rpartition(":")

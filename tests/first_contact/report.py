@@ -1,17 +1,17 @@
-"""The report for people of a run of the contract tests on IBM MQ: ``build/first-contact.md``.
+"""The page for people about a first contact: ``build/first-contact.md``.
 
-It says which queue manager it was, which readings of IBM's texts it follows, which tests failed, and what both mean for users of
-the library. A pure function makes it of what the run has noted (``fix_findings.py``). It shows no address and no password.
+It says which queue manager it was, which readings of IBM's texts it follows, which tests failed, whether faults lost or doubled
+anything, and what all that means for users of the library. A pure function makes it of the record (``record.py``).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 from mqgroups.embedded import READINGS
 from mqgroups.embedded.readings import TABLE
+from tests.first_contact.record import answers, is_embedded
 
 # What a failed test says to users, by the beginning of its path; the longest beginning counts.
 MEANING = {
@@ -44,65 +44,63 @@ NOTICED = {
     "wrapped connection, ask MQSTAT before the group ends: its commit does not tell that a message of yours failed.",
     ("identifiers", "begin otherwise"): "`salvage` cannot tell by a GroupId where a group was begun.",
 }
-_NEXT = """Open an issue with this report, whatever it says. It has no addresses and no passwords. If tests failed, add the output
-of `pytest` for one of them, without the address of your queue manager."""
-# In the header of a run on the embedded queue manager.
-_EMBEDDED = "(not IBM MQ)"
-# The version of IBM MQ has four numbers too.
-_ADDRESS = re.compile(r"\S+\(\d+\)|(?<!MQ )(?<!mq:)\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_NEXT = """Open an issue with `first-contact.json`, whatever it says. It has no addresses and no passwords. If tests failed, add
+the output of `pytest` for one of them, without the address of your queue manager. With the JSON everybody has an embedded queue
+manager that does what yours does: `mqgroups embedded run --reading @first-contact.json`."""
+_BY_HAND = """What no program can do from outside; tell what you see:
+
+- In the queue manager's own container or on its host, with ibmmq: `mqgroups doctor --channel ... --conn-name ...` must connect
+  through the channel, not locally (`DISPLAY CONN(*) CHANNEL`).
+- `endmqm -i`, `endmqm -r` and a kill of `amqrmppa` while `make demo` works: which reason codes its programs log.
+- A firewall rule that drops packets (`iptables -j DROP`) during an MQPUT: after how many seconds 2009 comes."""
 
 
-@dataclass
-class Outcomes:
-    """What became of the tests: numbers, the failures with the first line of their error, and reasons for skipping."""
-
-    passed: int = 0
-    failed: list[tuple[str, str]] = field(default_factory=list)
-    skipped: dict[str, int] = field(default_factory=dict)
-
-
-def report(header: str, outcomes: Outcomes, readings: Mapping[str, Sequence[str]], answers: Sequence[str]) -> str:
-    """Return the report as Markdown.
-
-    Args:
-        header: the line of the test run about the queue manager and the bindings.
-        outcomes: of the tests.
-        readings: the values that the queue manager was seen to follow, by name.
-        answers: a line for each open question that was asked.
-    """
-    skipped = sum(outcomes.skipped.values())
-    embedded = _EMBEDDED in header
+def page(made: Mapping[str, Any]) -> str:
+    """Return the page, as Markdown."""
+    contract, embedded = made["contract"], is_embedded(made)
+    passed, failed, skipped = contract["passed"], contract["failed"], contract["skipped"]
     parts = [
         "# First contact",
-        without_addresses(header),
-        f"{outcomes.passed} tests passed, {len(outcomes.failed)} failed, {skipped} were skipped.",
+        f"{made['queue_manager']}; mqgroups {made['mqgroups']}; {made['recorded']}",
+        f"{passed} tests passed, {len(failed)} failed, {sum(skipped.values())} were skipped. {_faults(made)}",
         *(["**This was not IBM MQ.** The report shows what it looks like, and says nothing about IBM MQ."] * embedded),
-        _verdict(outcomes),
+        _verdict(made),
+        "## Surprises",
+        "\n".join(f"- {line}" for line in made["surprises"]) or "None.",
         "## Tests that failed",
-        *(_failures(outcomes.failed) or ["None."]),
+        *(_failures(failed) or ["None."]),
         "## Readings of IBM's documentation",
         "Where the documentation leaves a behaviour open, this queue manager does the following.",
-        _readings(readings),
+        _readings(made["readings"]),
         "## Answers to open questions",
-        "\n".join(f"- {without_addresses(line)}" for line in sorted(answers)) or "None were asked.",
+        "\n".join(f"- {line}" for line in answers(made["findings"])) or "None were asked.",
+        "## By hand",
+        _BY_HAND,
         "## Tests that were skipped",
-        "\n".join(f"- {number}: {without_addresses(why)}" for why, number in sorted(outcomes.skipped.items()))
-        or "None.",
+        "\n".join(f"- {number}: {why}" for why, number in sorted(skipped.items())) or "None.",
         "## What to do next",
-        "Run the tests on IBM MQ. Nobody needs this report." if embedded else _NEXT,
+        "Run it on IBM MQ. Nobody needs this report." if embedded else _NEXT,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def without_addresses(text: str) -> str:
-    """Return a text with addresses replaced."""
-    return _ADDRESS.sub("(address)", text)
+def _faults(made: Mapping[str, Any]) -> str:
+    if "faults" not in made:
+        return "The fault campaign was left out."
+    faults = made["faults"]
+    return (
+        f"The fault campaign ran {faults['cases']:,} cases in {faults['seconds']} s, {faults['fired']:,} faults fired: "
+        f"{len(faults['violations'])} kinds of violations."
+    )
 
 
-def _verdict(outcomes: Outcomes) -> str:
-    if not outcomes.passed and not outcomes.failed:
+def _verdict(made: Mapping[str, Any]) -> str:
+    contract, violations = made["contract"], made.get("faults", {}).get("violations", ())
+    if not contract["passed"] and not contract["failed"]:
         return "**Nothing was tested.** The reasons are below."
-    if outcomes.failed:
+    if violations:
+        return "**Do not use mqgroups on this queue manager until this is understood**: faults have done harm."
+    if contract["failed"]:
         return "**Not as expected.** Each failure is a difference between this queue manager and the embedded one."
     return (
         "**As expected.** What any queue manager must do, and the library on it, are as on the embedded queue manager."
@@ -113,7 +111,7 @@ def _failures(failed: Sequence[tuple[str, str]]) -> list[str]:
     by_meaning: dict[str, list[str]] = {}
     for test, error in failed:
         beginning = max((path for path in MEANING if test.startswith(path)), key=len, default="tests/")
-        line = f"- `{test}`: {without_addresses(error)}"
+        line = f"- `{test}`: {error}"
         by_meaning.setdefault(MEANING[beginning], []).append(line)
     return [f"{meaning}\n\n" + "\n".join(lines) for meaning, lines in by_meaning.items()]
 
@@ -129,7 +127,7 @@ def _readings(readings: Mapping[str, Sequence[str]]) -> str:
             said = NOTICED.get((name, value), "Nothing: the library does not depend on it.")
             if (name, value) not in does:
                 said = "Neither of the values that were thought of: please report it."
-            rows.append(f"| {name} | {does.get((name, value), without_addresses(value))} | {said} |")
+            rows.append(f"| {name} | {does.get((name, value), value)} | {said} |")
         if len(followed) > 1:
             rows.append(f"| {name} | | Tests disagree: please report it. |")
     return "\n".join(rows)

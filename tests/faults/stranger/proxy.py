@@ -1,0 +1,104 @@
+"""The line between the campaign's programs and a queue manager: a process that forwards bytes, and cuts connections when told.
+
+``python -m tests.faults.stranger.proxy HOST PORT CONTROL`` prints the port that it listens at, on loopback. On the Unix socket
+``CONTROL`` each line is an order, answered by a byte when it is carried out:
+
+- ``cut PORT``: end the connection whose other end has this port;
+- ``down``: end all connections, and refuse new ones;
+- ``up``: let them in again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+
+_CHUNK_BYTES = 65_536
+
+
+class Proxy:
+    """The lines that there are, by the port of the program's end."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._to = host, port
+        self._lines: dict[int, tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = {}
+        self._server: asyncio.Server | None = None
+        self.port = 0
+
+    async def up(self) -> None:
+        """Listen, at the same port as before."""
+        if self._server is None:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+            self.port = self._server.sockets[0].getsockname()[1]
+
+    async def down(self) -> None:
+        """Listen no longer, and end all lines."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for port in tuple(self._lines):
+            self.cut(port)
+
+    def cut(self, port: int) -> None:
+        """End a line, at both ends."""
+        for writer in self._lines.pop(port, ()):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        port = writer.get_extra_info("peername")[1]
+        try:
+            far_reader, far_writer = await asyncio.open_connection(*self._to)
+        except OSError:
+            writer.transport.abort()
+            return
+        for end in (writer, far_writer):
+            end.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._lines[port] = writer, far_writer
+        await asyncio.wait(
+            [asyncio.create_task(_forward(reader, far_writer)), asyncio.create_task(_forward(far_reader, writer))],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        # What came before the end has gone on.
+        if self._lines.get(port) == (writer, far_writer):
+            del self._lines[port]
+        for end in (writer, far_writer):
+            with contextlib.suppress(OSError):
+                end.close()
+
+
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_CHUNK_BYTES):
+            writer.write(data)
+            await writer.drain()
+
+
+def _orders(proxy: Proxy) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+    async def obey(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            order, _, port = line.decode().strip().partition(" ")
+            if order == "cut":
+                proxy.cut(int(port))
+            else:
+                await {"up": proxy.up, "down": proxy.down}[order]()
+            # The transports that were aborted are closed in the loop's next round.
+            await asyncio.sleep(0)
+            writer.write(b".")
+        writer.close()
+
+    return obey
+
+
+async def _main(host: str, port: int, control: str) -> None:
+    proxy = Proxy(host, port)
+    await proxy.up()
+    async with await asyncio.start_unix_server(_orders(proxy), control) as server:
+        print(proxy.port, flush=True)
+        await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

@@ -1,0 +1,83 @@
+"""All of a first contact: contract tests with the open questions, then the fault campaign; one JSON, and a page for people.
+
+``python -m tests.first_contact [--mq=url|container] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
+MQGROUPS_TEST_QMGR and so on name (``mqgroups/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
+lists. ``container`` starts IBM MQ's developer container. Exit code 1 if a test failed or a fault did harm; a surprise is no
+failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mqgroups.testing import IMAGE
+from mqgroups.testing.provision import CONTAINER, GIVEN, LICENSE_VARIABLE, NotToBeHad, Wanted, check, running
+from tests.faults.machine import MQSC
+from tests.first_contact.record import record
+from tests.first_contact.report import page
+
+
+def main() -> int:
+    """Do it; see the module's docstring."""
+    parser = argparse.ArgumentParser(description="What is there to know about a queue manager that nobody has seen?")
+    parser.add_argument(
+        "--mq", choices=(GIVEN, CONTAINER), default=GIVEN, help="default: url, named in the environment"
+    )
+    parser.add_argument("--to", type=Path, default=Path("build"), help="where the two files go")
+    parser.add_argument("--quick", action="store_true", help="without the fault campaign")
+    arguments = parser.parse_args()
+    wanted = Wanted(arguments.mq, license=os.environ.get(LICENSE_VARIABLE, ""), image=IMAGE)
+    try:
+        check(wanted)
+    except NotToBeHad as error:
+        print(error, file=sys.stderr)
+        return 2
+    arguments.to.mkdir(parents=True, exist_ok=True)
+    findings, figures = arguments.to / "findings.json", arguments.to / "faults-of-first-contact.json"
+    for old in (findings, figures):
+        old.unlink(missing_ok=True)
+    failed = _run("pytest", "-m", "contract", f"--mq={arguments.mq}", f"--findings={findings}")
+    if not arguments.quick:
+        with _environment(wanted) as environment:
+            failed |= _run("tests.faults.campaign", "--short", "--mq=url", f"--json={figures}", environment=environment)
+    if not findings.exists():
+        return failed or 1
+    faults: dict[str, Any] | None = json.loads(figures.read_text()) if figures.exists() else None
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    made = record(json.loads(findings.read_text()), faults, recorded=today, library=version("mqgroups"))
+    for name, text in (("first-contact.json", json.dumps(made, indent=1) + "\n"), ("first-contact.md", page(made))):
+        (arguments.to / name).write_text(text, encoding="utf-8")
+        print(arguments.to / name)
+    return failed
+
+
+def _run(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> int:
+    done = subprocess.run([sys.executable, "-m", module, *arguments], env=environment and {**os.environ, **environment})
+    return int(done.returncode != 0)
+
+
+@contextlib.contextmanager
+def _environment(wanted: Wanted) -> Iterator[Mapping[str, str]]:
+    """Start the container, if it is one, for the campaign; yield the variables that name the queue manager."""
+    with running(wanted, [MQSC]) as under_test:
+        yield {
+            "MQGROUPS_TEST_QMGR": under_test.q_mgr_name,
+            "MQGROUPS_TEST_CHANNEL": under_test.channel,
+            "MQGROUPS_TEST_CONN_NAME": under_test.conn_name,
+            **({} if under_test.user is None else {"MQGROUPS_TEST_USER": under_test.user}),
+            **({} if under_test.password is None else {"MQGROUPS_TEST_PASSWORD": under_test.password}),
+        }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
