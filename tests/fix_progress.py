@@ -12,7 +12,7 @@ Spark Connect, more killed drivers, large data   make test PYTEST_ARGS=--ci
 faults: these were a few, drawn from the seed    make faults-short, make faults; also -workers, -spark
 the second binding, but for a few files          make test PYTEST_ARGS=--mqi=ibmmq
 mutations, more random calls, more bad input     make mutations, make stateful, make fuzz
-IBM MQ                                           make test-container, make test-url"""
+IBM MQ                                           make first-contact, make test-container, make test-url"""
 
 
 def pytest_addoption(parser):

@@ -33,10 +33,11 @@ def main() -> int:
     parser.add_argument(
         "--mq", choices=(GIVEN, CONTAINER), default=GIVEN, help="default: url, named in the environment"
     )
+    parser.add_argument("--mq-image", default=IMAGE, help="of the container, with its tag")
     parser.add_argument("--to", type=Path, default=Path("build"), help="where the two files go")
     parser.add_argument("--quick", action="store_true", help="without the fault campaign")
     arguments = parser.parse_args()
-    wanted = Wanted(arguments.mq, license=os.environ.get(LICENSE_VARIABLE, ""), image=IMAGE)
+    wanted = Wanted(arguments.mq, license=os.environ.get(LICENSE_VARIABLE, ""), image=arguments.mq_image)
     try:
         check(wanted)
     except NotToBeHad as error:
@@ -46,7 +47,8 @@ def main() -> int:
     findings, figures = arguments.to / "findings.json", arguments.to / "faults-of-first-contact.json"
     for old in (findings, figures):
         old.unlink(missing_ok=True)
-    failed = _run("pytest", "-m", "contract", f"--mq={arguments.mq}", f"--findings={findings}")
+    where = [f"--mq={arguments.mq}", f"--mq-image={arguments.mq_image}"]
+    failed = _run("pytest", "-m", "contract", *where, f"--findings={findings}")
     if not arguments.quick:
         with _environment(wanted) as environment:
             failed |= _run("tests.faults.campaign", "--short", "--mq=url", f"--json={figures}", environment=environment)

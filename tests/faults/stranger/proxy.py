@@ -57,16 +57,15 @@ class Proxy:
         for end in (writer, far_writer):
             end.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._lines[port] = writer, far_writer
-        await asyncio.wait(
-            [asyncio.create_task(_forward(reader, far_writer)), asyncio.create_task(_forward(far_reader, writer))],
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        # What came before the end has gone on.
+        ways = {asyncio.create_task(_forward(reader, far_writer)), asyncio.create_task(_forward(far_reader, writer))}
+        _, other_way = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         if self._lines.get(port) == (writer, far_writer):
             del self._lines[port]
+        # What came before the end goes on.
         for end in (writer, far_writer):
             with contextlib.suppress(OSError):
                 end.close()
+        await asyncio.gather(*other_way)
 
 
 async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
