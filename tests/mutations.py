@@ -144,6 +144,20 @@ MUTATIONS = (
         "tests/put/test_cluster_producer.py -k beginning",
     ),
     Mutation(
+        "a group for a remote queue goes on by the queue's own name",
+        "put/destination.py",
+        "(kind == mq.MQQT_LOCAL and queue.is_in_cluster)",
+        "(kind == mq.MQQT_REMOTE or queue.is_in_cluster)",
+        "tests/put/test_remote_queues.py -k its_own_name",
+    ),
+    Mutation(
+        "a name that is opened again leads to the recorded queue manager before anything is put",
+        "put/destination.py",
+        "if queue.resolved_q_mgr_name == self.resolved[1]:",
+        "if True:",
+        "tests/put/test_remote_queues.py -k 'alias or both'",
+    ),
+    Mutation(
         "a message that goes elsewhere is not committed",
         "put/destination.py",
         "if found != expected:",
