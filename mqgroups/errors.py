@@ -758,6 +758,9 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
     mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer",
+    mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "
+    "stream, and without segment_bytes), put it without properties, or put the properties with another message of the group; "
+    "`mqgroups send` needs --records lines or bytes:N",
     mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
     mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
