@@ -38,8 +38,7 @@ NOTICED = {
     (
         "properties on segments",
         "refused with 2443",
-    ): "Properties of a message that is put in segments are refused, also by `mqgroups send` of a file as one message. Put them with "
-    "a whole message of the group.",
+    ): "Properties of a message in segments are refused, also by `mqgroups send --records file`. Put them with a whole message.",
     ("browsing what is open exclusively", "refused with 2042"): "The Spark source cannot work on this queue manager.",
     ("group at an inhibited instance", "becomes dead letters"): "Messages of a group can be on the dead-letter queue.",
     (

@@ -151,6 +151,13 @@ MUTATIONS = (
         "tests/put/test_remote_queues.py -k its_own_name",
     ),
     Mutation(
+        "an alias of a topic is refused",
+        "put/destination.py",
+        "if not queue.resolved_q_name:",
+        "if False:",
+        "tests/put/test_put_errors.py -k topic",
+    ),
+    Mutation(
         "a name that is opened again leads to the recorded queue manager before anything is put",
         "put/destination.py",
         "if queue.resolved_q_mgr_name == self.resolved[1]:",

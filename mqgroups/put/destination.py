@@ -131,6 +131,18 @@ class Destination:
                 return None
         return self._clustered
 
+    def check_opened(self, queue: Queue) -> None:
+        """Refuse an alias of a topic. Its MQOPEN succeeds, and ResolvedQName is blank (topic q098270).
+
+        Raises:
+            ConfigurationError: the open queue leads to a topic.
+        """
+        if not queue.resolved_q_name:
+            raise ConfigurationError(
+                f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
+                "Nothing was put. Name a queue, or an alias of a queue"
+            )
+
     def begins(self, pmo: bytes) -> None:
         """Note where the first message of a group went."""
         self.resolved = (st.name_at(pmo, st.PMO_RESOLVED_Q_NAME), st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME))
