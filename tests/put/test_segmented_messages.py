@@ -54,6 +54,14 @@ def without_properties_on_segments(module_queue_manager):
 # --- putting
 
 
+def test_a_text_is_cut_between_characters(owner):
+    """A channel or program that converts a segment converts whole characters only."""
+    owner.put_group(["äöü€x" * 3], segment_bytes=4, commit_every=100)
+    found = [one.data for one in owner.on_queue()]
+    assert "".join(data.decode() for data in found) == "äöü€x" * 3
+    assert {len(data) for data in found} <= {2, 3, 4}
+
+
 @pytest.mark.embedded
 def test_where_segments_have_no_properties_the_error_says_how_to_put_them(without_properties_on_segments, make_owner):
     """2443, q044630: whether properties in a message handle count is not written."""
