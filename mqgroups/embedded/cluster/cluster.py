@@ -61,7 +61,9 @@ class Cluster:
         return bool(self._members.instances(name))
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        return control.perform(self._q_mgr, self._members.channels, action, to, **how)
+        with self._q_mgr.lock:
+            senders = {queue.name: channel for queue, channel in self._members.senders.items()}
+        return control.perform(self._q_mgr, {**self._members.channels, **senders}, action, to, **how)
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
         return self._receiver.answer(command, messages)

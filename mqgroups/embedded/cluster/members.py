@@ -64,13 +64,16 @@ class Members:
         return queue
 
     def start_senders(self) -> None:
-        """Start the sender channels of the transmission queues that have none yet."""
+        """Start the sender channels of new transmission queues, and end those of deleted ones."""
+        for queue in [each for each in self.senders if each.deleted]:
+            self.senders.pop(queue).hurry()
         partners = {f"{self._q_mgr.name}.{name}": name for name in self.channels}
         for queue in self._q_mgr.catalogue.queues():
             name = str(queue.values[mq.MQCA_TRIGGER_DATA])
             is_wanted = queue.values[mq.MQIA_USAGE] == mq.MQUS_TRANSMISSION and name in partners
             if is_wanted and queue not in self.senders:
-                self.senders[queue] = SenderChannel(self._q_mgr, self, partners[name], name, queue)
+                # Batches are numbered for each transmission queue.
+                self.senders[queue] = SenderChannel(self._q_mgr, self, partners[name], queue.name, queue)
                 self.senders[queue].open()
 
     def way(self, q_mgr_name: str) -> Way | None:
