@@ -134,6 +134,21 @@ def test_the_default_transmission_queue(mqsc, opened, default, reason):
         assert opened(*names).code == (failed(reason) if reason else OK)
 
 
+def test_messages_that_no_program_addressed_find_their_way_and_stay_over_a_restart(q_mgr, connect, opened):
+    """A report goes to ReplyToQMgr; MQPUT1 opens as MQOPEN does."""
+    connection = connect(to=q_mgr)
+    asked = {"Report": mq.MQRO_COA, "ReplyToQ": b"THERE", "ReplyToQMgr": b"QM2"}
+    assert connection.put1("QM3", b"reported", Persistence=1, **asked).code == OK
+    put1 = connection.put1("R", b"once")
+    assert (put1.code, text(put1.pmo.ResolvedQMgrName)) == (OK, "QM9")
+    q_mgr.stop()
+    q_mgr.start()
+    connection = connect(to=q_mgr)
+    for name, q_mgr_name in (("QM2", b"QM2"), ("X", b"QM9")):
+        got = connection.open(name, mq.MQOO_INPUT_SHARED).get()
+        assert (got.code, got.data[8:56].strip(), got.data[56:104].strip()) == (OK, b"THERE", q_mgr_name)
+
+
 @table("option", [mq.MQOO_INPUT_SHARED, mq.MQOO_BROWSE, mq.MQOO_SET])
 def test_a_remote_queue_is_put_to_and_inquired_only(opened, option):
     for names in (("R",), ("R.ALIAS",), ("Q", "QM2")):
