@@ -745,8 +745,8 @@ REMEDIES: dict[int, str] = {
             mq.MQRC_DEF_XMIT_Q_TYPE_ERROR,
             mq.MQRC_DEF_XMIT_Q_USAGE_ERROR,
         ),
-        "There is no way to the queue manager that has this queue. Check RNAME, RQMNAME and XMITQ of the remote queue, or DEFXMITQ: "
-        "messages need a local queue with USAGE(XMITQ) and a channel. Or connect to that queue manager",
+        "There is no way to the queue manager that has this queue. Check RNAME, RQMNAME and XMITQ of the remote queue, or "
+        "DEFXMITQ: messages need a local queue with USAGE(XMITQ) and a channel. Or connect to that queue manager",
     ),
     mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "

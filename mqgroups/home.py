@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from mqgroups.config import status_queue_name
+from mqgroups.config import checked_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
@@ -55,11 +55,11 @@ def find_home(
         status_queue: as for ``group_producer``.
 
     Raises:
-        ConfigurationError: no members, one of them twice, or ``connect`` returned a connection to another queue manager.
+        ConfigurationError: the name is not valid; no members, one of them twice, or ``connect`` returned a connection to another queue manager.
         DuplicateStatusRecords: several members have a record of the name.
         MQIError: no record was found, and this member could not be reached; or a status queue cannot be browsed.
     """
-    queue = status_queue_name(Role.PUT, name, status_queue)
+    queue = status_queue_name(Role.PUT, checked_name(name), status_queue)
     if not members or len({*members}) < len(members):
         raise ConfigurationError(
             f"find_home: {'one of the members is given twice' if members else 'there are no members'}"

@@ -25,7 +25,7 @@ from __future__ import annotations
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Bind
-from mqgroups.errors import ConfigurationError, ConnectionBroken, GroupWouldSplit, MQIError, NotAuthorised
+from mqgroups.errors import ConfigurationError, ConnectionBroken, GroupWouldSplit, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -123,11 +123,13 @@ class Destination:
         return None
 
     def _is_of_cluster(self) -> bool | None:
-        """Whether messages go to a cluster queue; None if the user may not inquire."""
+        """Whether messages go to a cluster queue; None if it cannot be inquired, mostly because the user may not."""
         if self._clustered is None:
             try:
                 self._clustered = _cluster_attributes(self._connection, self._queue)[0]
-            except NotAuthorised:
+            except ConnectionBroken:
+                raise
+            except MQIError:
                 return None
         return self._clustered
 
@@ -168,7 +170,7 @@ class Destination:
 
         Raises:
             ConfigurationError: the queue may be a cluster queue, and ResolvedQMgrName was blank.
-            MQIError: the queue cannot be inquired.
+            ConnectionBroken: the connection was lost when the queue was inquired.
         """
         if self.resolved[1]:
             return
