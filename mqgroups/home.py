@@ -16,7 +16,7 @@ from mqgroups.config import checked_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
-from mqgroups.errors import ConfigurationError, DuplicateStatusRecords, MQIError, QueueMissing
+from mqgroups.errors import ConfigurationError, ConnectionBroken, DuplicateStatusRecords, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages
 from mqgroups.queue_manager import QueueManager
@@ -55,7 +55,8 @@ def find_home(
         status_queue: as for ``group_producer``.
 
     Raises:
-        ConfigurationError: the name is not valid; no members, one of them twice, or ``connect`` returned a connection to another queue manager.
+        ConfigurationError: the name is not valid; no members, or one of them twice; or ``connect`` returned a connection to
+            another queue manager.
         DuplicateStatusRecords: several members have a record of the name.
         MQIError: no record was found, and this member could not be reached; or a status queue cannot be browsed.
     """
@@ -77,8 +78,12 @@ def find_home(
             closing.callback(q_mgr.close)
             if q_mgr.q_mgr_name != member:
                 raise ConfigurationError(f"find_home: connect gave {q_mgr.q_mgr_name} for {member}. Connect by name")
+            try:
+                found[member] = _look(connection_of(q_mgr), queue)
+            except ConnectionBroken as error:
+                away[member] = error
+                continue
             homes[member] = q_mgr
-            found[member] = _look(connection_of(q_mgr), queue)
         home = home_among(name, queue, found, away)
         closing.pop_all()
     for member, q_mgr in homes.items():

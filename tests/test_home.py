@@ -9,6 +9,7 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.embedded import Fault
 from tests.put.whole_groups import THIS, put_rest
 
 pytestmark = pytest.mark.embedded
@@ -61,6 +62,16 @@ def test_a_member_that_is_down_may_have_the_record_unless_another_one_has_it(own
         find_home(down=["QM2", "QM3"])
     owners["QM1"].interrupt_put(THIS[:4])
     assert find_home(down=["QM2", "QM3"]).q_mgr_name == "QM1"
+
+
+def test_a_member_whose_connection_is_lost_while_it_is_asked_counts_as_down(owners, find_home):
+    control = owners["QM2"].target.queue_manager.control
+    control.arm(Fault("drop", "before", 2, "MQOPEN"))
+    try:
+        with pytest.raises(errors.ConnectionBroken, match="QM2 may have the record"):
+            find_home()
+    finally:
+        control.clear_faults()
 
 
 def test_two_homes_are_refused(owners, find_home):
