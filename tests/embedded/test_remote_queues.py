@@ -204,3 +204,5 @@ def test_a_sender_channel_takes_messages_to_the_other_queue_manager(cluster):
     cluster.waits_for("QM2", name, 3)
     assert cluster.data("QM2", name) == [b"0", b"1", b"2"]
     assert cluster.depth("QM1", f"{name}.X") == 0
+    assert [each["to"] for each in cluster.embedded["QM1"].control.channels()] == [f"{name}.X", "QM2", "QM3"]
+    assert out.close() == OK
