@@ -13,8 +13,8 @@ from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.embedded.messages.transmission import decode
 from mqgroups.mqi import constants as mq
 from tests.cluster_sites import command_server
-from tests.fix_cluster import USER
-from tests.fix_mqi import OK, failed, text
+from tests.fix_cluster import DEAD_LETTERS, USER
+from tests.fix_mqi import OK, failed, text, wait_until
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -204,5 +204,20 @@ def test_a_sender_channel_takes_messages_to_the_other_queue_manager(cluster):
     cluster.waits_for("QM2", name, 3)
     assert cluster.data("QM2", name) == [b"0", b"1", b"2"]
     assert cluster.depth("QM1", f"{name}.X") == 0
+    # And on from there, or to its dead letters.
+    cluster.mqsc("QM3", f"DEFINE QLOCAL({name}) DEFPSIST(YES)")
+    cluster.mqsc("QM2", f"DEFINE QREMOTE({name}.FARTHER) RQMNAME(QM3)")
+    for where in ("FARTHER", "NOWHERE"):
+        remote = f"{name}.R.{where}"
+        cluster.mqsc("QM1", f"DEFINE QREMOTE({remote}) RNAME({name}) RQMNAME({name}.{where}) XMITQ({name}.X)")
+        assert cluster.connect("QM1").put1(remote, where.encode(), Persistence=1).code == OK
+    cluster.waits_for("QM3", name, 1)
+
+    def reasons():
+        letters = [each for each in cluster.data("QM2", DEAD_LETTERS) if each[12:60].strip() == name.encode()]
+        return [int.from_bytes(each[8:12], "little") for each in letters]
+
+    wait_until(reasons)
+    assert reasons() == [mq.MQRC_UNKNOWN_REMOTE_Q_MGR]
     assert [each["to"] for each in cluster.embedded["QM1"].control.channels()] == [f"{name}.X", "QM2", "QM3"]
     assert out.close() == OK
