@@ -734,8 +734,20 @@ REMEDIES: dict[int, str] = {
     "correct its name (queue names are case-sensitive). "
     "To get from a cluster queue, connect to a queue manager that has an instance of it",
     mq.MQRC_UNKNOWN_ALIAS_BASE_Q: "The queue that this alias names does not exist; define it, or ALTER TARGET of the alias",
-    mq.MQRC_UNKNOWN_REMOTE_Q_MGR: "There is no way to the queue manager that has this queue; define a transmission queue and a "
-    "channel, or connect to that queue manager",
+    **dict.fromkeys(
+        (
+            mq.MQRC_UNKNOWN_REMOTE_Q_MGR,
+            mq.MQRC_XMIT_Q_TYPE_ERROR,
+            mq.MQRC_XMIT_Q_USAGE_ERROR,
+            mq.MQRC_REMOTE_Q_NAME_ERROR,
+            mq.MQRC_UNKNOWN_XMIT_Q,
+            mq.MQRC_UNKNOWN_DEF_XMIT_Q,
+            mq.MQRC_DEF_XMIT_Q_TYPE_ERROR,
+            mq.MQRC_DEF_XMIT_Q_USAGE_ERROR,
+        ),
+        "There is no way to the queue manager that has this queue. Check RNAME, RQMNAME and XMITQ of the remote queue, or "
+        "DEFXMITQ: messages need a local queue with USAGE(XMITQ) and a channel. Or connect to that queue manager",
+    ),
     mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
@@ -758,6 +770,9 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager, or put shorter messages",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channels on the way, or put shorter messages",
     mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer",
+    mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "
+    "stream, and without segment_bytes), put it without properties, or put the properties with another message of the group; "
+    "`mqgroups send` needs --records lines or bytes:N",
     mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
     mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",

@@ -199,10 +199,15 @@ def _site(pytestconfig, mq_mqsc, _client_library):
 @pytest.fixture
 def cluster(_site, connect):
     """The session's cluster."""
-    yield ClusterUnderTest(_site, connect)
+    under_test = ClusterUnderTest(_site, connect)
+    yield under_test
     if _site.embedded is not None:
-        for each in _site.embedded.queue_managers.values():
+        for name, each in _site.embedded.queue_managers.items():
             for channel in each.control.channels():
+                if channel["to"] not in NAMES:
+                    # A transmission queue of the test's own, with its channel.
+                    under_test.mqsc(name, f"DELETE QLOCAL({channel['to']}) PURGE")
+                    continue
                 each.control.slow_channel(channel["to"], 0)
                 each.control.interleave_channel(channel["to"], None)
                 each.control.start_channel(channel["to"])

@@ -40,10 +40,12 @@ ROOMS: dict[str, set[str]] = {
     "files": {"core", "errors", "get", "printable", "put"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
+    "home": {"operate", "queue_manager"} | OWNERS,
     "__init__": {
         "codecs",
         "files",
         "get",
+        "home",
         "operate",
         "pipe",
         "progress",

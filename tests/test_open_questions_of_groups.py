@@ -107,6 +107,14 @@ def test_how_does_a_message_read_that_was_put_together(connection, make_queue, f
     finding("OriginalLength of a message that MQGET has put together", answer.md.OriginalLength)
 
 
+def test_may_a_segment_have_properties(connection, queue, finding):
+    handle = MessageHandle(connection)
+    assert handle.set("colour", "green") == OK
+    sent = put(connection.open(queue, c.MQOO_OUTPUT), b"1", handle, MsgFlags=c.MQMF_SEGMENT)
+    meaning = {OK: "accepted", failed(c.MQRC_SEGMENTATION_NOT_ALLOWED): "refused with 2443"}
+    finding("MQPUT of a segment with a property in a message handle", sent.code, "properties on segments", meaning)
+
+
 def test_do_properties_survive_segmentation_by_the_queue_manager(connection, make_queue, finding):
     queue = make_queue("TEST.SEGMENTS.40")
     original = MessageHandle(connection)

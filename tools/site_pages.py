@@ -54,7 +54,7 @@ def pages() -> dict[str, str]:
 
 # The public names of mqgroups, in the order in which a reader meets them.
 _API = {
-    "Connecting": ["connect", "wrap", "QueueManager", "Secret"],
+    "Connecting": ["connect", "wrap", "find_home", "QueueManager", "Secret"],
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],

@@ -59,7 +59,7 @@ def _check_way(arguments: ConnectArguments) -> None:
         raise ConfigurationError(
             f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "
             "groups are on one of them: the next start could find nothing to resume. Name the queue manager; a channel "
-            "definition table (CCDT) may have several addresses for it"
+            "definition table (CCDT) may have several addresses for it. In a uniform cluster, mqgroups.find_home tells which one"
         )
 
 

@@ -88,7 +88,7 @@ class Catalogue:
         if base is None:
             raise CatalogueError(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
         if base.type == REMOTE:
-            # A queue manager reaches another one only within a cluster.
+            # Its messages go to a transmission queue (``remote_queues.py``).
             raise CatalogueError(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
         if not isinstance(base, Queue):
             raise CatalogueError(mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR)

@@ -15,10 +15,9 @@ from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.messages.route import Route, Target
 from mqgroups.embedded.messages.transmission import Bound
-from mqgroups.embedded.objects.attributes import REMOTE
-from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.instances import Member
 from mqgroups.embedded.objects.others import CatalogueError
+from mqgroups.embedded.remote_queues import Ways
 from mqgroups.mqi import constants as mq
 
 
@@ -41,6 +40,10 @@ class MemberView:
 class ClusterView(Protocol):
     """The cluster of a queue manager."""
 
+    @property
+    def ways(self) -> Ways:
+        """The ways to other queue managers, in the cluster or not."""
+
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
         """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
 
@@ -55,8 +58,8 @@ class ClusterView(Protocol):
             Failed: the reason why there is no such queue.
         """
 
-    def is_elsewhere(self, name: str, q_mgr_name: str) -> bool:
-        """Whether these names lead to another member of the cluster; ``q_mgr_name`` is no alias."""
+    def knows(self, name: str) -> bool:
+        """Whether the cluster has a queue of this name."""
 
     def members(self) -> Sequence[MemberView]:
         """Return the members that this one has heard of, ordered by name."""
@@ -75,23 +78,24 @@ class ClusterView(Protocol):
 
 
 class NoCluster:
-    """The view of a queue manager without a cluster: every queue is local, and no other queue manager can be reached."""
+    """The view of a queue manager without a cluster: messages for others wait on transmission queues."""
 
     def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
+        self.ways = Ways(q_mgr_name, catalogue, lambda _: None)
         self._q_mgr_name = q_mgr_name
         self._catalogue = catalogue
 
-    def route(self, name: str, q_mgr_name: str, options: int) -> None:  # noqa: ARG002 - as ClusterView has it
-        """Return None: every queue is local. Raises Failed with MQRC_UNKNOWN_REMOTE_Q_MGR for another queue manager."""
-        if q_mgr_name not in ("", self._q_mgr_name):
-            raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
+    def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
+        """Return the route of a remote queue; raises Failed."""
+        way = self.ways.to(q_mgr_name)
+        return self.ways.route(name, options) if way is None else way.route(name, options)
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the local queue; raises Failed."""
-        self.route(name, q_mgr_name, mq.MQOO_OUTPUT)
-        return local_target(self._catalogue, self._q_mgr_name, name)
+        """Return the target of a message for which no application opened a queue; raises Failed."""
+        route = self.route(name, q_mgr_name, mq.MQOO_OUTPUT)
+        return local_target(self._catalogue, self._q_mgr_name, name) if route is None else target_of(route)
 
-    def is_elsewhere(self, name: str, q_mgr_name: str) -> bool:  # noqa: ARG002 - as ClusterView has it
+    def knows(self, name: str) -> bool:  # noqa: ARG002 - as ClusterView has it
         """Return False."""
         return False
 
@@ -118,6 +122,13 @@ def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:
     return Target(local_queue(catalogue, name), name, q_mgr_name, Bound.ON_OPEN)
 
 
+def target_of(route: Route) -> Target:
+    """Return the target of a message that this route leads; raises Failed if no queue takes it."""
+    if route.fixed:
+        return route.instances.target(route.queue_name, route.fixed, Bound.ON_OPEN)
+    return route.chosen(Bound.NOT_FIXED)
+
+
 def local_queue(catalogue: Catalogue, name: str) -> Queue:
     """Return the local queue that a name leads to; both must allow puts.
 
@@ -131,17 +142,3 @@ def local_queue(catalogue: Catalogue, name: str) -> Queue:
     if mq.MQQA_PUT_INHIBITED in (named.values[mq.MQIA_INHIBIT_PUT], queue.values[mq.MQIA_INHIBIT_PUT]):
         raise Failed(mq.MQRC_PUT_INHIBITED)
     return queue
-
-
-def without_alias(catalogue: Catalogue, q_mgr_name: str) -> str:
-    """Return the queue manager that a name means, which may be a queue manager alias: a remote queue definition without RNAME.
-
-    Raises:
-        Failed: MQRC_UNKNOWN_REMOTE_Q_MGR, the remote queue definition has RNAME.
-    """
-    alias = catalogue.get(q_mgr_name)
-    if not isinstance(alias, Definition) or alias.type != REMOTE:
-        return q_mgr_name
-    if alias.values[mq.MQCA_REMOTE_Q_NAME]:
-        raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-    return str(alias.values[mq.MQCA_REMOTE_Q_MGR_NAME])

@@ -134,6 +134,18 @@ SEGMENTS_SHARE_MSG_ID = Reading(
         Value("all the same", True, "All segments that the queue manager makes have the message's MsgId."),
     ),
 )
+PROPERTIES_ON_SEGMENTS = Reading(
+    "properties on segments",
+    "2443 (q044630): properties in the message data; nothing of handles",
+    (
+        Value("accepted", mq.MQRC_NONE, "MQPUT takes properties from a message handle with a segment."),
+        Value(
+            "refused with 2443",
+            mq.MQRC_SEGMENTATION_NOT_ALLOWED,
+            "MQPUT takes none with a segment, or with a message that it may segment.",
+        ),
+    ),
+)
 GROUP_GOES_UNTOLD = Reading(
     "bind on group",
     "ResolvedQMgrName (q098810): blank if not fixed; a group is neither",
@@ -214,6 +226,7 @@ TABLE: tuple[Reading[Any], ...] = (
     DUPLICATE_NUMBER,
     PRECEDENCE,
     SEGMENTS_SHARE_MSG_ID,
+    PROPERTIES_ON_SEGMENTS,
     GROUP_GOES_UNTOLD,
     GROUP_STAYS,
     ANOTHERS_TEMPORARY_QUEUE,

@@ -6,6 +6,11 @@ is put. The queue manager keeps to the chosen instance within one handle, but no
 goes without logical order and is workload-balanced like a single message. So the rest of an interrupted group is put to the queue
 manager that the status record names, and the destination of each message is compared with that name.
 
+A name that leads to one queue manager only (a local or remote queue, an alias of one) is opened again as it is: a full name would
+be resolved by other definitions and needs other authorities (topics q025990, q026110, "Authorizations for MQI calls"). For a
+cluster queue the recorded queue manager is named. A user who may put only to an alias of it is not allowed that; so then the
+alias itself is opened with MQOO_BIND_ON_OPEN, again and again until MQOD says that it leads there, before anything is put.
+
 With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
 the field is blank if the instance is not fixed, and they do not say whether a group's is (topic q098810). If the field is blank,
 a restart could not find the instance. So then a group is committed only as a whole, and a group that needs several units of work
@@ -20,7 +25,7 @@ from __future__ import annotations
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Bind
-from mqgroups.errors import ConfigurationError, GroupWouldSplit, NotAuthorised
+from mqgroups.errors import ConfigurationError, ConnectionBroken, GroupWouldSplit, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -30,6 +35,11 @@ _OPTIONS: dict[Bind, int] = {
     "not fixed": mq.MQOO_BIND_NOT_FIXED,
     "as queue": mq.MQOO_BIND_AS_Q_DEF,
 }
+
+_ON_OPEN = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
+# The instances of a cluster queue take turns (topic q082390), other programs and weights move the turn on. A client does not know
+# how many instances there are; this is several times as many as clusters have.
+_MOST_OPENS = 100
 
 
 class Destination:
@@ -73,24 +83,67 @@ class Destination:
         return self._connection.open_queue(self._queue, self._options)
 
     def open_for_the_rest(self) -> Queue:
-        """Open the instance of the queue that the beginning of the group went to.
+        """Open the queue where the beginning of the group went.
 
-        The instance is named also if it is on this queue manager: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
-        Only an alias of a queue that is in no cluster is opened by its own name, because its defaults and authorities apply.
+        Raises:
+            MQIError: it cannot be opened; for a cluster queue, neither by the name of the recorded instance nor by its own.
         """
-        q_name, q_mgr_name = self.resolved
-        if q_mgr_name == self._connection.q_mgr_name and q_name != self._queue and not self._is_of_cluster():
+        of_cluster = self._is_of_cluster()
+        if of_cluster is False:
             return self.open()
-        return self._connection.open_queue(
-            q_name or self._queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN, object_q_mgr_name=q_mgr_name
-        )
-
-    def _is_of_cluster(self) -> bool:
+        led_to: set[str] = set()
+        if of_cluster is None and (queue := self._open_by_its_name(1, led_to)):
+            return queue
+        q_name, q_mgr_name = self.resolved
         try:
-            return _cluster_attributes(self._connection, self._queue)[0]
-        except NotAuthorised:
-            # This user may only put to the alias. If it leads to a cluster queue, ``went`` checks each message.
-            return False
+            # Named also if it is on this queue manager: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
+            return self._connection.open_queue(q_name or self._queue, _ON_OPEN, object_q_mgr_name=q_mgr_name)
+        except ConnectionBroken:
+            raise
+        except MQIError as error:
+            refused = error
+        if queue := self._open_by_its_name(_MOST_OPENS, led_to):
+            return queue
+        refused.context = (
+            f"The rest of the interrupted group has to go to {q_name or self._queue} at queue manager {q_mgr_name}, where its "
+            f"beginning went. That name was refused, and {self._queue} led to {', '.join(sorted(led_to))} each time. Nothing was "
+            "put. Allow PUT on SYSTEM.CLUSTER.TRANSMIT.QUEUE (on the queue itself for an instance at this queue manager), or let "
+            f"{self._queue} lead to that instance again"
+        )
+        raise refused
+
+    def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
+        """Open the queue, at most so many times, until it leads to the recorded queue manager; note where else it led to."""
+        for _ in range(times):
+            queue = self._connection.open_queue(self._queue, _ON_OPEN)
+            if queue.resolved_q_mgr_name == self.resolved[1]:
+                return queue
+            led_to.add(queue.resolved_q_mgr_name)
+            queue.close()
+        return None
+
+    def _is_of_cluster(self) -> bool | None:
+        """Whether messages go to a cluster queue; None if it cannot be inquired, mostly because the user may not."""
+        if self._clustered is None:
+            try:
+                self._clustered = _cluster_attributes(self._connection, self._queue)[0]
+            except ConnectionBroken:
+                raise
+            except MQIError:
+                return None
+        return self._clustered
+
+    def check_opened(self, queue: Queue) -> None:
+        """Refuse an alias of a topic. Its MQOPEN succeeds, and ResolvedQName is blank (topic q098270).
+
+        Raises:
+            ConfigurationError: the open queue leads to a topic.
+        """
+        if not queue.resolved_q_name:
+            raise ConfigurationError(
+                f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
+                "Nothing was put. Name a queue, or an alias of a queue"
+            )
 
     def begins(self, pmo: bytes) -> None:
         """Note where the first message of a group went."""
@@ -117,25 +170,17 @@ class Destination:
 
         Raises:
             ConfigurationError: the queue may be a cluster queue, and ResolvedQMgrName was blank.
-            MQIError: the queue cannot be inquired.
+            ConnectionBroken: the connection was lost when the queue was inquired.
         """
         if self.resolved[1]:
             return
-        if self._clustered is None:
-            self._clustered = self._may_be_of_cluster()
-        if self._clustered:
+        if self._is_of_cluster() is not False:
             raise ConfigurationError(
                 f"with bind={self._bind!r} the queue manager does not return the instance of cluster queue {self._queue} that "
                 "the group went to (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could not be "
                 "put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every that is large "
                 "enough for a whole group"
             )
-
-    def _may_be_of_cluster(self) -> bool:
-        try:
-            return _cluster_attributes(self._connection, self._queue)[0]
-        except NotAuthorised:
-            return True
 
     def ended(self) -> None:
         """Forget where the group went, because it has ended."""
@@ -145,16 +190,15 @@ class Destination:
 def _cluster_attributes(connection: Connection, name: str) -> tuple[bool, int]:
     """Return whether messages put to queue ``name`` go to a cluster queue, and its DEFBIND.
 
-    An alias's own DEFBIND applies, not that of its base queue (IBM MQ, topic q026010).
+    An alias's own DEFBIND applies, not that of its base queue (IBM MQ, topic q026010). CLUSTER of an alias or a remote queue is
+    for other queue managers: here, the definition decides (topic q025990).
     """
     queue = connection.open_queue(name, mq.MQOO_INQUIRE)
     try:
         kind = queue.inquire(mq.MQIA_Q_TYPE)
         def_bind = int(queue.inquire(mq.MQIA_DEF_BIND))
-        if kind == mq.MQQT_CLUSTER or queue.is_in_cluster:
-            return True, def_bind
         if kind == mq.MQQT_ALIAS:
             return _cluster_attributes(connection, str(queue.inquire(mq.MQCA_BASE_Q_NAME)))[0], def_bind
-        return False, def_bind
+        return kind == mq.MQQT_CLUSTER or (kind == mq.MQQT_LOCAL and queue.is_in_cluster), def_bind
     finally:
         queue.close()

@@ -22,6 +22,7 @@ from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
     BYTES,
     HIGHEST_RESULT,
+    UTF_8,
     MessageKind,
     Payload,
     Stream,
@@ -330,7 +331,7 @@ class OutgoingGroup:
                     putter.stop_if_asked()
                 putter.put((payload, kind, checkpoint, last, _WHOLE))
                 return
-            for data, part in pieces(payload, putter.segment_bytes(payload), begun):
+            for data, part in pieces(payload, putter.segment_bytes(payload), begun, text=kind.ccsid == UTF_8):
                 ends = part is not MessagePart.SEGMENT
                 if not (ends and last):
                     putter.stop_if_asked()

@@ -23,6 +23,7 @@ from mqgroups.mqi import properties as message_properties
 from mqgroups.mqi.abc import PropertyValue
 
 UTF_8 = 1208
+_LONGEST_CHARACTER = 4
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
 
 
@@ -184,19 +185,26 @@ def _a(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> Iterator[tuple[bytes, MessagePart]]:
+def pieces(
+    payload: bytes | Stream, segment_bytes: int | None, begun: int, *, text: bool = False
+) -> Iterator[tuple[bytes, MessagePart]]:
     """Yield the data of each physical message of a payload, and which part of the logical message it is.
 
     Args:
         payload: the whole message, even if its beginning is committed.
         segment_bytes: the most bytes of a segment; ``None`` does not cut.
         begun: how many bytes are committed already; they are skipped.
+        text: whether bytes are text in UTF-8, which is cut between characters.
 
     Raises:
         GroupUsage: the payload is shorter than its committed part.
         MessageRefused: a stream returns something other than bytes.
     """
-    parts = _cut(payload, segment_bytes, begun) if isinstance(payload, bytes) else _read(payload, segment_bytes, begun)
+    parts = (
+        _cut(payload, segment_bytes, begun, text)
+        if isinstance(payload, bytes)
+        else _read(payload, segment_bytes, begun)
+    )
     piece = next(parts, b"")
     cut = begun > 0
     for following in parts:
@@ -205,12 +213,19 @@ def pieces(payload: bytes | Stream, segment_bytes: int | None, begun: int) -> It
     yield piece, MessagePart.LAST_SEGMENT if cut else MessagePart.WHOLE
 
 
-def _cut(data: bytes, segment_bytes: int | None, begun: int) -> Iterator[bytes]:
+def _cut(data: bytes, segment_bytes: int | None, begun: int, text: bool) -> Iterator[bytes]:
     if len(data) < begun:
         raise _shorter(len(data), begun)
     step = segment_bytes or len(data) or 1
-    for start in range(begun, len(data), step):
-        yield data[start : start + step]
+    start = begun
+    while start < len(data):
+        end = start + step
+        if text and step >= _LONGEST_CHARACTER:
+            # The other bytes of a character begin with the bits 10.
+            while end < len(data) and data[end] & 0xC0 == 0x80:
+                end -= 1
+        yield data[start:end]
+        start = end
 
 
 def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[bytes]:

@@ -78,7 +78,7 @@ class Putter:
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used.
-            ConfigurationError: the messages of a group could go to several instances of a cluster queue.
+            ConfigurationError: the messages of a group could go to several instances of a cluster queue, or to a topic.
             MQIError: a call failed.
         """
         self._connection = connection
@@ -119,6 +119,7 @@ class Putter:
             self._destination.resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
         self.queue = self._open()
         try:
+            self._destination.check_opened(self.queue)
             check_apart(keeper.name, self.queue)
         except BaseException:
             self.queue.close()

@@ -18,7 +18,7 @@ ROOT = Path(mqgroups.embedded.__file__).parent
 LIBMQM = ROOT / "libmqm"
 
 _VALUES = {"answer", "platform", "readings", "store", "wire", "properties", "objects", "messages"}
-_QUEUE_MANAGER = _VALUES | {"parts", "catalogue", "connection", "cluster_view", "queue_manager"}
+_QUEUE_MANAGER = _VALUES | {"parts", "catalogue", "connection", "remote_queues", "cluster_view", "queue_manager"}
 # The lowest floor first, with what each room may import beneath itself.
 ROOMS: dict[str, set[str]] = {
     "answer": set(),
@@ -33,7 +33,8 @@ ROOMS: dict[str, set[str]] = {
     "messages": {"answer", "objects", "wire"},
     "catalogue": {"messages", "objects", "platform", "readings", "store", "wire"},
     "connection": {"answer", "messages", "parts", "properties"},
-    "cluster_view": {"answer", "catalogue", "messages", "objects"},
+    "remote_queues": {"answer", "catalogue", "messages", "objects"},
+    "cluster_view": {"answer", "catalogue", "messages", "objects", "remote_queues"},
     "queue_manager": _VALUES | {"catalogue", "cluster_view", "connection", "parts"},
     "reports": _QUEUE_MANAGER,
     "calls": _QUEUE_MANAGER | {"reports"},

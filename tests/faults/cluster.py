@@ -53,7 +53,10 @@ class ClusterReader(_InstanceReader):
     def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str) -> None:
         super().__init__(cluster[q_mgr_name])
         self._cluster = cluster
+        self._here = q_mgr_name
         self._instances: dict[str, tuple[str, ...]] = {}
+        # What deletes the definitions that lead to a remote queue.
+        self._deletions: dict[str, list[tuple[_InstanceReader, str]]] = {}
         self._readers: dict[str, _InstanceReader] = {
             name: self if name == q_mgr_name else _InstanceReader(cluster[name]) for name in ALL
         }
@@ -63,7 +66,21 @@ class ClusterReader(_InstanceReader):
         for q_mgr_name in at:
             self._readers[q_mgr_name].mqsc(_QUEUE.format(name))
 
+    def make_remote_queue(self, name: str, at: str) -> None:
+        """Let ``name.R`` lead to a queue at another queue manager by the alias FAR of that one, and by its own channel."""
+        by = f"USAGE(XMITQ) DEFPSIST(YES) TRIGDATA({self._here}.{at})"
+        made = [
+            (self._readers[at], "QREMOTE", f"{name}.FAR", f"RQMNAME({at})"),
+            (self, "QLOCAL", f"{name}.X", by),
+            (self, "QREMOTE", f"{name}.R", f"RNAME({name}) RQMNAME({name}.FAR) XMITQ({name}.X)"),
+        ]
+        self._deletions[name] = [(reader, f"DELETE {kind}({each})") for reader, kind, each, _ in made]
+        for reader, kind, each, attributes in made:
+            reader.mqsc(f"DEFINE {kind}({each}) {attributes}")
+
     def delete(self, name: str) -> None:
+        for reader, command in self._deletions.pop(name, []):
+            reader.mqsc(command)
         at = self._instances.pop(name, ())
         if not at:
             super().delete(name)

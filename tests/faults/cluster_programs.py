@@ -32,6 +32,20 @@ class ClusterPutOnOpenProgram(ClusterPutProgram):
     bind = "open"
 
 
+class RemotePutProgram(ClusterPutProgram):
+    """Puts groups to a remote queue: by a transmission queue of its own, to a queue manager that the cluster does not know."""
+
+    instances = ("QM2",)
+
+    @property
+    def opened(self) -> str:
+        return f"{self.queue}.R"
+
+    def _make_queue(self, reader: Reader) -> None:
+        super()._make_queue(reader)
+        reader.make_remote_queue(self.queue, "QM2")
+
+
 class ClusterGetProgram(GetProgram):
     """Gets the groups of one instance; programs ``beside`` it have its name and get those of the others."""
 

@@ -11,6 +11,7 @@ from tests.faults.cluster_programs import (
     ClusterGetProgram,
     ClusterPutOnOpenProgram,
     ClusterPutProgram,
+    RemotePutProgram,
     TakeoverGetProgram,
     TakeoverPutProgram,
 )
@@ -43,6 +44,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "moved": MovedProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
+    "remote-put": RemotePutProgram,
     "cluster-get": ClusterGetProgram,
     "cluster-put-takeover": TakeoverPutProgram,
     "cluster-get-takeover": TakeoverGetProgram,
@@ -122,6 +124,7 @@ def _cluster_patterns() -> list[Pattern]:
         Pattern("cluster-put", "classic", True, 2, 2, groups=3),
         Pattern("cluster-put", "segmented", False, 3, 2, groups=3),
         Pattern("cluster-put-on-open", "classic", False, 3, 2, groups=2),
+        Pattern("remote-put", "classic", False, 3, 2, groups=2),
         Pattern("cluster-get", "classic", False, 5, 2, groups=3),
         Pattern("cluster-get", "segmented", False, 5, 2, groups=3),
         Pattern("cluster-put-takeover", "classic", False, 5, 2, groups=2),

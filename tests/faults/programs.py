@@ -37,6 +37,11 @@ class PutProgram(Application):
     owner = "put"
     bind: Bind = "group"
 
+    @property
+    def opened(self) -> str:
+        """The name by which it opens its queue."""
+        return self.queue
+
     def prepare(self, reader: Reader) -> None:
         self._make_queue(reader)
 
@@ -44,7 +49,7 @@ class PutProgram(Application):
         segment_bytes = SEGMENT_BYTES if self.pattern.segmented else None
         settings = self._settings()
         return connection.group_producer(
-            self.queue,
+            self.opened,
             segment_bytes=segment_bytes,
             full_wait_s=_FULL_WAIT_S,
             bind=self.bind,

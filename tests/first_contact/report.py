@@ -35,6 +35,10 @@ NOTICED = {
         "bind on group",
         "tells nothing",
     ): 'A group on a cluster queue that needs several units of work is refused; use `bind="open"`.',
+    (
+        "properties on segments",
+        "refused with 2443",
+    ): "Properties of a message in segments are refused, also by `mqgroups send --records file`. Put them with a whole message.",
     ("browsing what is open exclusively", "refused with 2042"): "The Spark source cannot work on this queue manager.",
     ("group at an inhibited instance", "becomes dead letters"): "Messages of a group can be on the dead-letter queue.",
     (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import pytest
 
 import mqgroups
@@ -14,8 +12,8 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from tests.fix_mqi import OK, wait_until
-from tests.put.whole_groups import put_rest
+from tests.fix_mqi import OK
+from tests.put.whole_groups import is_put_whole, put_rest
 
 THIS = [b"%d" % number for number in range(1, 8)]
 ALL = ("QM1", "QM2", "QM3")
@@ -37,22 +35,6 @@ def where(cluster, queue, messages, at=ALL):
     """Return what is on each instance, once so many messages have arrived: lists of data by queue manager."""
     cluster.waits_for_all(queue, messages, at)
     return {name: data for name in at if (data := cluster.data(name, queue))}
-
-
-def is_put_whole(cluster, queue, payloads, at=ALL):
-    """Wait until a group of these messages is whole at one of these instances."""
-
-    def is_there():
-        for name in at:
-            groups = defaultdict(list)
-            for answer in cluster.browse(name, queue):
-                groups[answer.place[0]].append((answer.place[1], answer.data))
-            if any(sorted(group) == list(enumerate(payloads, 1)) for group in groups.values()):
-                return True
-        return False
-
-    wait_until(is_there)
-    return True
 
 
 def begin_at(owner, q_mgr_name, **more):

@@ -204,3 +204,13 @@ def test_errors_from_the_middle_of_a_group_pickle_with_their_context(make_owner)
             group.put(data)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (type(again), str(again), again.__dict__) == (type(caught.value), str(caught.value), caught.value.__dict__)
+
+
+@pytest.mark.embedded
+def test_an_alias_of_a_topic_is_refused_before_anything_is_put(module_queue_manager, make_owner):
+    """2417, q044400. The MQOPEN itself succeeds, with a blank ResolvedQName (q098270)."""
+    topic = "DEFINE TOPIC(A.TOPIC) TOPICSTR('a')\nDEFINE QALIAS(LIKE.A.QUEUE) TARGET(A.TOPIC) TARGTYPE(TOPIC)"
+    owner = make_owner(module_queue_manager(topic, "QMT"), "LIKE.A.QUEUE")
+    with pytest.raises(errors.ConfigurationError, match=r"LIKE\.A\.QUEUE leads to a topic"):
+        owner.producer()
+    assert (owner.records("put"), owner.anchors("put")) == ([], 0)

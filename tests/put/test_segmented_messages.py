@@ -44,7 +44,39 @@ def logical(owner):
     return list(data.values())
 
 
+@pytest.fixture(scope="module")
+def without_properties_on_segments(module_queue_manager):
+    """A queue manager that takes no properties on segments."""
+    readings = {"properties on segments": "refused with 2443"}
+    return module_queue_manager("DEFINE QLOCAL(LONG) DEFPSIST(YES)", "QMP", readings=readings)
+
+
 # --- putting
+
+
+def test_a_text_is_cut_between_characters(owner):
+    """A channel or program that converts a segment converts whole characters only."""
+    owner.put_group(["äöü€x" * 3], segment_bytes=4, commit_every=100)
+    found = [one.data for one in owner.on_queue()]
+    assert "".join(data.decode() for data in found) == "äöü€x" * 3
+    assert {len(data) for data in found} <= {2, 3, 4}
+
+
+@pytest.mark.embedded
+def test_where_segments_have_no_properties_the_error_says_how_to_put_them(without_properties_on_segments, make_owner):
+    """2443, q044630: whether properties in a message handle count is not written."""
+    owner = make_owner(without_properties_on_segments, "LONG")
+    with owner.producer(commit_every=1, segment_bytes=400) as producer:
+        with (
+            pytest.raises(errors.MQIError, match=r"2443 .* no properties on segments. Put the message whole"),
+            producer.group(name="its name") as group,
+        ):
+            group.put(LONG, last=True)
+        assert owner.on_queue() == []
+        with producer.group(name="its name") as group:
+            group.put(b"with the name")
+            group.put(LONG)
+    assert logical(owner) == [b"with the name", LONG]
 
 
 def test_a_long_message_is_put_in_segments_and_a_short_one_is_not(owner):

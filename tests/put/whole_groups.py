@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from mqgroups.mqi import constants as mq
+from tests.fix_mqi import wait_until
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -28,3 +31,19 @@ def put_rest(producer, payloads=THIS):
         for data in payloads[group.resume_from :]:
             group.put(data)
     return group.resume_from
+
+
+def is_put_whole(cluster, queue, payloads, at):
+    """Wait until a group of these messages is whole at one of these instances."""
+
+    def is_there():
+        for name in at:
+            groups = defaultdict(list)
+            for answer in cluster.browse(name, queue):
+                groups[answer.place[0]].append((answer.place[1], answer.data))
+            if any(sorted(group) == list(enumerate(payloads, 1)) for group in groups.values()):
+                return True
+        return False
+
+    wait_until(is_there)
+    return True

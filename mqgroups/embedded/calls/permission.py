@@ -5,6 +5,8 @@ call says that, and no authority is checked. Calls with a handle need no authori
 who has which authority (``objects/authority.py``), topics (``pubsub/permission.py``), commands
 (``admin/commands/permission.py``).
 
+For an ObjectQMgrName that leads elsewhere, the profile of the transmission queue is checked, and PUT on it is enough; a queue
+manager alias is not checked. A remote queue that is opened by its own name is checked by that name.
 For a queue that other members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
 ClusterQueueAccessControl=Xmitq; PUT on it is enough (topic "Access control and multiple cluster transmission queues", q017170).
 ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
@@ -18,7 +20,7 @@ SETALL instead of PUT; setting context needs authority on the queue manager too.
 
 from __future__ import annotations
 
-from mqgroups.embedded.cluster_view import without_alias
+from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.objects.attributes import MODEL
@@ -87,14 +89,17 @@ def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescripto
 
 def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
     """Return the profile that counts, and the authorities that it must give."""
-    named, q_mgr_name = (
-        q_mgr.catalogue.get(od.object_name),
-        without_alias(q_mgr.catalogue, od.object_q_mgr_name),
-    )
-    if named is None or q_mgr_name not in ("", q_mgr.name):
-        # A queue on another member has no local object to check. If no member has it, or it is opened to get, MQOPEN says so
-        # itself.
-        is_told = needed & _OF_LOCAL or not q_mgr.cluster.is_elsewhere(od.object_name, q_mgr_name)
+    # If there is no way to a queue, nobody has it, or it is opened to get although it is elsewhere, MQOPEN says so itself.
+    try:
+        way = q_mgr.cluster.ways.to(od.object_q_mgr_name)
+    except Failed:
+        return "", frozenset()
+    if way is not None:
+        name = CLUSTER_TRANSMISSION_QUEUE if way.is_of_cluster else way.queue.name
+        return name, frozenset() if needed & _OF_LOCAL else needed
+    named = q_mgr.catalogue.get(od.object_name)
+    if named is None:
+        is_told = needed & _OF_LOCAL or not q_mgr.cluster.knows(od.object_name)
         return CLUSTER_TRANSMISSION_QUEUE, frozenset() if is_told else needed
     if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
         needed = needed - {"PUT"} | {"SETALL"}

@@ -32,7 +32,13 @@ from mqgroups.embedded.messages.queue import Message, Queue
 from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.platform import ZOS_LOWEST_GROUP_PRIORITY, Platform
 from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, QueueManager
-from mqgroups.embedded.readings import DUPLICATE_NUMBER, GROUP_GOES_UNTOLD, PRECEDENCE, SEGMENTS_SHARE_MSG_ID
+from mqgroups.embedded.readings import (
+    DUPLICATE_NUMBER,
+    GROUP_GOES_UNTOLD,
+    PRECEDENCE,
+    PROPERTIES_ON_SEGMENTS,
+    SEGMENTS_SHARE_MSG_ID,
+)
 from mqgroups.embedded.reports.reports import (
     COA,
     forget,
@@ -215,6 +221,10 @@ def _put(
     if q_mgr.platform is Platform.ZOS:
         md.msg_flags &= ~mq.MQMF_SEGMENTATION_ALLOWED
     properties = read_properties()
+    if properties and md.msg_flags & (IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED):
+        refused = q_mgr.readings[PROPERTIES_ON_SEGMENTS]
+        if refused:
+            raise Failed(refused)
 
     state = handle.states[Direction.PUT]
     if logical_order:

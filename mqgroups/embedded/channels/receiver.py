@@ -56,9 +56,9 @@ class Receiver:
         self._q_mgr = q_mgr
         self._cluster = cluster
         self._guard = threading.Lock()
-        # By the sender's identifier. A sender has one session: a new one ends the one before.
-        self._locks: dict[str, threading.Lock] = {}
-        self._sessions: dict[str, int] = {}
+        # By the sender's identifier and the channel. A channel has one session: a new one ends the one before.
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
+        self._sessions: dict[tuple[str, str], int] = {}
         self._numbers = itertools.count(1)
 
     def answer(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
@@ -66,14 +66,15 @@ class Receiver:
 
         ``hello`` begins a session, and returns the number of the last batch that was received; ``batch`` sends the next batch.
         """
+        whose = (command["sender"], command["channel"])
         with self._guard:
-            lock = self._locks.setdefault(command["sender"], threading.Lock())
+            lock = self._locks.setdefault(whose, threading.Lock())
         # A batch of an earlier session may still be in progress. The answer must wait for it, to be true afterwards.
         with lock:
             if command["do"] == "hello":
-                session = self._sessions[command["sender"]] = next(self._numbers)
+                session = self._sessions[whose] = next(self._numbers)
                 return {"session": session, "batch": self._last(command).batch}
-            if self._sessions.get(command["sender"]) != command["session"]:
+            if self._sessions.get(whose) != command["session"]:
                 return {"refused": "another session of this channel has begun"}
             state = self._last(command)
             if command["batch"] != state.batch + 1:
@@ -148,16 +149,19 @@ class Receiver:
     def _put(self, item: Transmitted) -> list[Message]:
         md = MessageDescriptor(item.md.pack(2))
         md.expiry, md.backout_count = item.expiry, 0
-        target = self._here(item.queue_name)
+        target = self._here(item)
         message = placed(self._q_mgr, target, md, item.data, item.properties)
         if not target.is_away and reports.is_confirmed(reports.COA, md.report, md.format):
             return [message, *reports.reports_on_arrival(self._q_mgr, [message])]
         return [message]
 
-    def _here(self, name: str) -> Target:
-        """Return the target of a message that came over a channel, for a local queue of this name; raises Failed."""
+    def _here(self, item: Transmitted) -> Target:
+        """Return the target of a message that came over a channel, mostly a local queue; raises Failed."""
+        name, cluster = item.queue_name, self._q_mgr.cluster
+        if cluster.ways.to(item.q_mgr_name) is not None:
+            return cluster.addressed(name, item.q_mgr_name)
         if isinstance(self._q_mgr.catalogue.get(name), Definition):
-            return self._q_mgr.cluster.addressed(name, "")
+            return cluster.addressed(name, "")
         return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
 
     def _stays(self, bound: Bound) -> bool:

@@ -163,35 +163,36 @@ class SenderChannel:
         link = self._link
         if link is not None:
             link.close()
-        self._hurry()
+        self.hurry()
         if self._thread.is_alive():
             self._thread.join()
 
     def stop(self) -> None:
         """STOP CHANNEL: returns when the current batch is over."""
         self._stop_wanted = True
-        self._hurry()
+        self.hurry()
         with self._changed:
             self._changed.wait_for(lambda: self.status is ChannelStatus.STOPPED or self._cluster.ending.is_set())
 
     def start(self) -> None:
         """START CHANNEL."""
         self._stop_wanted = False
-        self._hurry()
+        self.hurry()
 
     def slow(self, delay_s: float) -> None:
         """Wait this many seconds before each batch."""
         self.misconduct.delay_s = delay_s
-        self._hurry()
+        self.hurry()
 
-    def _hurry(self) -> None:
+    def hurry(self) -> None:
+        """Let the thread look again at what it has to do. Its queue may have been deleted, and then it ends."""
         self._woken.set()
         self._hurried.set()
 
     # --- the thread
 
     def _run(self) -> None:
-        while not self._cluster.ending.is_set():
+        while not (self._cluster.ending.is_set() or self.queue.deleted):
             # Cleared before the state is looked at, so a change that comes later is seen in the next step.
             self._woken.clear()
             self._hurried.clear()

@@ -14,12 +14,13 @@ from mqgroups.embedded.channels.settings import ChannelStatus
 from mqgroups.embedded.cluster import control, routing
 from mqgroups.embedded.cluster.members import Members
 from mqgroups.embedded.cluster.membership import Membership
-from mqgroups.embedded.cluster_view import MemberView
+from mqgroups.embedded.cluster_view import MemberView, local_target, target_of
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.messages.route import Route, Target
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.instances import ADVERTISED, Instance, Member
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.remote_queues import Ways
 from mqgroups.mqi import constants as mq
 
 
@@ -30,34 +31,39 @@ class Cluster:
         self._q_mgr = q_mgr
         self._members = Members(q_mgr, membership)
         self._receiver = Receiver(q_mgr, self._members)
+        self.ways = Ways(q_mgr.name, q_mgr.catalogue, self._members.way)
         self._address: tuple[str, int, str] | None = None
 
     def start(self, host: str, port: int, token: str) -> None:
         with self._q_mgr.lock:
             self._address = (host, port, token)
-            self._advertise()
-            self._q_mgr.catalogue.on_change = self._advertise
+            self._changed()
+            self._q_mgr.catalogue.on_change = self._changed
         for channel in self._members.channels.values():
             channel.open()
 
     def stop(self) -> None:
         self._members.ending.set()
-        for channel in self._members.channels.values():
+        for channel in (*self._members.channels.values(), *self._members.senders.values()):
             channel.close()
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        return routing.route_of(self._q_mgr, self._members, name, q_mgr_name, options)
+        way = self.ways.to(q_mgr_name)
+        if way is not None:
+            return way.route(name, options)
+        return self.ways.route(name, options) or routing.route_of(self._q_mgr, self._members, name, q_mgr_name, options)
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        return routing.addressed(self._q_mgr, self._members, name, q_mgr_name)
+        route = self.route(name, q_mgr_name, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
+        return local_target(self._q_mgr.catalogue, self._q_mgr.name, name) if route is None else target_of(route)
 
-    def is_elsewhere(self, name: str, q_mgr_name: str) -> bool:
-        if q_mgr_name not in ("", self._q_mgr.name):
-            return q_mgr_name in self._members.channels
+    def knows(self, name: str) -> bool:
         return bool(self._members.instances(name))
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        return control.perform(self._q_mgr, self._members.channels, action, to, **how)
+        with self._q_mgr.lock:
+            senders = {queue.name: channel for queue, channel in self._members.senders.items()}
+        return control.perform(self._q_mgr, {**self._members.channels, **senders}, action, to, **how)
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
         return self._receiver.answer(command, messages)
@@ -77,8 +83,9 @@ class Cluster:
             "" if channel is None else channel.queue.name,
         )
 
-    def _advertise(self) -> None:
-        """Tell the other members which cluster queues are hosted here."""
+    def _changed(self) -> None:
+        """Tell the other members which cluster queues are hosted here, and start the channels of new transmission queues."""
+        self._members.start_senders()
         assert self._address is not None
         hosted = tuple(
             self._instance(found)

@@ -13,10 +13,13 @@ from mqgroups.embedded.queue_manager import QueueManager
 def perform(
     q_mgr: QueueManager, channels: Mapping[str, SenderChannel], action: str, to: str, **how: Any
 ) -> dict[str, Any]:
-    """Carry out a command; the answer has an ``error`` if there is no such channel."""
+    """Carry out a command; the answer has an ``error`` if there is no such channel.
+
+    ``to`` is the queue manager of a cluster channel, or the transmission queue of a sender channel.
+    """
     if action == "status":
         with q_mgr.lock:
-            return {"channels": [_status(channel) for _, channel in sorted(channels.items())]}
+            return {"channels": [_status(to, channel) for to, channel in sorted(channels.items())]}
     channel = channels.get(to)
     if channel is None:
         return {"error": f"{q_mgr.name} has channels to {', '.join(sorted(channels))}, and none to {to}"}
@@ -36,10 +39,10 @@ def perform(
     return {}
 
 
-def _status(channel: SenderChannel) -> dict[str, Any]:
+def _status(to: str, channel: SenderChannel) -> dict[str, Any]:
     return {
         "channel": channel.name,
-        "to": channel.partner,
+        "to": to,
         "status": channel.status.name,
         "in_doubt": channel.messages_in_doubt,
         "waiting": channel.queue.held - channel.messages_in_doubt,

@@ -1,6 +1,7 @@
 """The members of the cluster as one of them sees them: the queues they host, the channels to them, the choice of an instance.
 
 There is one cluster. There is one channel to each other member, with a transmission queue of its own, as with DEFCLXQ(CHANNEL).
+A transmission queue that is in no cluster has a sender channel if its TRIGDATA names one: ``QM1.QM2`` leads from QM1 to QM2.
 Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).
 """
 
@@ -23,6 +24,7 @@ from mqgroups.embedded.messages.transmission import Bound
 from mqgroups.embedded.objects.attributes import LOCAL
 from mqgroups.embedded.objects.instances import Instance, Member
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.remote_queues import Way
 from mqgroups.mqi import constants as mq
 
 _TRANSMISSION_QUEUE = {
@@ -50,6 +52,8 @@ class Members:
             for name in membership.members
             if name != q_mgr.name
         }
+        # By transmission queue.
+        self.senders: dict[Queue, SenderChannel] = {}
 
     def _transmission_queue(self, member: str) -> Queue:
         name = f"SYSTEM.CLUSTER.TRANSMIT.{self.channel_name(member)}"
@@ -58,6 +62,24 @@ class Members:
         queue = self._q_mgr.catalogue.get(name)
         assert isinstance(queue, Queue)
         return queue
+
+    def start_senders(self) -> None:
+        """Start the sender channels of new transmission queues, and end those of deleted ones."""
+        for queue in [each for each in self.senders if each.deleted]:
+            self.senders.pop(queue).hurry()
+        partners = {f"{self._q_mgr.name}.{name}": name for name in self.channels}
+        for queue in self._q_mgr.catalogue.queues():
+            name = str(queue.values[mq.MQCA_TRIGGER_DATA])
+            is_wanted = queue.values[mq.MQIA_USAGE] == mq.MQUS_TRANSMISSION and name in partners
+            if is_wanted and queue not in self.senders:
+                # Batches are numbered for each transmission queue.
+                self.senders[queue] = SenderChannel(self._q_mgr, self, partners[name], queue.name, queue)
+                self.senders[queue].open()
+
+    def way(self, q_mgr_name: str) -> Way | None:
+        """Return the way to a member over the cluster; None for any other name."""
+        channel = self.channels.get(q_mgr_name)
+        return None if channel is None else Way(q_mgr_name, channel.queue, self)
 
     def channel_name(self, member: str) -> str:
         """Return the name of all channels to a member, which is the name of its cluster-receiver definition."""

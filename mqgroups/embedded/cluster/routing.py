@@ -1,24 +1,22 @@
-"""Name resolution for MQOPEN in a cluster: the names in an MQOD lead to another member, or to a cluster queue with its
-instances.
+"""Name resolution for MQOPEN in a cluster: the names in an MQOD lead to a cluster queue with its instances.
 
-Not here: the choice for each message (``messages/route.py``).
+Not here: the choice for each message (``messages/route.py``), queue managers that are named, remote queues
+(``remote_queues.py``).
 
 Source: IBM MQ, topics "Name resolution" (q025990), "MQOPEN and clusters" (q027030), "MQOPEN option for cluster queue"
-(q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2087, 2184, 2189, 2268, 2270. Unverified:
+(q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified:
 that without a local instance the attributes of the first one by queue manager name count; that a cluster queue opened with
-MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2045 for a queue of another member that is opened for input; 2268 from MQPUT.
+MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
 """
 
 from __future__ import annotations
 
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.cluster.members import Members
-from mqgroups.embedded.cluster_view import local_target, without_alias
 from mqgroups.embedded.messages.handle import INPUT
 from mqgroups.embedded.messages.queue import Queue
-from mqgroups.embedded.messages.route import Route, Target
-from mqgroups.embedded.messages.transmission import Bound
-from mqgroups.embedded.objects.attributes import ALIAS, MODEL, REMOTE
+from mqgroups.embedded.messages.route import Route
+from mqgroups.embedded.objects.attributes import ALIAS
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.mqi import constants as mq
@@ -34,22 +32,21 @@ _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
 def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, options: int) -> Route | None:
     """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
 
+    ``q_mgr_name`` is blank, or means this queue manager; ``name`` is neither a remote queue nor an alias of one.
+
     Raises:
         Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
     """
-    q_mgr_name = without_alias(q_mgr.catalogue, q_mgr_name)
-    if q_mgr_name not in ("", q_mgr.name):
-        return _fully_qualified(members, name, q_mgr_name, options, None)
     found = q_mgr.catalogue.get(name)
     if isinstance(found, Definition) and found.type == ALIAS:
         base = q_mgr.catalogue.get(str(found.values[mq.MQCA_BASE_Q_NAME]))
-        if isinstance(base, Definition) and base.type != REMOTE:
+        if isinstance(base, Definition):
             return None
         route = _base_route(q_mgr, members, base or str(found.values[mq.MQCA_BASE_Q_NAME]), q_mgr_name, options, found)
         if route is None and base is None:
             raise Failed(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
         return route
-    if isinstance(found, Definition) and found.type == MODEL:
+    if isinstance(found, Definition):
         return None
     route = _base_route(q_mgr, members, found or name, q_mgr_name, options, None)
     if route is None and found is None and not members.is_fully_known:
@@ -58,32 +55,15 @@ def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, 
     return route
 
 
-def _fully_qualified(
-    members: Members, name: str, q_mgr_name: str, options: int, definition: Definition | None
-) -> Route:
-    """Return the route to a queue of a named member. Only that member finds out whether the queue exists."""
-    channel = members.channels.get(q_mgr_name)
-    if channel is None:
-        raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-    if options & _NEEDS_LOCAL or (options & mq.MQOO_INQUIRE and definition is None):
-        raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    values = channel.queue.values
-    if definition is not None:
-        values = {**definition.values, mq.MQIA_Q_TYPE: definition.type}
-    return Route(name, mq.MQBND_BIND_ON_OPEN, q_mgr_name, values, definition, channel.queue, members)
-
-
 def _base_route(
     q_mgr: QueueManager,
     members: Members,
-    found: Queue | Definition | str,
+    found: Queue | str,
     q_mgr_name: str,
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to the object that an MQOD or an alias names: a local or remote queue, or an unknown name."""
-    if isinstance(found, Definition):
-        return _of_remote_queue(q_mgr, members, found, options, alias)
+    """Return the route to the object that an MQOD or an alias names: a local queue, or an unknown name."""
     local = found if isinstance(found, Queue) else None
     name = local.name if local is not None else str(found)
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):
@@ -115,32 +95,3 @@ def _base_route(
             return None
     counted_on = local or members.channels[fixed or instances[0].q_mgr_name].queue
     return Route(name, binding, fixed, values, alias, counted_on, members)
-
-
-def _of_remote_queue(
-    q_mgr: QueueManager, members: Members, remote: Definition, options: int, alias: Definition | None
-) -> Route:
-    """Return the route of a local definition of a remote queue."""
-    name = str(remote.values[mq.MQCA_REMOTE_Q_NAME])
-    q_mgr_name = without_alias(q_mgr.catalogue, str(remote.values[mq.MQCA_REMOTE_Q_MGR_NAME]))
-    if not name:
-        raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
-    if q_mgr_name in ("", q_mgr.name):
-        raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-    return _fully_qualified(members, name, q_mgr_name, options, alias or remote)
-
-
-def addressed(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str) -> Target:
-    """Return the target of a message for which no application opened a queue: a report, or a forwarded message.
-
-    Raises:
-        Failed: the reason why there is no such queue.
-    """
-    route = route_of(q_mgr, members, name, q_mgr_name, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
-    if route is None:
-        if q_mgr_name not in ("", q_mgr.name):
-            raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-        return local_target(q_mgr.catalogue, q_mgr.name, name)
-    if route.fixed:
-        return members.target(route.queue_name, route.fixed, Bound.ON_OPEN)
-    return route.chosen(Bound.NOT_FIXED)

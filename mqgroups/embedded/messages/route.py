@@ -24,23 +24,26 @@ from mqgroups.mqi import constants as mq
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel, if any."""
+    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel.
+
+    ``channel_name`` is None if the final queue is here, and "" if the transmission queue is in no cluster.
+    """
 
     queue: Queue
     queue_name: str
     q_mgr_name: str
     bound: Bound
-    channel_name: str = ""
+    channel_name: str | None = None
 
     @property
     def is_away(self) -> bool:
         """Whether the message goes to a queue of another queue manager."""
-        return bool(self.channel_name)
+        return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
         """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound``: else the target's."""
         destination = (self.queue_name, self.q_mgr_name)
-        return to_transmit(message, self.queue, destination, self.channel_name, bound or self.bound, identifier)
+        return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
 
 class Instances(Protocol):

@@ -2,7 +2,8 @@
 
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
 own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE behind it. The message's outer
-descriptor belongs to the transmission: its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE; its
+descriptor belongs to the transmission: its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or the
+message's MsgId on a transmission queue that is in no cluster; its
 ApplOriginData says how the message is bound, which IBM MQ keeps in a hidden place.
 
 Source: IBM MQ, topics "MQXQH" (q101500), "Message descriptors of messages on transmission queues". Not here: channels
@@ -69,7 +70,7 @@ def to_transmit(
         message: the message in its form on its own queue; its place is kept.
         queue: the transmission queue.
         destination: names of queue and queue manager.
-        channel: name of the channel.
+        channel: name of the cluster channel; "" for a transmission queue that is in no cluster.
         bound: whether it may be sent to another instance later.
         identifier: a new one, for the MsgId of the transmission.
     """
@@ -79,7 +80,7 @@ def to_transmit(
     # Persistence, priority, expiry and context stay those of the message itself.
     md.report, md.msg_type, md.feedback = mq.MQRO_NONE, mq.MQMT_DATAGRAM, mq.MQFB_NONE
     md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, mq.MQCCSI_DEFAULT, mq.MQFMT_XMIT_Q_HEADER
-    md.msg_id, md.correl_id = identifier, channel.encode("latin-1").ljust(24)
+    md.msg_id, md.correl_id = identifier, channel.encode("latin-1").ljust(24) if channel else md.msg_id
     md.reply_to_q = md.reply_to_q_mgr = b" " * 48
     md.appl_origin_data = bound.value
     md.group_id, md.msg_seq_number, md.offset = NO_GROUP, 1, 0
