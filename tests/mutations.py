@@ -642,6 +642,27 @@ MUTATIONS = (
         "tests/operate/test_takeover.py -k with_its_checkpoint",
     ),
     Mutation(
+        "only records of the queue manager that was named are adopted",
+        "core/restart.py",
+        "if found not in (move.old, move.new):",
+        "if not found:",
+        "tests/operate/test_adopt.py -k producer_resumes",
+    ),
+    Mutation(
+        "the rest of an adopted group does not go to the old queue manager",
+        "core/restart.py",
+        'elif went_to not in (after, move.q_mgr_name) and move.old.startswith((f"{went_to}_", f"{went_to}.")):',
+        "elif False:",
+        "tests/operate/test_adopt.py -k producer_resumes",
+    ),
+    Mutation(
+        "records of sinks are adopted while no attempt has them open",
+        "batch/completion.py",
+        "CLAIM_MODEL, exclusive=True)",
+        "CLAIM_MODEL)",
+        "tests/operate/test_adopt.py -k batch",
+    ),
+    Mutation(
         "a takeover leaves a record where it takes one",
         "operate/takeover.py",
         "        theirs.stage(nothing)\n",

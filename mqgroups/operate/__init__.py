@@ -19,6 +19,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
+| Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
@@ -41,6 +42,7 @@ from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import StatusRecord
+from mqgroups.operate.adopt import Adoption, adopt
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.doctor import examine
@@ -54,6 +56,7 @@ from mqgroups.operate.takeover import Takeover, take_over
 from mqgroups.public_names import name_by_room
 
 __all__ = [
+    "Adoption",
     "ClusterInspection",
     "Finding",
     "FoundGroupMessage",
@@ -75,6 +78,7 @@ __all__ = [
     "Severity",
     "StatusRecord",
     "Takeover",
+    "adopt",
     "browse_groups",
     "examine",
     "find_owners",
