@@ -642,6 +642,20 @@ MUTATIONS = (
         "tests/operate/test_takeover.py -k with_its_checkpoint",
     ),
     Mutation(
+        "a lost connection does not prove a message poison",
+        "core/poison.py",
+        "return Treatment.ISOLATE if connection_lost else Treatment.POISON",
+        "return Treatment.POISON",
+        "tests/get/test_poison.py -k connection",
+    ),
+    Mutation(
+        "a message in no group is known by its MsgId",
+        "core/poison.py",
+        "return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)",
+        "return is_same",
+        "tests/get/test_poison.py -k msg_id",
+    ),
+    Mutation(
         "only records of the queue manager that was named are adopted",
         "core/restart.py",
         "if found not in (move.old, move.new):",
@@ -750,7 +764,7 @@ MUTATIONS = (
         "BOTHRESH is not set without a backout queue",
         "core/findings.py",
         'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)',
-        'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(3)",))',
+        'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(5)",))',
         "tests/cli/test_doctor.py -k applied",
     ),
     Mutation(
