@@ -497,15 +497,15 @@ MUTATIONS = (
     Mutation(
         "a unit of work ends with the message that makes it due",
         "put/putter.py",
-        "if (unit.messages >= work.soonest or work.stopping) and work.due():",
-        "if (unit.messages > work.soonest or work.stopping) and work.due():",
+        "if (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():",
+        "if (unit.messages > work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():",
         "tests/put/test_producer.py -k n_messages",
     ),
     Mutation(
         "a stop that comes while a message is put ends its unit of work",
         "put/putter.py",
-        "if (unit.messages >= work.soonest or work.stopping) and work.due():",
-        "if unit.messages >= work.soonest and work.due():",
+        "if (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():",
+        "if (unit.messages >= work.soonest or work.clock() >= work.old_s) and work.due():",
         "tests/test_stopping.py -k stop_while",
     ),
     Mutation(
@@ -595,7 +595,7 @@ MUTATIONS = (
     Mutation(
         "a unit of work ends with the processed message that makes it due",
         "get/getter.py",
-        "elif (unit.messages >= work.soonest or work.stopping) and work.due():",
+        "elif (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():",
         "elif unit.messages > work.soonest and work.due():",
         "tests/get/test_consumer.py",
     ),
@@ -654,6 +654,27 @@ MUTATIONS = (
         "return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)",
         "return is_same",
         "tests/get/test_poison.py -k msg_id",
+    ),
+    Mutation(
+        "a unit of work that is old ends before its number of messages",
+        "put/putter.py",
+        "work.stopping or work.clock() >= work.old_s) and work.due():",
+        "work.stopping) and work.due():",
+        "tests/put/test_producer.py -k age_limit",
+    ),
+    Mutation(
+        "a number of messages has an age limit",
+        "config.py",
+        "Every(messages=commit_every, seconds=LONGEST_S)",
+        "Every(messages=commit_every)",
+        "tests/get/test_consumer.py -k ends_by_its_age",
+    ),
+    Mutation(
+        "inside a group no wait grows",
+        "get/cursor.py",
+        "longest_ms = self._idle_wait_ms if self.position.at_start else _LONGEST_WAIT_MS",
+        "longest_ms = self._idle_wait_ms",
+        "tests/get/test_consumer.py -k asks_less_often",
     ),
     Mutation(
         "only records of the queue manager that was named are adopted",

@@ -9,7 +9,7 @@ import click
 
 from mqgroups.cli.secrets import Command
 from mqgroups.config import STATUS_MODEL
-from mqgroups.core.unit_of_work import Every
+from mqgroups.core.unit_of_work import LONGEST_S, Every
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -17,7 +17,7 @@ EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0
 # When ``send`` and ``receive`` commit.
-FILES_EVERY = Every(messages=1000, bytes=16 << 20)
+FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
 
 
 def host_and_port(value: str) -> tuple[str, int]:

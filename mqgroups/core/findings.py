@@ -393,7 +393,7 @@ _CONNECT_REMEDIES = {
     2381: "the key repository is missing: check --key-repository",
     2393: "TLS failed: compare --cipher-spec with SSLCIPH of the channel, and check the certificates",
     2397: "TLS failed: the details are in the client's error log",
-    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL",
+    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL, MaxChannels in qm.ini",
     2538: "nothing listens at this address: check --conn-name, the network, and the listener",
     2539: "the channel refused the connection: compare its definition with the client's",
     2540: "there is no such server-connection channel: check --channel",

@@ -278,7 +278,7 @@ class Getter:
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif (unit.messages >= work.soonest or work.stopping) and work.due():
+        elif (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
             self.syncpoint()
         return False
 
