@@ -677,6 +677,20 @@ MUTATIONS = (
         "tests/get/test_consumer.py -k asks_less_often",
     ),
     Mutation(
+        "a status queue that an administrator has defined is not deleted",
+        "operate/unused.py",
+        "if not is_made or queue.inquire(",
+        "if queue.inquire(",
+        "tests/cli/test_owners.py -k predefined",
+    ),
+    Mutation(
+        "unused status queues are deleted only if that is asked for",
+        "operate/unused.py",
+        "if not check:",
+        "if True:",
+        "tests/cli/test_owners.py -k left_nothing",
+    ),
+    Mutation(
         "only records of the queue manager that was named are adopted",
         "core/restart.py",
         "if found not in (move.old, move.new):",

@@ -122,7 +122,8 @@ def recover(
       4  another instance of this name is active, or not gone yet after --wait
       5  the status queue is in disarray, or messages could be put twice: look
       6  the queue manager cannot be connected to
-      7  with --must-exist or --adopt-from: there is no status queue; with --takeover: of OTHER
+      7  with --must-exist or --adopt-from: there is no status queue;
+         with --takeover: of OTHER
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")

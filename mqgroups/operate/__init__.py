@@ -22,6 +22,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
+| Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
 The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
@@ -53,6 +54,7 @@ from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
 from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.takeover import Takeover, take_over
+from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "Takeover",
     "adopt",
     "browse_groups",
+    "delete_unused",
     "examine",
     "find_owners",
     "inspect_cluster",
