@@ -698,6 +698,13 @@ MUTATIONS = (
         "tests/operate/test_adopt.py -k producer_resumes",
     ),
     Mutation(
+        "a record of another queue manager is shown as such",
+        "operate/owners.py",
+        "if record is None or not record.speaks or record.q_mgr_identifier == connection.q_mgr_identifier:",
+        "if True:",
+        "tests/operate/test_adopt.py -k producer_resumes",
+    ),
+    Mutation(
         "the rest of an adopted group does not go to the old queue manager",
         "core/restart.py",
         'elif went_to not in (after, move.q_mgr_name) and move.old.startswith((f"{went_to}_", f"{went_to}.")):',

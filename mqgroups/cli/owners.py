@@ -74,6 +74,8 @@ def owners(
       left over        a record that nobody needs; the next start removes it
       clean            no group is interrupted
       hidden           a unit of work hides the record, or it is lost
+      of another queue manager
+                       a start refuses the record: adopt it (mqgroups recover)
       two records      two programs have used the status queue: look at it
       unreadable       a message there is not a record: look at it
       not seen         the status queue could not be browsed
@@ -90,7 +92,7 @@ def owners(
       0  done
       1  failed; standard error says why
       2  the command line is wrong
-      5  a status queue is in disarray: two records, or one that cannot be read
+      5  a status queue is in disarray: look at it
       6  the queue manager cannot be connected to
       7  none of the NAMEs has a status queue
     """

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mqgroups import errors, operate
+from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.batch.test_batch_producer import A5, interrupt
 from tests.fix_batches import Batches, messages
@@ -80,10 +81,14 @@ def refuses(start, old):
 
 
 @pytest.mark.parametrize("status", ["classic", "segmented"])
-def test_a_producer_resumes_its_group_at_the_new_queue_manager_once_its_record_is_adopted(owner, moved, adopt, status):
+def test_a_producer_resumes_its_group_at_the_new_queue_manager_once_its_record_is_adopted(
+    owner, elsewhere, moved, adopt, status
+):
     old = owner.qmgr
     owner.interrupt_put(THIS[:5], checkpoints=[None, {"row": 2}], status_layout=status)
     there = moved(owner)
+    seen = invoke("owners", "--wait", "0", owner.name, **environment(elsewhere))
+    assert (seen.exit_code, "another queue manager" in seen.stdout) == (DISARRAY, True)
     before = there.data(there.status_queue("put"))
     assert refuses(lambda: there.producer(), old.q_mgr_identifier)
     renamed = ("--instance", f"{old.q_mgr_name}={there.qmgr.q_mgr_name}")
@@ -194,6 +199,18 @@ def test_the_rest_of_a_group_goes_to_the_queue_manager_that_replaced_an_instance
         "resolved_q_mgr_name": "QM4",
         "sha256": after["sha256"],
     }
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_adoption_whose_commit_had_no_answer_is_done_again(owner, faults, when):
+    owner.interrupt_put(THIS[:5])
+    instance = (owner.qmgr.q_mgr_name, "QM4")
+    faults.arm(Fault("drop", when, verb="MQCMIT"))
+    with pytest.raises(errors.CommitOutcomeUnknown):
+        operate.adopt(owner.qmgr, owner.name, "put", instance=instance)
+    again = operate.adopt(owner.connect(), owner.name, "put", instance=instance, wait_s=30)
+    assert again.done is (when == "before")
+    assert owner.record("put")["resolved_q_mgr_name"] == "QM4"
 
 
 def test_where_no_name_was_ever_used_nothing_is_adopted(adopt):
