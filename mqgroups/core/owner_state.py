@@ -17,7 +17,7 @@ class OwnerCondition(Enum):
     """The state of an owner.
 
     ``LEFT_OVER``: a record that is no longer needed, of a program that has ended. ``HIDDEN``: nobody has the status queue open,
-    and a unit of work hides the record, or the record is lost. ``MOVED``: the record is needed, and of another queue manager, so a
+    and a unit of work hides the record, or the record is lost. ``MOVED``: the record is needed, and of another queue manager: a
     start refuses it. ``UNSEEN``: the status queue could not be browsed.
     """
 
