@@ -509,9 +509,9 @@ MUTATIONS = (
         "tests/test_stopping.py -k stop_while",
     ),
     Mutation(
-        "a unit of work that is due by bytes or seconds is asked for at each message",
+        "a unit of work that is due by bytes is asked for at each message",
         "status/units_of_work.py",
-        " and every.bytes is None and every.seconds is None:",
+        " and every.bytes is None:",
         ":",
         "tests/put/test_producer.py -k reaches",
     ),
@@ -973,8 +973,8 @@ MUTATIONS = (
     Mutation(
         "poison is proved by processing it alone",
         "core/poison.py",
-        "return Treatment.ISOLATE",
-        "return Treatment.POISON",
+        "return Treatment.ISOLATE\n",
+        "return Treatment.POISON\n",
         "tests/get/test_poison.py -k found_among_the_innocent",
     ),
     Mutation(
