@@ -14,7 +14,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.modes import Bind, Poison, PutResponse, RoleName, StatusLayout
-from mqgroups.core.unit_of_work import Every
+from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
@@ -239,7 +239,7 @@ def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
 
 
 def checked_commit_every(commit_every: int | Every) -> Every:
-    """Return ``commit_every`` as an ``Every``; a plain number counts messages.
+    """Return ``commit_every`` as an ``Every``; a plain number counts messages, and the unit of work ends after a minute too.
 
     Raises:
         ConfigurationError: it is not a positive number.
@@ -251,7 +251,7 @@ def checked_commit_every(commit_every: int | Every) -> Every:
             f"commit_every must be a number of messages or an mqgroups.Every, got {commit_every!r}"
         )
     try:
-        return Every(messages=commit_every)
+        return Every(messages=commit_every, seconds=LONGEST_S)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 

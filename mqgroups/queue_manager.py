@@ -112,7 +112,8 @@ class QueueManager(ConnectionHolder):
             queue: a local, alias, remote or cluster queue.
             name: the producer's identity, which survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one
                 instance of a name can work at a time.
-            commit_every: when to take a syncpoint: a number of messages, or ``Every(messages=, bytes=, seconds=)``.
+            commit_every: when to take a syncpoint: after a number of messages, and after a minute at the latest; or
+                ``Every(messages=, bytes=, seconds=)``, which has only the limits that are given.
             status_queue: the queue for the status record, on the connected queue manager; by default
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.

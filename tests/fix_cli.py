@@ -19,8 +19,8 @@ def environment(target):
         "MQGROUPS_Q_MGR_NAME": target.q_mgr_name,
         "MQGROUPS_CONN_NAME": target.conn_name,
         "MQGROUPS_CHANNEL": target.channel,
-        "MQGROUPS_USER": target.user,
-        "MQGROUPS_PASSWORD": target.password,
+        "MQGROUPS_USER": getattr(target, "user", None),
+        "MQGROUPS_PASSWORD": getattr(target, "password", None),
     }
     return {name: value for name, value in variables.items() if value}
 

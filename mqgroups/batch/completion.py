@@ -16,11 +16,13 @@ from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
+from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import InputChanged, QueueMissing
+from mqgroups.errors import InputChanged, MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import brief
+from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups.batch")
@@ -241,6 +243,56 @@ class SinkPurged:
     whole: list[StatusRecord] = field(default_factory=list)
     unfinished: list[StatusRecord] = field(default_factory=list)
     is_known: bool = True
+
+
+def adopt_records(
+    connection: Connection,
+    status_queue: str,
+    adopt_from: str,
+    instance: tuple[str, str] | None = None,
+    *,
+    check: bool = False,
+) -> list[StatusRecord]:
+    """Adopt the records of all sinks on a shared status queue that was moved to this queue manager; see ``operate.adopt``.
+
+    If it fails on the way, call it again: records that are adopted already are left as they are.
+
+    Args:
+        connection: to the queue manager that has the status queue now.
+        status_queue: the status queue that all attempts share.
+        adopt_from: the QMID of the queue manager that it was moved from.
+        instance: the name of the queue manager that groups went to, and of the one that has their messages now.
+        check: return the records that would be adopted, and change nothing.
+
+    Raises:
+        OwnerActive: an attempt has the status queue open.
+        StatusRecordForeign: a record is of a third queue manager, or a group's rest would go to the old one. Nothing was changed.
+        StatusError: the queue, or a record on it, cannot be used.
+        MQIError: a call failed.
+    """
+    here = connection.q_mgr_identifier
+    move = Move(adopt_from, here, connection.q_mgr_name, instance or ("", ""))
+    try:
+        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, exclusive=True)
+    except MQIError as error:
+        if error.reason not in OWNER_ACTIVE:
+            raise
+        raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from error
+    try:
+        changed: list[tuple[FoundRecord, StatusRecord]] = []
+        for each in shared.find_all():
+            record = adopted(each.record, move)
+            if isinstance(record, Mismatch):
+                raise foreign_record(status_queue, record)
+            if record != each.record:
+                changed.append((each, record))
+        for start in range(0, 0 if check else len(changed), _IN_A_UNIT_OF_WORK):
+            with connection.unit_of_work(shared):
+                for before, record in changed[start : start + _IN_A_UNIT_OF_WORK]:
+                    shared.replace(before, record)
+        return [record for _, record in changed]
+    finally:
+        shared.close()
 
 
 def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, _Found]:

@@ -42,7 +42,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.status.opening import check_kind, open_or_make
 from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record, foreign_record
 
-_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
+_OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(st.PUT_NEW_MESSAGE)
 _TAKE = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
@@ -58,17 +58,20 @@ _LOCK_NAME_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A record on the queue."""
+    """A record on the queue. ``expiry``: when it expires, tenths of a second from now, as MQMD says it."""
 
     record: StatusRecord
     msg_id: bytes
     correl_id: bytes
+    expiry: int = mq.MQEI_UNLIMITED
 
 
 class SharedStatusQueue:
     """A shared status queue, open."""
 
-    def __init__(self, connection: Connection, name: str, model: str, lock_model: str) -> None:
+    def __init__(
+        self, connection: Connection, name: str, model: str, lock_model: str, *, exclusive: bool = False
+    ) -> None:
         """Open the queue, or make it from the model queue if it does not exist.
 
         Args:
@@ -76,6 +79,7 @@ class SharedStatusQueue:
             name: of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
             lock_model: a model queue, DEFTYPE(TEMPDYN), for the locks.
+            exclusive: open it so that no attempt can have it open meanwhile; OwnerActive if one has.
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
@@ -86,6 +90,7 @@ class SharedStatusQueue:
         self.name = name
         self._connection = connection
         self._lock_model = lock_model
+        self._open_options = _OPEN_OPTIONS | (mq.MQOO_INPUT_EXCLUSIVE if exclusive else mq.MQOO_INPUT_SHARED)
         self._lock_is_good = False
         self._queue = self._open(model)
         try:
@@ -170,10 +175,17 @@ class SharedStatusQueue:
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
         """Put a record in the caller's unit of work. It expires after ``expiry_s`` seconds, by default never."""
-        expiry = mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10
+        return self._put(record, correl_id, mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10)
+
+    def _put(self, record: StatusRecord, correl_id: bytes, expiry: int) -> FoundRecord:
         md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=correl_id, expiry=expiry)
         md_out, _ = self._queue.put(md, _PUT, encode(record))
-        return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id)
+        return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id, expiry)
+
+    def replace(self, found: FoundRecord, record: StatusRecord) -> None:
+        """Replace a record that was found, if it is still there, by ``record``, which expires when that one would have."""
+        if self.take(found):
+            self._put(record, found.correl_id, found.expiry)
 
     def take(self, record: FoundRecord) -> bool:
         """Get a record in the caller's unit of work; ``False`` if it is gone or hidden by another unit of work."""
@@ -248,7 +260,8 @@ class SharedStatusQueue:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )
-            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID])
+            expiry = st.long_at(md_out, st.MD_EXPIRY)
+            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID], expiry)
             options = following
 
     def _open(self, model: str) -> Queue:
@@ -256,7 +269,7 @@ class SharedStatusQueue:
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(
-            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=LONGEST_RECORD_BYTES
+            name, self._open_options, dynamic_q_name=dynamic_q_name, max_message_length=LONGEST_RECORD_BYTES
         )
 
     def _check_lock(self, lock: Queue) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from mqgroups.batch.completion import SinkPurged, SinkRecords, find_sinks, purge_sink
+from mqgroups.batch.completion import SinkPurged, SinkRecords, adopt_records, find_sinks, purge_sink
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import output_option
+from mqgroups.cli.options import adopt_options, output_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command
 from mqgroups.cli.table import Output
@@ -37,7 +37,7 @@ def _with_connection(command: Command) -> Command:
 
 @click.group(cls=Commands)
 def batches() -> None:
-    """List or purge the records that the Spark sink has left on a shared status queue.
+    """List, purge or adopt the records that the Spark sink has left on a shared status queue.
 
     \b
     Exit codes:
@@ -64,6 +64,34 @@ def list_(status_queue: str, sink: str | None, output: Output, **connection: Any
         report.print(*_lines(each))
     if not found:
         report.print(f"no records {f'of sink {sink} ' if sink else ''}on {status_queue}")
+    report.end()
+
+
+@batches.command()
+@adopt_options
+@_with_connection
+@output_option
+def adopt(
+    status_queue: str,
+    adopt_from: str | None,
+    instance: tuple[str, str] | None,
+    apply: bool,
+    output: Output,
+    **connection: Any,
+) -> None:
+    """Adopt the records of all sinks, after the status queue and the groups' queues were moved to this queue manager.
+
+    No attempt may have the status queue open. Without --apply, the command only says what it would do.
+    """
+    if adopt_from is None:
+        raise click.UsageError("--adopt-from is missing: the QMID of the queue manager that the queues were moved from")
+    report = Report(output, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue)
+    with connected(report, 0.0, **connection) as q_mgr:
+        found = adopt_records(connection_of(q_mgr), status_queue, adopt_from, instance, check=not apply)
+    report.add(records=len(found), done=apply)
+    report.print(f"{'adopted' if apply else 'would adopt'} {number(len(found), 'record')} on {status_queue}")
+    if not apply:
+        report.print("--apply does it")
     report.end()
 
 

@@ -141,7 +141,7 @@ def groups(
       no beginning  the first message is gone, and no record says who gets it
       no record     the last message is missing, and no record says who puts it
       gap           messages are missing in the middle
-      inconsistent  messages after the last one, or of different persistence
+      inconsistent  messages after the last one
       doubled       a message is there twice: somebody else has put it too
 
     With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and

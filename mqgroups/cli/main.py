@@ -16,6 +16,7 @@
     mqgroups watch            watch the groups and owners of a queue, with rates
     mqgroups batches list     show the records that the Spark sink has left on a shared status queue
     mqgroups batches purge    remove the records of a sink that does not come back
+    mqgroups batches adopt    adopt the records of sinks, after a move to another queue manager
     mqgroups pipeline check   check a pipeline's file, and show what would be read
     mqgroups pipeline run     run message groups through Spark
     mqgroups pipeline report  write its report again

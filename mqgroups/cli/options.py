@@ -9,7 +9,7 @@ import click
 
 from mqgroups.cli.secrets import Command
 from mqgroups.config import STATUS_MODEL
-from mqgroups.core.unit_of_work import Every
+from mqgroups.core.unit_of_work import LONGEST_S, Every
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -17,7 +17,7 @@ EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0
 # When ``send`` and ``receive`` commit.
-FILES_EVERY = Every(messages=1000, bytes=16 << 20)
+FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
 
 
 def host_and_port(value: str) -> tuple[str, int]:
@@ -73,6 +73,38 @@ def _wait(help_: str) -> Callable[[Command], Command]:
 wait_option = _wait("How long to wait for the queue manager.")
 # For commands that need an owner, or a group, for themselves.
 wait_for_owner_option = _wait("How long to wait for the queue manager, and for a program at work to end.")
+
+
+def _instance(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    """Return the two names of OLD=NEW."""
+    if value is None:
+        return None
+    old, _, new = value.partition("=")
+    if not old or not new:
+        raise click.BadParameter(f"{value!r} is not OLD=NEW, two names of queue managers")
+    return old, new
+
+
+def adopt_options(command: Command) -> Command:
+    """Decorate a command that adopts records with its options."""
+    for option in (
+        click.option("--apply", is_flag=True, help="Adopt. Without it, the command says what it would adopt."),
+        click.option(
+            "--instance",
+            callback=_instance,
+            metavar="OLD=NEW",
+            help="The messages of groups that went to queue manager OLD are at queue manager NEW now.",
+        ),
+        click.option(
+            "--adopt-from",
+            metavar="QMID",
+            help="Adopt records that were moved here, with the messages of their groups, from the queue manager with this QMID.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 name_option = click.option("--name", required=True, metavar="NAME", help="The name of the producer or consumer.")
 status_model_option = click.option(
     "--status-model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from mqgroups.core.owner_state import DISARRAY, OwnerCondition
 from mqgroups.core.status import RecordState
 from mqgroups.operate.command_server import Holder
 from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.unused import delete_unused
 
 _STYLES = {
     OwnerCondition.ACTIVE: "green",
@@ -36,6 +38,12 @@ _STYLES = {
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--queue", metavar="QUEUE", help="Only owners whose record names this queue, and those without a record.")
 @click.option("--show-checkpoint", is_flag=True, help="Show checkpoints, which are the applications' own data.")
+@click.option(
+    "--unused",
+    is_flag=True,
+    help="Only empty status queues that were made from a model and are not open: of names that may never come back.",
+)
+@click.option("--apply", is_flag=True, help="With --unused: delete these status queues.")
 @status_queue_option
 @limit_option
 @output_option
@@ -45,6 +53,8 @@ def owners(
     names: Sequence[str],
     queue: str | None,
     show_checkpoint: bool,
+    unused: bool,
+    apply: bool,
     status_queues: Sequence[str],
     limit: int,
     output: Output,
@@ -64,33 +74,50 @@ def owners(
       left over        a record that nobody needs; the next start removes it
       clean            no group is interrupted
       hidden           a unit of work hides the record, or it is lost
+      of another queue manager
+                       a start refuses the record: adopt it (mqgroups recover)
       two records      two programs have used the status queue: look at it
       unreadable       a message there is not a record: look at it
       not seen         the status queue could not be browsed
 
+    With --unused --apply, the empty status queues of names that are not at work are deleted, in each case while it is open
+    exclusively. A name that comes back makes its queue again, but authorities that were granted for the queue by name are gone.
+
     Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the status queues. To ask the command server: PUT on
     SYSTEM.ADMIN.COMMAND.QUEUE, DSP and GET on SYSTEM.DEFAULT.MODEL.QUEUE, DSP on the status queues.
+    For --unused: GET on the status queues, and DLT to delete them.
 
     \b
     Exit codes:
       0  done
       1  failed; standard error says why
       2  the command line is wrong
-      5  a status queue is in disarray: two records, or one that cannot be read
+      5  a status queue is in disarray: look at it
       6  the queue manager cannot be connected to
       7  none of the NAMEs has a status queue
     """
+    if apply and not unused:
+        raise click.UsageError("--apply needs --unused")
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     with connected(report, wait_s, **connection) as q_mgr:
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
+        if unused:
+            clean = [each for each in seen.owners if each.condition is OwnerCondition.CLEAN and not each.is_shared]
+            found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
+            seen = replace(seen, owners=found)
+            report.add(deleted=apply)
     listing = owner_listing(datetime.now(UTC), show_checkpoint=show_checkpoint)
     report.rows("owners", listing, seen.owners, limit or None)
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")
-    report.print(summary(seen.owners))
+    if unused:
+        what = number(len(seen.owners), "unused status queue")
+        report.print(f"{what} deleted" if apply else f"{what}; --apply deletes them")
+    else:
+        report.print(summary(seen.owners))
     if any(each.condition in DISARRAY for each in seen.owners):
         report.at_least(ExitCode.DISARRAY)
-    if names and not seen.owners:
+    if names and not seen.owners and not unused:
         report.note(f"{' and '.join(names)}: there is no status queue")
         report.at_least(ExitCode.MISSING)
     report.end()

@@ -17,7 +17,7 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import WAIT_S, name_option, output_option, status_model_option
+from mqgroups.cli.options import WAIT_S, adopt_options, name_option, output_option, status_model_option
 from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
@@ -27,6 +27,7 @@ from mqgroups.core.group_state import GroupState
 from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
+from mqgroups.operate.adopt import Adoption
 from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.takeover import Takeover
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     metavar="OTHER",
     help="Give NAME the interrupted group of OTHER, which will not come back; needs --role. NAME's next start resumes it.",
 )
+@adopt_options
 @connection_options()
 @click.option(
     "--wait",
@@ -89,6 +91,9 @@ def recover(
     status_queue: str | None,
     status_model: str,
     takeover: str | None,
+    adopt_from: str | None,
+    instance: tuple[str, str] | None,
+    apply: bool,
     wait_s: float | None,
     output: Output,
     **connection: Any,
@@ -105,6 +110,9 @@ def recover(
     With --takeover, the interrupted group of another name, whose program will not come back, is given to this name, in one unit
     of work.
 
+    With --adopt-from, a record that was moved here from another queue manager is adopted; with --instance, one whose group's
+    messages were moved to another instance of its queue. Without --apply, the command only says what it would do.
+
     \b
     Exit codes:
       0  the application may start; if a group is interrupted, that resumes it
@@ -114,20 +122,29 @@ def recover(
       4  another instance of this name is active, or not gone yet after --wait
       5  the status queue is in disarray, or messages could be put twice: look
       6  the queue manager cannot be connected to
-      7  with --must-exist: there is no status queue; with --takeover: of OTHER
+      7  with --must-exist or --adopt-from: there is no status queue;
+         with --takeover: of OTHER
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
     if takeover is not None and role is None:
         raise click.UsageError("--takeover needs --role")
+    moved = adopt_from is not None or instance is not None
+    if moved and (takeover is not None or check):
+        raise click.UsageError("--adopt-from and --instance cannot be combined with --takeover or --check")
+    if apply and not moved:
+        raise click.UsageError("--apply needs --adopt-from or --instance")
     if wait_s is None:
         wait_s = 0.0 if check else WAIT_S
     report = _Report(name, connection["q_mgr_name"], check=check, is_compared=queue is not None, output=output)
     with connected(report, wait_s, **connection) as q_mgr:
         if takeover is not None and role is not None:
             _take_over(q_mgr, report, takeover, name, role, queue, status_queue, status_model, wait_s, check=check)
+        roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
+        if moved:
+            _adopt(q_mgr, report, name, roles, adopt_from, instance, queue, status_queue, wait_s, apply=apply)
         producer: OwnerStatus | None = None
-        for each in (role,) if role else ("put", "get"):
+        for each in roles:
             try:
                 status = operate.inspect_owner(
                     q_mgr,
@@ -226,6 +243,42 @@ def _take_over(
         report.end()
 
 
+def _adopt(
+    q_mgr: QueueManager,
+    report: _Report,
+    name: str,
+    roles: Sequence[Literal["put", "get"]],
+    adopt_from: str | None,
+    instance: tuple[str, str] | None,
+    queue: str | None,
+    status_queue: str | None,
+    wait_s: float,
+    *,
+    apply: bool,
+) -> None:
+    """Adopt the records. Without ``apply``, or if something is wrong, the report ends: a start would be refused."""
+    for role in roles:
+        try:
+            report.adopted(
+                operate.adopt(
+                    q_mgr,
+                    name,
+                    role,
+                    adopt_from=adopt_from,
+                    instance=instance,
+                    queue=queue,
+                    status_queue=status_queue,
+                    wait_s=wait_s,
+                    check=not apply,
+                )
+            )
+        except StatusError as error:
+            report.disarray(role, error)
+            report.end()
+    if not apply or report.code:
+        report.end()
+
+
 class _Report(Report):
     """The findings for each role; the exit code is that of the worst one."""
 
@@ -285,6 +338,24 @@ class _Report(Report):
         if done.record.state is RecordState.IN_GROUP:
             what = f"group {done.record.group_id.hex()} of {done.name}, at message {done.record.msg_seq_number}"
         self.print(f"{done.by} {tense} over {what}")
+
+    def adopted(self, done: Adoption) -> None:
+        """Report an adoption."""
+        values = {"role": done.role, "status_queue": done.status_queue, "done": done.done}
+        every = self.values.setdefault("adopted", [])
+        every.append({**values, "unknown": done.unknown, "record": record_values(done.record)})
+        self.code = ExitCode.MISSING if all(each["unknown"] for each in every) else ExitCode.DONE
+        record = done.record
+        if record is None:
+            why = "there is no status queue" if done.unknown else "the start can use its status queue as it is"
+            self.print(f"{done.role} {done.name}: nothing to adopt: {why}")
+            return
+        what = f"the record of {done.role} {done.name} on {done.status_queue}"
+        rest = f"; the rest of its group goes to queue manager {record.resolved_q_mgr_name}"
+        has_rest = record.state is RecordState.IN_GROUP and record.resolved_q_mgr_name
+        self.print(f"{'adopted' if done.done else 'would adopt'} {what}{rest if has_rest else ''}")
+        if not done.done:
+            self.print("--apply does it")
 
     def disarray(self, role: str, error: StatusError) -> None:
         """Report the error of a status queue that cannot be used."""

@@ -46,6 +46,7 @@ _OWNER_ORDER = {
     condition: rank
     for rank, condition in enumerate(
         (
+            OwnerCondition.MOVED,
             OwnerCondition.DUPLICATE,
             OwnerCondition.UNREADABLE,
             OwnerCondition.HIDDEN,

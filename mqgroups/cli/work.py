@@ -80,7 +80,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     default=100,
     show_default=True,
     metavar="MESSAGES",
-    help="How many messages a unit of work has.",
+    help="How many messages a unit of work has at most; after a minute it ends too.",
 )
 @click.option(
     "--codec",

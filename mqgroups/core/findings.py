@@ -61,6 +61,7 @@ _NEARLY_FULL = 0.8
 _LONG_HBINT_S = 300
 _FEW_UNCOMMITTED = 1000
 _ZOS = "MQPL_ZOS"
+_FEW_BACKOUTS = 5
 _USES = {
     "ANY": "go to all instances",
     "LOCAL": "go to the instance here only",
@@ -193,12 +194,19 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH(3) BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
         remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
+    elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
+        why = (
+            "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
+        )
+        yield Finding(
+            about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS}) or more"
+        )
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
 
@@ -385,7 +393,7 @@ _CONNECT_REMEDIES = {
     2381: "the key repository is missing: check --key-repository",
     2393: "TLS failed: compare --cipher-spec with SSLCIPH of the channel, and check the certificates",
     2397: "TLS failed: the details are in the client's error log",
-    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL",
+    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL, MaxChannels in qm.ini",
     2538: "nothing listens at this address: check --conn-name, the network, and the listener",
     2539: "the channel refused the connection: compare its definition with the client's",
     2540: "there is no such server-connection channel: check --channel",

@@ -4,7 +4,7 @@ Messages show what is missing; records show who puts or gets the group, and unti
 applies is the state:
 
     doubled         a message is there twice
-    inconsistent    messages after the last one, or of different persistence
+    inconsistent    messages after the last one
     gap             messages are missing between others
     abandoned       its producer has ended it without completing it, and its first message is there
     complete        all messages are there
@@ -110,7 +110,7 @@ def _from_messages(group: GroupInspection) -> GroupState | None:
     """Return the state if the messages alone say it."""
     if group.is_doubled:
         return GroupState.DOUBLED
-    if not group.is_consistent:
+    if group.goes_on_after_last:
         return GroupState.INCONSISTENT
     if group.gaps:
         return GroupState.GAP

@@ -156,10 +156,14 @@ class GroupInspection:
         return self.overlapping > 0
 
     @property
+    def goes_on_after_last(self) -> bool:
+        """Whether there are messages after the one that says that it is the last."""
+        return self.last > 0 and self.end > Place(self.last + 1)
+
+    @property
     def is_consistent(self) -> bool:
-        """Whether all its messages can belong to one group: none twice, none after the last one, one persistence."""
-        behind = self.last > 0 and self.end > Place(self.last + 1)
-        return not self.overlapping and not behind and len(self.persistences) == 1
+        """Whether one producer can have put all its messages: none twice, none after the last one, one persistence."""
+        return not self.overlapping and not self.goes_on_after_last and len(self.persistences) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ class OwnerCondition(Enum):
     """The state of an owner.
 
     ``LEFT_OVER``: a record that is no longer needed, of a program that has ended. ``HIDDEN``: nobody has the status queue open,
-    and a unit of work hides the record, or the record is lost. ``UNSEEN``: the status queue could not be browsed.
+    and a unit of work hides the record, or the record is lost. ``MOVED``: the record is needed, and of another queue manager: a
+    start refuses it. ``UNSEEN``: the status queue could not be browsed.
     """
 
     ACTIVE = "active"
@@ -26,13 +27,14 @@ class OwnerCondition(Enum):
     LEFT_OVER = "left over"
     CLEAN = "clean"
     HIDDEN = "hidden"
+    MOVED = "of another queue manager"
     DUPLICATE = "two records"
     UNREADABLE = "unreadable"
     UNSEEN = "not seen"
 
 
 # Conditions in which an operator has to act before the owner can start.
-DISARRAY = frozenset({OwnerCondition.DUPLICATE, OwnerCondition.UNREADABLE})
+DISARRAY = frozenset({OwnerCondition.DUPLICATE, OwnerCondition.UNREADABLE, OwnerCondition.MOVED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ time, whatever happened to the program, it rose for this message alone.
     at or above it, not in the record yet    suspect: back out, commit the messages before it, write the record, get it alone
     as in the record                         process it alone
     higher than in the record                poison
+    higher, and the connection was lost      suspect still: the count rose without the application
+
+A message in no group has no GroupId, and its number is always 1, so it is known by its MsgId.
 """
 
 from __future__ import annotations
@@ -17,14 +20,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from mqgroups.core.model import GROUP_ID_NONE
+
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A message that is processed alone: its group (24 bytes), its number, and its backout count before that."""
+    """A message that is processed alone: its group and its MsgId (24 bytes), its number, and its backout count before that."""
 
     group_id: bytes
     msg_seq_number: int
     backout_count: int
+    msg_id: bytes
+
+    def is_message(self, group_id: bytes, msg_seq_number: int, msg_id: bytes) -> bool:
+        """Whether this is the message. In a group, MsgIds are not compared: each segment of a message has its own."""
+        is_same = (group_id, msg_seq_number) == (self.group_id, self.msg_seq_number)
+        return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)
 
 
 class Treatment(Enum):
@@ -37,11 +48,27 @@ class Treatment(Enum):
 
 
 def treatment(
-    group_id: bytes, msg_seq_number: int, backout_count: int, *, threshold: int, suspect: Suspect | None
+    group_id: bytes,
+    msg_seq_number: int,
+    msg_id: bytes,
+    backout_count: int,
+    *,
+    threshold: int,
+    suspect: Suspect | None,
+    connection_lost: bool = False,
 ) -> Treatment:
-    """Return what to do with a message that was got; ``threshold`` is 1 or more."""
+    """Return what to do with a message that was got.
+
+    Args:
+        group_id, msg_seq_number, msg_id, backout_count: of the message.
+        threshold: 1 or more.
+        suspect: of the status record.
+        connection_lost: whether a lost connection, and not the application, has backed the suspect out since that record.
+    """
     if backout_count < threshold:
         return Treatment.PROCESS
-    if suspect is None or (suspect.group_id, suspect.msg_seq_number) != (group_id, msg_seq_number):
+    if suspect is None or not suspect.is_message(group_id, msg_seq_number, msg_id):
         return Treatment.ISOLATE
-    return Treatment.POISON if backout_count > suspect.backout_count else Treatment.PROCESS_ALONE
+    if backout_count > suspect.backout_count:
+        return Treatment.ISOLATE if connection_lost else Treatment.POISON
+    return Treatment.PROCESS_ALONE

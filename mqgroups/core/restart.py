@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from mqgroups.core.model import Role
@@ -77,6 +77,42 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
         if found != expected:
             return RestartDecision(RestartAction.STOP_FOR_OPERATOR, Mismatch(field, found, expected))
     return RestartDecision(_BY_STATE[record.state])
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What was moved with its messages: an owner's queues to another queue manager, an instance of its queue, or both.
+
+    Attributes:
+        old, new: identifiers (QMID) of the queue manager that held the status queue, and of the one that holds it now.
+        q_mgr_name: the name of the latter.
+        instance: names of the queue manager that a producer's group went to, and of the one that has its messages now; empty if
+            it is the same one.
+    """
+
+    old: str
+    new: str
+    q_mgr_name: str
+    instance: tuple[str, str] = ("", "")
+
+
+def adopted(record: StatusRecord, move: Move) -> StatusRecord | Mismatch:
+    """Return the record as it must be after a move; or the field because of which the record is not one that was moved.
+
+    The rest of a producer's group is put to the queue manager that the record names. If that is the old one, an operator has to
+    say what it is called now: otherwise the rest would go to the old one. A QMID begins with the queue manager's name (read, not
+    seen on IBM MQ).
+    """
+    found, went_to = record.q_mgr_identifier, record.resolved_q_mgr_name
+    if found not in (move.old, move.new):
+        return Mismatch("q_mgr_identifier", found, move.old)
+    if record.role is Role.PUT and record.state is RecordState.IN_GROUP and went_to:
+        before, after = move.instance
+        if went_to == before:
+            went_to = after
+        elif went_to not in (after, move.q_mgr_name) and move.old.startswith((f"{went_to}_", f"{went_to}.")):
+            return Mismatch("resolved_q_mgr_name", went_to, move.q_mgr_name)
+    return replace(record, q_mgr_identifier=move.new, resolved_q_mgr_name=went_to)
 
 
 def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:

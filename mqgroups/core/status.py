@@ -340,16 +340,18 @@ def _persistence(value: Any) -> Persistence:
     return Persistence(_integer(0, 1)(value))
 
 
-def _group_id(value: Any) -> bytes:
-    group_id = bytes.fromhex(_text(value))
+def _24_bytes(value: Any) -> bytes:
+    identifier = bytes.fromhex(_text(value))
     # Only the form that encode writes: fromhex also accepts blanks and capital letters.
-    if len(group_id) != GROUP_ID_LENGTH or group_id.hex() != value:
+    if len(identifier) != GROUP_ID_LENGTH or identifier.hex() != value:
         raise ValueError
-    return group_id
+    return identifier
 
 
 def _encode_suspect(suspect: Suspect | None) -> list[Any] | None:
-    return None if suspect is None else [suspect.group_id.hex(), suspect.msg_seq_number, suspect.backout_count]
+    if suspect is None:
+        return None
+    return [suspect.group_id.hex(), suspect.msg_seq_number, suspect.backout_count, suspect.msg_id.hex()]
 
 
 def _suspect(value: Any) -> Suspect | None:
@@ -357,8 +359,8 @@ def _suspect(value: Any) -> Suspect | None:
         return None
     if not isinstance(value, list):
         raise ValueError
-    group_id, msg_seq_number, backout_count = value
-    return Suspect(_group_id(group_id), _msg_seq_number(msg_seq_number), _count(backout_count))
+    group_id, msg_seq_number, backout_count, msg_id = value
+    return Suspect(_24_bytes(group_id), _msg_seq_number(msg_seq_number), _count(backout_count), _24_bytes(msg_id))
 
 
 def _outgoing(value: Any) -> Outgoing | None:
@@ -367,7 +369,7 @@ def _outgoing(value: Any) -> Outgoing | None:
     if not isinstance(value, list):
         raise ValueError
     group_id, msg_seq_number = value
-    return Outgoing(_group_id(group_id), _msg_seq_number(msg_seq_number))
+    return Outgoing(_24_bytes(group_id), _msg_seq_number(msg_seq_number))
 
 
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:
@@ -406,7 +408,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "epoch": _count,
     "unit_of_work": _count,
     "queue": _mq_name,
-    "group_id": _group_id,
+    "group_id": _24_bytes,
     "msg_seq_number": _msg_seq_number,
     "q_mgr_identifier": _mq_name,
     "resolved_q_name": _mq_name,

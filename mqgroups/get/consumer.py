@@ -113,7 +113,7 @@ class GroupConsumer:
 
         Between two groups the iteration over the consumer ends. In a group, the message that is being processed is the last one:
         when the application asks for the next, the processed messages are committed, and ``Stopped`` is raised. A consumer that
-        waits for a message notices after a second at most.
+        waits for a message notices after a second at most; one that has waited for a group for ten seconds, after five.
         """
         self._getter.work.stopping = True
 

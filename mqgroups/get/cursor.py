@@ -30,10 +30,13 @@ _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # would need an MQINQMP call.
 _GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 # How long to pause between two tries while gets are inhibited: MQGET does not wait then.
-_INHIBITED_PAUSE_S = 0.2
+_INHIBITED_PAUSE_S = 1.0
 # The longest wait of one MQGET. Between two of them Ctrl-C and signal handlers run, and a unit of work that is old enough is
 # committed, even if no message comes.
 _LONGEST_WAIT_MS = 1000
+# Between groups no unit of work is open, and an MQGET that gets nothing costs the queue manager as much as any other. So each one
+# waits a second longer than the one before, up to this.
+_LONGEST_IDLE_WAIT_MS = 5000
 # How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
 _COMING_BACK_S = 5.0
 _ANY_MESSAGE = st.md()
@@ -66,6 +69,7 @@ class GroupCursor:
         self._in_data = 0
         # The MQGMO of all following gets, while the handle retains the group.
         self._run: bytearray | None = None
+        self._idle_wait_ms = _LONGEST_WAIT_MS
 
     @property
     def position(self) -> GroupPosition:
@@ -118,7 +122,8 @@ class GroupCursor:
         """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever).
 
         Args:
-            while_waiting: called about every second; it may take a syncpoint, and returns whether to wait no longer.
+            while_waiting: called about every second, between groups every five seconds after ten of them; it may take a
+                syncpoint, and returns whether to wait no longer.
 
         Raises:
             GroupIncomplete: the message got is not the next one.
@@ -128,7 +133,8 @@ class GroupCursor:
         deadline_s = inf if wait_s is None else time.monotonic() + wait_s
         left_s = inf if wait_s is None else wait_s
         while True:
-            wait_ms = _LONGEST_WAIT_MS if left_s > _LONGEST_WAIT_MS / 1000 else ceil(left_s * 1000)
+            longest_ms = self._idle_wait_ms if self.position.at_start else _LONGEST_WAIT_MS
+            wait_ms = longest_ms if left_s > longest_ms / 1000 else ceil(left_s * 1000)
             plan = next_get(
                 self.position, complete_groups_only=self._settings.complete_groups_only, segments=self._segments
             )
@@ -139,7 +145,9 @@ class GroupCursor:
             try:
                 got = self.queue.get(md, self._gmo(plan, wait_ms))
                 if got is not None:
+                    self._idle_wait_ms = _LONGEST_WAIT_MS
                     return self._accept(got)
+                self._idle_wait_ms = min(longest_ms + _LONGEST_WAIT_MS, _LONGEST_IDLE_WAIT_MS)
             except QueueInhibited as error:
                 # MQGET does not wait then. An operator may allow gets again before the deadline.
                 inhibited = error

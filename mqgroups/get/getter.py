@@ -58,6 +58,7 @@ class Getter:
         turn: the connection's.
         before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
         decode: the codec's function; ``None`` if messages are not decoded.
+        lost_suspect: whether a lost connection has backed out the suspect since it was noted or processed.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Getter:
         self._moved: list[Message] = []
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
+        self.lost_suspect = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
         self.sinks: list[Callable[[Any], None]] = []
@@ -192,6 +194,7 @@ class Getter:
                     self._begun(message)
                 return message
             except MQIError as error:
+                self.lost_suspect = True
                 self.work.redo(error, self.settle)
         return None
 
@@ -275,7 +278,7 @@ class Getter:
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif (unit.messages >= work.soonest or work.stopping) and work.due():
+        elif (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
             self.syncpoint()
         return False
 
@@ -288,6 +291,7 @@ class Getter:
     def process_alone(self) -> None:
         """Make the message that was got last the only one of its unit of work."""
         self._alone = True
+        self.lost_suspect = False
 
     def move(self, message: Message) -> None:
         """Put a message to the backout queue at the commit of this unit of work."""
@@ -372,6 +376,7 @@ class Getter:
             self._again(processed, note, commit)
         except MQIError as error:
             self._redo_with(error, processed, note, commit)
+        self.lost_suspect = False
         if processed:
             self._committed()
         else:
@@ -400,6 +405,7 @@ class Getter:
 
     def _redo_with(self, error: MQIError, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
         is_committed = False
+        self.lost_suspect = True
 
         def again() -> None:
             nonlocal is_committed

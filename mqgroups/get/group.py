@@ -225,8 +225,15 @@ class IncomingGroup:
         """Treat a message that was backed out too often; returns whether the application gets it."""
         getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
         assert backout is not None
-        group_id, number, count = message.group_id, message.msg_seq_number, message.backout_count
-        how = treatment(group_id, number, count, threshold=backout.threshold, suspect=owner.unit.note.suspect)
+        how = treatment(
+            message.group_id,
+            message.msg_seq_number,
+            message.msg_id,
+            message.backout_count,
+            threshold=backout.threshold,
+            suspect=owner.unit.note.suspect,
+            connection_lost=getter.lost_suspect,
+        )
         if how is Treatment.PROCESS_ALONE:
             getter.process_alone()
             return True
@@ -234,9 +241,9 @@ class IncomingGroup:
             if not getter.can_isolate:
                 # If it fails, the messages before it fail with it, and in the end each of them is processed alone.
                 return True
-            getter.isolate(Suspect(group_id, number, count + 1))
+            getter.isolate(_suspected(message))
             return False
-        self._put_aside(message, f"was backed out {count} times")
+        self._put_aside(message, f"was backed out {message.backout_count} times")
         return False
 
     def _is_not_decoded(self, message: Message, reason: str) -> None:
@@ -265,7 +272,7 @@ class IncomingGroup:
         if backout is None or not moves:
             if not reason and getter.can_isolate:
                 # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
-                getter.isolate(Suspect(message.group_id, number, count + 1))
+                getter.isolate(_suspected(message))
             raise PoisonMessage(queue, message.group_id, number, count, threshold, reason)
         if getter.settings.poison == "quarantine":
             raise self._quarantined(message, reason)
@@ -326,6 +333,11 @@ class _Messages:
         if message is None:
             raise StopIteration
         return message
+
+
+def _suspected(message: Message) -> Suspect:
+    """Return a message as the suspect of the next record, before which it is backed out once more."""
+    return Suspect(message.group_id, message.msg_seq_number, message.backout_count + 1, message.msg_id)
 
 
 def _why_not_decoded(message: Message, decode: Callable[[Any], Any]) -> str:

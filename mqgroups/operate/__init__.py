@@ -19,8 +19,10 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
+| Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
+| Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
 The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
@@ -41,6 +43,7 @@ from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import StatusRecord
+from mqgroups.operate.adopt import Adoption, adopt
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.doctor import examine
@@ -51,9 +54,11 @@ from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
 from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.takeover import Takeover, take_over
+from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [
+    "Adoption",
     "ClusterInspection",
     "Finding",
     "FoundGroupMessage",
@@ -75,7 +80,9 @@ __all__ = [
     "Severity",
     "StatusRecord",
     "Takeover",
+    "adopt",
     "browse_groups",
+    "delete_unused",
     "examine",
     "find_owners",
     "inspect_cluster",

@@ -188,7 +188,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         yield SeenOwner(role, own_name, name, OwnerCondition.UNSEEN, holders=held, problem=str(error))
         return
     if name.startswith(_SHARED) or any(kind_of_record(each.record) is not None for each in look.messages):
-        yield from _shared(look, open_input=open_input, held=held)
+        yield from _shared(connection, look, open_input=open_input, held=held)
         return
     is_active = bool(held) if open_input is None else open_input > 0
     found = owner_finding(look.messages, look.unreadable, is_active=is_active)
@@ -203,14 +203,21 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         of.role.value if of else role,
         of.name if of else own_name,
         name,
-        found.condition,
+        OwnerCondition.MOVED if (moved := _moved_from(connection, record)) else found.condition,
         record,
         look.put_time(found.message) if found.message else "",
         held,
         found.leftovers,
         look.unreadable,
-        look.why_unreadable or why,
+        look.why_unreadable or moved or why,
     )
+
+
+def _moved_from(connection: Connection, record: StatusRecord | None) -> str:
+    """Return what is wrong with a record of another queue manager; empty if it is of this one, or is no longer needed."""
+    if record is None or not record.speaks or record.q_mgr_identifier == connection.q_mgr_identifier:
+        return ""
+    return f"its record is of queue manager {record.q_mgr_identifier}: adopt it, if it was moved here"
 
 
 def _usual_owner(name: str) -> tuple[RoleName | None, str]:
@@ -234,7 +241,9 @@ def _open_input(connection: Connection, name: str) -> tuple[int | None, str]:
         queue.close()
 
 
-def _shared(look: StatusQueueLook, *, open_input: int | None, held: tuple[Holder, ...]) -> Iterator[SeenOwner]:
+def _shared(
+    connection: Connection, look: StatusQueueLook, *, open_input: int | None, held: tuple[Holder, ...]
+) -> Iterator[SeenOwner]:
     """Return the groups with records on a shared status queue; each is an owner of its own."""
     statuses: dict[tuple[str, int, str], FoundMessage] = {}
     intents: dict[tuple[str, int, str], FoundMessage] = {}
@@ -252,10 +261,13 @@ def _shared(look: StatusQueueLook, *, open_input: int | None, held: tuple[Holder
             "put",
             record.name,
             look.name,
-            _shared_condition(message, is_active=is_active),
+            OwnerCondition.MOVED
+            if (moved := _moved_from(connection, record))
+            else _shared_condition(message, is_active=is_active),
             message.record if message else None,
             look.put_time(message) if message else "",
             held,
+            problem=moved,
             is_shared=True,
         )
     if look.unreadable:

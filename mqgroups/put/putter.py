@@ -172,7 +172,7 @@ class Putter:
             else:
                 self._arrived(message, md_out, pmo_out, unanswered=False)
             work = self.work
-            if (unit.messages >= work.soonest or work.stopping) and work.due():
+            if (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
                 self._syncpoint()
         except MQIError as error:
             self.work.redo(error, self.redo)

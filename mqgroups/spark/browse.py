@@ -9,11 +9,10 @@ are not in sequence, or a lost connection has reset the cursor, the rest is read
 checked: if two messages had the same number and offset, one would be read, but both removed.
 
 There are two handles, because each search moves a browse cursor: ``_walker`` goes from first message to first message, and
-``_looker`` does everything else. The queue must be indexed by GroupId. IBM MQ does that by itself, except on z/OS, where it needs
-INDXTYPE(GROUPID) (otherwise 2394).
+``_looker`` does everything else. On z/OS the queue needs INDXTYPE(GROUPID) (otherwise 2394). On other platforms IBM
+documents no index by GroupId (INDXTYPE is for z/OS only, topic q026350), so a search may take the longer the deeper the queue is.
 
-Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220. How fast IBM MQ finds a message by GroupId and sequence number
-on a deep queue is unverified.
+Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220.
 """
 
 from __future__ import annotations

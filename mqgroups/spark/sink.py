@@ -30,7 +30,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchProducer, BatchSettings
-from mqgroups.core.unit_of_work import Every
+from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, ModeRefused, WrittenByAnotherQuery
 from mqgroups.spark.failures import told_briefly
@@ -104,7 +104,7 @@ class _GroupWriter:
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
             status_queue=options.status_queue if options.delivery == "exactlyOnce" else None,
-            commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work),
+            commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work, LONGEST_S),
             claim_wait_s=options.claim_timeout_ms / 1000,
             persistence=options.persistence,
             put_response=options.put_response,

@@ -22,6 +22,7 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.printable import printable
 
 LONGEST_RECORD_BYTES = 16_777_216
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -121,10 +122,21 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
 
 def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
     """Return the error for a status record of another owner."""
+    remedy = ""
+    if mismatch.field == "q_mgr_identifier":
+        remedy = (
+            ". If the data and status queues were moved here from that queue manager, adopt the record: `mqgroups recover "
+            "--adopt-from`, for a sink `mqgroups batches adopt`"
+        )
+    elif mismatch.field == "resolved_q_mgr_name":
+        remedy = (
+            f". If the group's messages were moved from {shown(mismatch.found)}, say where they are now: "
+            f"--instance {printable(str(mismatch.found))}=NEW"
+        )
     return StatusRecordForeign(
         f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
         f"{shown(mismatch.expected)}. It belongs to another program, or this program uses the wrong queue, queue manager or "
-        "status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group",
+        f"status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group{remedy}",
         status_queue=status_queue,
         field=mismatch.field,
         found=mismatch.found,

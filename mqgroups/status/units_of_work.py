@@ -23,6 +23,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from math import inf
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import REDO_LATER, ask, retrying
@@ -51,7 +52,9 @@ class UnitsOfWork:
 
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
-        soonest: with fewer messages of an owner the unit of work is not ``due``, unless the application has asked for the end.
+        soonest: with fewer messages of an owner the unit of work is not ``due`` before it is old, unless the application has
+            asked for the end.
+        clock, old_s: a unit of work is old when ``clock()`` has reached ``old_s``.
         redoing: whether a unit of work is being redone. Its messages are put synchronously.
         stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
     """
@@ -65,8 +68,9 @@ class UnitsOfWork:
         self.owners: list[Owner] = []
         self.redoing = False
         self.stopping = False
-        self._clock = time.monotonic if every.seconds is not None else _no_clock
+        self.clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
+        self.old_s = inf
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
@@ -88,7 +92,7 @@ class UnitsOfWork:
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
         every = self._every
-        if len(self.owners) == 1 and every.messages is not None and every.bytes is None and every.seconds is None:
+        if len(self.owners) == 1 and every.messages is not None and every.bytes is None:
             self.soonest = every.messages
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
@@ -127,7 +131,9 @@ class UnitsOfWork:
             except BaseException as error:
                 self.back_out(error)
                 raise
-        self._began_s = self._clock()
+        self._began_s = self.clock()
+        if self._every.seconds is not None:
+            self.old_s = self._began_s + self._every.seconds
 
     def _begin(self) -> None:
         if self._lost is not None:
@@ -176,7 +182,7 @@ class UnitsOfWork:
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
         """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
-        age_s = self._clock() - self._began_s if not messages or self.messages else 0.0
+        age_s = self.clock() - self._began_s if not messages or self.messages else 0.0
         to_put = 0
         for owner in self.owners:
             unit = owner.unit

@@ -56,12 +56,19 @@ class Repair:
             }
         )
 
-    @guarded
     def taken_over(self, record: StatusRecord) -> None:
         """Note that the group of this record was given to the owner that the record names."""
+        self._rewritten(sc.TAKEN_OVER, record)
+
+    def adopted(self, record: StatusRecord) -> None:
+        """Note that this record was adopted, after its queues were moved."""
+        self._rewritten(sc.ADOPTED, record)
+
+    @guarded
+    def _rewritten(self, outcome: str, record: StatusRecord) -> None:
         self._span.set_attributes(
             {
-                sc.OUTCOME: sc.TAKEN_OVER,
+                sc.OUTCOME: outcome,
                 sc.CLIENT_ID: record.name,
                 sc.GROUP_ID: record.group_id.hex(),
                 sc.MSG_SEQ_NUMBER: record.msg_seq_number,

@@ -167,3 +167,37 @@ def test_only_owners_of_a_queue_are_shown(owner, make_owner, owners):
     found = json.loads(owners("--json", "--queue", owner.queue).stdout)["owners"]
     names = {each["name"] for each in found if each["record"]}
     assert names == {owner.name}
+
+
+def test_only_status_queues_of_names_that_left_nothing_are_deleted(owner, make_owner, owners):
+    def unused(*more):
+        names = [each.name for each in (owner, gone, active, hidden)]
+        found = json.loads(owners("--json", "--unused", *more, *names).stdout)
+        return [each["name"] for each in found["owners"]], found["deleted"]
+
+    gone, active, hidden = (make_owner(queue=owner.queue) for _ in range(3))
+    owner.interrupt_put(THIS)
+    for each in (gone, hidden):
+        each.put_group(THIS)
+        each.qmgr.close()
+    # As after a death while the record was removed: the queue looks empty until the unit of work is backed out.
+    hidden.put_raw(b"record", hidden.status_queue("put"))
+    handle = hidden.eye.open(hidden.status_queue("put"), mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).data == b"record"
+    assert handle.close() == OK
+    with active.producer():
+        expected = [gone.name, hidden.name]
+        assert unused() == (expected, False)
+        assert gone.on_queue(gone.status_queue("put")) == []
+        assert unused("--apply") == ([gone.name], True)
+    assert hidden.eye.back_out() == OK
+    assert hidden.data(hidden.status_queue("put")) == [b"record"]
+    assert json.loads(owners("--json", gone.name).stdout)["owners"] == []
+    gone.put_group(THIS)
+    hidden.empty(hidden.status_queue("put"))
+
+
+def test_a_predefined_status_queue_is_not_unused(owner):
+    """The administrator has defined it; its definition could not be made again."""
+    assert operate.delete_unused(owner.qmgr, "TEST.BACKOUT") is False
+    assert operate.delete_unused(owner.qmgr, "NO.SUCH.QUEUE") is False

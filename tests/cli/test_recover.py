@@ -336,7 +336,9 @@ def test_a_record_of_a_suspect_is_needed(owner, recover):
     lay(
         owner,
         "get",
-        record(owner, role=Role.GET, state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2)),
+        record(
+            owner, role=Role.GET, state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2, b"M" * 24)
+        ),
     )
     before = owner.records("get")
     assert recover("--role", "get").exit_code == MAY_START

@@ -17,7 +17,7 @@ from tests.tables import table
 OK, WARNING, ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 # As DEFINE QLOCAL makes a queue, with a backout queue.
 DATA: dict[str, int | str] = {
-    "CURDEPTH": 0, "MAXDEPTH": 5000, "GET": "ENABLED", "PUT": "ENABLED", "BOTHRESH": 3, "BOQNAME": "B", "MSGDLVSQ": "PRIORITY",
+    "CURDEPTH": 0, "MAXDEPTH": 5000, "GET": "ENABLED", "PUT": "ENABLED", "BOTHRESH": 5, "BOQNAME": "B", "MSGDLVSQ": "PRIORITY",
     "SHARE": "YES", "DEFPSIST": "NO", "PROPCTL": "COMPAT", "CLUSTER": "", "DEFBIND": "OPEN", "PLATFORM": "MQPL_UNIX",
 }  # fmt: skip
 STATUS: dict[str, int | str] = {
@@ -52,6 +52,7 @@ def wrong(findings):
         ({"CURDEPTH": 4000}, BOTH, []),
         ({"BOTHRESH": 0}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"BOTHRESH": 0}, (Role.PUT,), []),
+        ({"BOTHRESH": 4}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"BOQNAME": ""}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"SHARE": "NO"}, BOTH, [(WARNING, "SHARE", ("ALTER QLOCAL('Q') SHARE",))]),
         ({"INDXTYPE": "NONE"}, BOTH, []),

@@ -30,7 +30,8 @@ def state(messages, *owners, quiet_since=QUIET):
         (WHOLE, (PUTTER,), S.COMPLETE),
         ([*WHOLE, WHOLE[1]], (), S.DOUBLED),
         ([*WHOLE, message(5)], (), S.INCONSISTENT),
-        ([*WHOLE[:3], message(4, LAST, persistence=0)], (), S.INCONSISTENT),
+        # Programs that put without logical order may mix persistences, and a consumer gets such a group (2185 is of puts only).
+        ([*WHOLE[:3], message(4, LAST, persistence=0)], (), S.COMPLETE),
         ([WHOLE[0], *WHOLE[2:]], (), S.GAP),
         ([*WHOLE[:3], message(4, LAST, length=0, abandons=True)], (), S.ABANDONED),
         (WHOLE[1:], (), S.NO_BEGINNING),
@@ -123,5 +124,4 @@ def test_a_complete_group_has_every_message_once_whatever_its_owners(messages, o
     numbers = sorted(each.msg_seq_number for each in messages)
     lasts = [each.msg_seq_number for each in messages if each.msg_flags == LAST]
     whole = numbers == list(range(1, len(numbers) + 1)) and lasts[:1] == numbers[-1:] == lasts[-1:]
-    whole = whole and len({each.persistence for each in messages}) == 1
     assert (judged(inspected(messages), owners, QUIET).state is S.COMPLETE) == (whole and lasts == numbers[-1:])

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, Mismatch, RestartAction, RestartDecision, restart_action
+from mqgroups.core.restart import (
+    Expectations,
+    Mismatch,
+    Move,
+    RestartAction,
+    RestartDecision,
+    adopted,
+    restart_action,
+)
 from mqgroups.core.status import RecordState, StatusRecord
 from tests.tables import table
 
@@ -59,3 +67,21 @@ def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, oth
     stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
     assert stops is (mismatch.field in ("role", "name"))
     assert stops or decision.action is not RestartAction.STOP_FOR_OPERATOR
+
+
+@table(
+    ("went_to", "q_mgr_name", "instance", "goes_to"),
+    [
+        ("QM1", "QM1", ("", ""), "QM1"),  # a new queue manager with the old name
+        ("QM1", "QM8", ("QM1", "QM8"), "QM8"),
+        ("QM1", "QM8", ("", ""), None),  # the rest would go to the old one
+        ("QM2", "QM8", ("", ""), "QM2"),  # an instance of a cluster queue
+        ("QM2", "QM1", ("QM2", "QM4"), "QM4"),
+        ("", "QM8", ("", ""), ""),
+    ],
+)
+def test_the_rest_of_a_group_that_was_moved_goes_where_its_beginning_is(went_to, q_mgr_name, instance, goes_to):
+    record = replace(RECORD, role=Role.PUT, resolved_q_mgr_name=went_to)
+    found = adopted(record, Move("QM1_1", "QM8_1", q_mgr_name, instance))
+    expected = replace(record, q_mgr_identifier="QM8_1", resolved_q_mgr_name=goes_to or "")
+    assert found == (Mismatch("resolved_q_mgr_name", went_to, q_mgr_name) if goes_to is None else expected)

@@ -12,9 +12,11 @@ import pytest
 
 import mqgroups
 from mqgroups import Every, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, process
 from tests.put.whole_groups import put_rest
+from tests.tables import table
 
 # --- what comes
 
@@ -173,15 +175,17 @@ def test_a_unit_of_work_ends_at_the_message_that_reaches_its_bytes(owner):
     assert committed == [3, 1, 1, 4]
 
 
-def test_a_unit_of_work_ends_by_its_age(owner, clock):
+@table(("every", "each_s"), [(Every(seconds=5), 2), (1000, 24)])
+def test_a_unit_of_work_ends_by_its_age(owner, clock, every, each_s):
+    """A number of messages has an age limit of a minute too."""
     owner.put_raw_group(THIS)
     committed = []
-    with owner.consumer(commit_every=Every(seconds=5)) as consumer:
+    with owner.consumer(commit_every=every) as consumer:
         consumer.before_commit(lambda _: committed.append(clock.now_s))
         start = clock.now_s
         for _ in next(iter(consumer)):
-            clock.now_s += 2
-    assert [at - start for at in committed] == [6, 12, 14]
+            clock.now_s += each_s
+    assert [(at - start) / each_s for at in committed] == [3, 6, 7]
 
 
 def test_a_unit_of_work_ends_by_its_age_while_no_message_comes(owner, clock, monkeypatch):
@@ -200,6 +204,34 @@ def test_a_unit_of_work_ends_by_its_age_while_no_message_comes(owner, clock, mon
 
 
 # --- waiting
+
+
+def test_a_consumer_that_waits_for_long_asks_less_often_and_a_stop_is_noticed_after_five_seconds(owner, clock):
+    """An empty MQGET costs the queue manager; thousands of idle consumers make one each."""
+    q_mgr, waits_s, in_group = owner.connect(sleep=clock.sleep), [], False
+    get = connection_of(q_mgr).binding.MQGET
+
+    def empty(hconn, hobj, md, gmo, *more):
+        wait_ms = int.from_bytes(gmo[12:16], "little")
+        if wait_ms:
+            waits_s.append(wait_ms / 1000)
+            clock.now_s += wait_ms / 1000
+            if len(waits_s) == 7 and not in_group:
+                consumer.stop()
+        return get(hconn, hobj, md, gmo[:12] + bytes(4) + gmo[16:], *more)
+
+    owner.doctor(q_mgr, MQGET=empty)
+    consumer = owner.consumer(q_mgr, wait_s=None)
+    assert list(consumer) == []
+    assert waits_s == [1, 2, 3, 4, 5, 5, 5]
+    consumer.close()
+    waits_s, in_group = [], True
+    consumer = owner.consumer(q_mgr, wait_s=None, group_wait_s=20)
+    owner.put_raw_group(THIS[:2], whole=False)
+    with pytest.raises(errors.GroupStalled):
+        list(next(iter(consumer)))
+    # Inside a group a unit of work may grow old meanwhile.
+    assert set(waits_s) == {1}
 
 
 def test_an_iteration_ends_when_no_group_comes_and_can_be_begun_again(owner):

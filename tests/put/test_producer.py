@@ -208,6 +208,19 @@ def test_a_unit_of_work_ends_by_its_age_at_the_next_message(owner, clock):
     assert is_whole_group(owner.on_queue(), THIS[:5])
 
 
+def test_a_number_of_messages_has_an_age_limit_of_a_minute_too(owner, clock):
+    """An old unit of work keeps a log extent, and the queue manager may back it out (2003; IBM MQ, topic q040770)."""
+    with owner.producer(commit_every=1000) as producer, producer.group() as group:
+        for data in (b"0", b"1"):
+            group.put(data)
+        clock.now_s += 59.9
+        group.put(b"2")
+        assert owner.data() == []
+        clock.now_s += 0.1
+        group.put(b"3")
+        assert owner.data() == [b"0", b"1", b"2"]
+
+
 def test_messages_bytes_and_seconds_together_end_it_by_what_comes_first(owner, clock):
     with owner.producer(commit_every=Every(messages=3, bytes=10, seconds=5)) as producer, producer.group() as group:
         for data in (b"0", b"1", b"2", b"0123456789", b"4"):

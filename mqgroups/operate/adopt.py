@@ -1,0 +1,121 @@
+"""Adopts the status record of an owner whose queues were moved to another queue manager, so that its next start goes on there.
+
+A record names the queue manager that holds its status queue, by QMID, and the one that a producer's group went to. After a move
+both may have changed, and a start refuses the record. An operator who knows of the move says so; then only these two names are
+replaced, in one unit of work, while the status queue is open exclusively. Everything else must fit as it must for a start.
+
+Not here: the messages. Data and status queues have to be moved together, with the identifiers of their messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqgroups.config import checked_name, checked_queue_name, checked_role, checked_seconds, status_queue_name
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core.modes import RoleName
+from mqgroups.core.restart import Expectations, Mismatch, Move, adopted, restart_action
+from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.errors import ConfigurationError, QueueMissing
+from mqgroups.status.queue import StatusQueue
+from mqgroups.status.records import foreign_record
+from mqgroups.telemetry.repair import Repair
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """The result of ``adopt``.
+
+    Attributes:
+        role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
+        record: the record that is written; ``None`` if there is nothing to adopt.
+        done: whether it was written; ``False`` if this was only a check, or if there is nothing to adopt.
+        unknown: whether there is no status queue.
+    """
+
+    role: RoleName
+    name: str
+    status_queue: str
+    record: StatusRecord | None = None
+    done: bool = False
+    unknown: bool = False
+
+
+def adopt(
+    q_mgr: ConnectionHolder,
+    name: str,
+    role: RoleName,
+    *,
+    adopt_from: str | None = None,
+    instance: tuple[str, str] | None = None,
+    queue: str | None = None,
+    status_queue: str | None = None,
+    wait_s: float = 0.0,
+    check: bool = False,
+) -> Adoption:
+    """Adopt the status record of a producer or consumer whose queues were moved to this queue manager.
+
+    Call it when both its data queue and its status queue are here, with the identifiers of their messages as they were, and
+    before it is started. If a commit had no answer, call it again.
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        name: the name of the producer or consumer.
+        role: ``"put"`` for a producer, ``"get"`` for a consumer.
+        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there; by
+            default the status queue was not moved.
+        instance: the name of the queue manager that the messages of a producer's group went to, and of the one that has them now.
+        queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
+        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+        wait_s: how long to wait for an instance of this name to end, seconds.
+        check: return what would be done, and change nothing.
+
+    Raises:
+        StatusRecordForeign: the record is of another queue manager, or something else in it does not fit. Nothing was changed.
+        OwnerActive: the name is in use, or a unit of work hides its record.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
+        ConfigurationError, StatusError, MQIError: as for a start.
+    """
+    owner_role = checked_role(role)
+    checked_name(name)
+    if adopt_from is None and instance is None:
+        raise ConfigurationError("say what was moved: adopt_from, instance, or both")
+    for each in instance or ():
+        checked_queue_name("instance", each)
+    if queue is not None:
+        checked_queue_name("queue", queue)
+    checked_seconds("wait_s", wait_s)
+    status_queue = status_queue_name(owner_role, name, status_queue)
+    connection = connection_of(q_mgr)
+    here = connection.q_mgr_identifier
+    move = Move(adopt_from or here, here, connection.q_mgr_name, instance or ("", ""))
+    try:
+        status = StatusQueue(connection, status_queue, "", wait_s)
+    except QueueMissing:
+        return Adoption(role, name, status_queue, unknown=True)
+    try:
+        record = status.read()
+        if record is None or not record.speaks:
+            return Adoption(role, name, status_queue)
+        expected = Expectations(owner_role, name, queue or record.queue, record.q_mgr_identifier)
+        found = restart_action(record, expected).mismatch or adopted(record, move)
+        if instance and record.resolved_q_mgr_name not in instance and _has_group_elsewhere(record):
+            found = Mismatch("resolved_q_mgr_name", record.resolved_q_mgr_name, instance[0])
+        if isinstance(found, Mismatch):
+            raise foreign_record(status_queue, found)
+        if found == record:
+            return Adoption(role, name, status_queue)
+        if check:
+            return Adoption(role, name, status_queue, found)
+        with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
+            with connection.unit_of_work(status):
+                status.stage(found)
+            status.ended(committed=True)
+            repair.adopted(found)
+        return Adoption(role, name, status_queue, found, done=True)
+    finally:
+        status.close()
+
+
+def _has_group_elsewhere(record: StatusRecord) -> bool:
+    return record.state is RecordState.IN_GROUP and bool(record.resolved_q_mgr_name)
