@@ -18,7 +18,7 @@ from tests.faults.reader import PROGRAM
 from tests.faults.result import Result
 from tests.faults.site import Site
 
-SINGLE, DOUBLE = "single", "double"
+SINGLE, DOUBLE, SILENT = "single", "double", "silent line"
 
 
 def run(site: Site, name: str, *faults: str) -> Result:
@@ -47,6 +47,13 @@ def doubles(made: Mapping[str, int], extents: Mapping[Pattern, Extent], sample: 
             continue
         cases = [f"{single} {second}" for second in second_faults((*LOST, *KILLED), int(nth), calls)]
         yield from _split(DOUBLE, name, cases, (extent.double, extent.double_kills), sample)
+
+
+def silences(undisturbed: Mapping[Pattern, list[tuple[str, int]]], share: float, sample: Sample) -> Iterator[Task]:
+    """Yield lines that fall silent at a call of each pattern, but for the first, which has none yet."""
+    for pattern, calls in undisturbed.items():
+        every = (f"freeze-{when}@{nth}" for nth in range(2, len(calls) + 1) for when in ("before", "after"))
+        yield Task(SILENT, pattern.name, sample.of([case_name(pattern, [fault]) for fault in every], share))
 
 
 def _split(

@@ -3,7 +3,8 @@
 Phases, each in a module of its own:
 
 1. Single faults: at every MQI call of every pattern, everything that can happen there (``call_faults.py``).
-2. Double faults: a second one at each call of the recovery from the first.
+2. Double faults: a second one at each call of the recovery from the first. On a queue manager of somebody else also lines that
+   fall silent, which both ends notice by their heartbeats.
 3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on (``zombies.py``).
 4. Interruptions: an exception at each line of the library, and the application goes on (``interruptions.py``).
 5. Tasks of asyncio cancelled at each await, and a fault or another cancellation after it (``cancellations.py``).
@@ -31,7 +32,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
@@ -71,6 +72,7 @@ from tests.faults.without import CLUSTER_SAFETIES, SAFETIES
 PHASES = (
     call_faults.SINGLE,
     call_faults.DOUBLE,
+    call_faults.SILENT,
     zombies.PHASE,
     interruptions.PHASE,
     cancellations.PHASE,
@@ -85,6 +87,8 @@ PHASES = (
 )
 _NAMES = (*PATTERNS, *settings.NAMES, intrusions.RACES, signals.DRAWN, *randomly.DRAWN)
 _SAY_AFTER_S = 60
+# A case waits for three of them, and for no more than 20 s in all.
+_LONGEST_HEARTBEAT_S = 5
 
 
 class Campaign:
@@ -97,7 +101,10 @@ class Campaign:
         patterns: Sequence[Pattern],
         phases: Sequence[str],
         workers: ProcessPoolExecutor,
+        *,
+        stranger: bool = False,
     ) -> None:
+        self._is_stranger = stranger
         self._all = extents
         self._extents = {pattern: extents.of(pattern) for pattern in patterns}
         self._plain = [pattern for pattern in patterns if pattern.role in PLAIN_ROLES]
@@ -120,6 +127,7 @@ class Campaign:
         # What each phase is made of is worked out when its turn comes.
         rest: tuple[tuple[str, Callable[[], Iterable[Task]]], ...] = (
             (call_faults.DOUBLE, lambda: call_faults.doubles(made, extents, sample)),
+            (call_faults.SILENT, lambda: self._silences(plain_calls, say)),
             (zombies.PHASE, lambda: zombies.tasks(calls, extents, sample)),
             (interruptions.PHASE, self._interruptions),
             (cancellations.PHASE, self._cancellations),
@@ -138,6 +146,18 @@ class Campaign:
 
     def _takes(self, phase: str) -> bool:
         return not self._phases or phase in self._phases
+
+    def _silences(self, calls: Mapping[Pattern, list[tuple[str, int]]], say: Callable[[str], None]) -> Iterator[Task]:
+        """Yield silent lines, where the campaign has a line of its own, and heartbeats are soon missed."""
+        if not self._is_stranger or not self._all.plain.silences:
+            return iter(())
+        heartbeat_s = self._workers.submit(pool.heartbeat_s).result()
+        if not 0 < heartbeat_s <= _LONGEST_HEARTBEAT_S:
+            say(
+                f"no silent lines: HBINT of the channel is {heartbeat_s}; with 1 to {_LONGEST_HEARTBEAT_S} they end in time"
+            )
+            return iter(())
+        return call_faults.silences(calls, self._all.plain.silences, self._sample)
 
     def _interruptions(self) -> Iterator[Task]:
         extent = self._all.plain
@@ -236,7 +256,14 @@ class _Runs:
         began_s = time.monotonic()
         with worker_processes(1 if self._is_stranger else arguments.workers, setting) as workers:
             patterns = [each for each in self._patterns if each.role not in refused_under(setting.readings)]
-            campaign = Campaign(extents, arguments.seed, extents.among(patterns, turn), arguments.phase, workers)
+            campaign = Campaign(
+                extents,
+                arguments.seed,
+                extents.among(patterns, turn),
+                arguments.phase,
+                workers,
+                stranger=self._is_stranger,
+            )
             campaign.run(self._say)
         took_s = round(time.monotonic() - began_s)
         under = "".join(f", {name}: {value}" for name, value in setting.readings.items())

@@ -37,6 +37,7 @@ class Extent:
         settings: pairs of settings, of the starts before and after a program is cut off.
         foreign_ends: at each call, by each way to end a unit of work.
         intrusions: of a second thread at each call.
+        silences: lines that fall silent at each call, of a queue manager of somebody else; each takes a few heartbeats.
         signals, races: that come at any time.
         drawn: several faults and programs.
     """
@@ -56,6 +57,7 @@ class Extent:
     settings: float = 0
     foreign_ends: float = 0
     intrusions: float = 0
+    silences: float = 0
     signals: int = 0
     races: int = 0
     drawn: int = 0
@@ -108,6 +110,7 @@ _PLAIN: _Table = {
     "settings": (0.02, 0.001, 0.002, 1, 0.01),
     "foreign_ends": (0.012, 0.006, 0.006, 0.3, 0.03),
     "intrusions": (0.03, 0.01, 0.03, 1, 0.05),
+    "silences": (0.015, 0, 0, 0.3, 0),
     "signals": (10, 1, 0, 300, 10),
     "races": (3, 1, 1, 50, 2),
     "drawn": (40, 3, 3, 2000, 60),

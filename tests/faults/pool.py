@@ -125,6 +125,12 @@ def reached(name: str, connection: str, opcodes: bool) -> dict[Place, int]:
     return interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
 
 
+def heartbeat_s() -> int:
+    """Return HBINT of the channel."""
+    machine = _site.single()
+    return machine.reader.heartbeat_s(machine.qmgr.channel)
+
+
 def waits(name: str) -> int:
     """Return how often the task of a pattern of asyncio waits when nothing goes wrong."""
     return cancellations.waits(_site, PATTERNS[name])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pymqi
-from pymqi import CMQC, CMQCFC
+from pymqi import CMQC, CMQCFC, CMQXC
 
 from mqgroups.embedded import EmbeddedQueueManager
 from tests.faults.stranger.queue_manager import Address
@@ -269,6 +269,12 @@ class Reader:
     def is_in_use(self, name: str) -> bool:
         """Whether somebody has a queue open, or has put to it or got from it in a unit of work that has not ended yet."""
         return any(map(self._status(name).get, _IN_USE))
+
+    def heartbeat_s(self, channel: str) -> int:
+        """Return HBINT of a server-connection channel."""
+        asked = {CMQCFC.MQCACH_CHANNEL_NAME: channel.encode(), CMQCFC.MQIACH_CHANNEL_TYPE: CMQXC.MQCHT_SVRCONN}
+        (found,) = self._commands().MQCMD_INQUIRE_CHANNEL(asked)
+        return int(found[CMQCFC.MQIACH_HB_INTERVAL])
 
     def wait_until_settled(self, name: str) -> None:
         """Wait, not for ever, until no unit of work has anything of a queue: what is hidden is neither there nor gone."""

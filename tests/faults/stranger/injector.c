@@ -8,6 +8,7 @@
  *   drop          the connection's line is cut: before, the call fails; after, it has taken effect and its answer is lost
  *   answer        codes instead of the call, or instead of its answer
  *   delay         a while before or after the call
+ *   freeze        the line falls silent, as when a host vanishes: before, in both directions; after, answers alone are lost
  *
  * Callbacks (MQCB, MQCTL), MQPUT1 and message handles are not counted: the library under test uses none, or they make no call
  * over the line. */
@@ -32,7 +33,7 @@
 #define LONGEST_DESCRIPTOR 4096
 #define SOCKETS 1024
 
-enum action { NONE, KILL_CLIENT, KILL_SERVER, DROP, ANSWER, DELAY };
+enum action { NONE, KILL_CLIENT, KILL_SERVER, DROP, ANSWER, DELAY, FREEZE };
 
 struct fault {
     int32_t action, after, nth, comp, reason, delay_us;
@@ -209,18 +210,31 @@ static void cut(MQHCONN hconn) {
     }
 }
 
-/* Have the proxy end all lines, and return when that is done. */
-static void end_all_lines(void) {
+/* Have the proxy do something, and return when that is done. */
+static void order(const char *text) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", shared->control);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char answer;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 || write(fd, "down\n", 5) != 5 ||
-        read(fd, &answer, 1) != 1) {
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        write(fd, text, strlen(text)) != (ssize_t)strlen(text) || read(fd, &answer, 1) != 1) {
         abort();
     }
     close(fd);
+}
+
+static void end_all_lines(void) {
+    order("down\n");
     shared->ended = true;
+}
+
+static void silence(MQHCONN hconn, bool answers_alone) {
+    char text[32];
+    lock();
+    struct line *line = line_of(hconn);
+    snprintf(text, sizeof text, "%s %d\n", answers_alone ? "deafen" : "silence", line != NULL ? line->port : 0);
+    unlock();
+    order(text);
 }
 
 /* --- faults */
@@ -263,7 +277,10 @@ static void answer(PMQLONG comp, PMQLONG reason, MQLONG comp_code, MQLONG reason
 
 /* What happens before the call; returns whether it is not made. */
 static bool instead(const struct fault *fault, MQHCONN hconn, PMQLONG comp, PMQLONG reason) {
-    if (fault->action == NONE || fault->after) {
+    if (fault->action == FREEZE) {
+        silence(hconn, fault->after);
+    }
+    if (fault->action == NONE || fault->action == FREEZE || fault->after) {
         return false;
     }
     switch (fault->action) {
@@ -287,7 +304,7 @@ static bool instead(const struct fault *fault, MQHCONN hconn, PMQLONG comp, PMQL
 
 /* What happens after the call; returns whether the program learns nothing of its results. */
 static bool afterwards(const struct fault *fault, MQHCONN hconn, PMQLONG comp, PMQLONG reason) {
-    if (fault->action == NONE || !fault->after) {
+    if (fault->action == NONE || fault->action == FREEZE || !fault->after) {
         return false;
     }
     switch (fault->action) {

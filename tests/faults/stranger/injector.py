@@ -20,7 +20,7 @@ from mqgroups.mqi._c_layer import Mqstat
 _SOURCE = Path(__file__).with_name("injector.c")
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread"
 _PRELOAD = "LD_PRELOAD"
-_ACTIONS = {"kill_client": 1, "kill_server": 2, "drop": 3, "answer": 4, "delay": 5}
+_ACTIONS = {"kill_client": 1, "kill_server": 2, "drop": 3, "answer": 4, "delay": 5, "freeze": 6}
 _MOST_LINES = 256
 
 

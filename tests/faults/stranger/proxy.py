@@ -4,6 +4,8 @@
 ``CONTROL`` each line is an order, answered by a byte when it is carried out:
 
 - ``cut PORT``: end the connection whose other end has this port;
+- ``silence PORT``: forward nothing more on it, neither bytes nor its end, as when a host has vanished;
+- ``deafen PORT``: forward no answers;
 - ``down``: end all connections, and refuse new ones;
 - ``up``: let them in again.
 """
@@ -25,6 +27,8 @@ class Proxy:
     def __init__(self, host: str, port: int) -> None:
         self._to = host, port
         self._lines: dict[int, tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = {}
+        self._silent: set[int] = set()
+        self._deaf: set[int] = set()
         self._server: asyncio.Server | None = None
         self.port = 0
 
@@ -47,6 +51,14 @@ class Proxy:
         for writer in self._lines.pop(port, ()):
             writer.transport.abort()
 
+    def silence(self, port: int) -> None:
+        """Forward nothing more of a line."""
+        self._silent.add(port)
+
+    def deafen(self, port: int) -> None:
+        """Forward no answers."""
+        self._deaf.add(port)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         port = writer.get_extra_info("peername")[1]
         try:
@@ -57,8 +69,17 @@ class Proxy:
         for end in (writer, far_writer):
             end.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._lines[port] = writer, far_writer
-        ways = {asyncio.create_task(_forward(reader, far_writer)), asyncio.create_task(_forward(far_reader, writer))}
+        mute: tuple[set[int], ...] = (self._silent, self._deaf)
+        ways = {
+            asyncio.create_task(_forward(reader, far_writer, port, mute[:1])),
+            asyncio.create_task(_forward(far_reader, writer, port, mute)),
+        }
         _, other_way = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        if port in self._silent:
+            # Nobody learns that the other end has gone.
+            await asyncio.gather(*other_way)
+        self._silent.discard(port)
+        self._deaf.discard(port)
         if self._lines.get(port) == (writer, far_writer):
             del self._lines[port]
         # What came before the end goes on.
@@ -68,19 +89,23 @@ class Proxy:
         await asyncio.gather(*other_way)
 
 
-async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _forward(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int, mute: tuple[set[int], ...]
+) -> None:
+    """Forward one way, until it ends; what comes while the line is in one of ``mute`` is lost."""
     with contextlib.suppress(OSError):
         while data := await reader.read(_CHUNK_BYTES):
-            writer.write(data)
-            await writer.drain()
+            if not any(port in each for each in mute):
+                writer.write(data)
+                await writer.drain()
 
 
 def _orders(proxy: Proxy) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     async def obey(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             order, _, port = line.decode().strip().partition(" ")
-            if order == "cut":
-                proxy.cut(int(port))
+            if port:
+                {"cut": proxy.cut, "silence": proxy.silence, "deafen": proxy.deafen}[order](int(port))
             else:
                 await {"up": proxy.up, "down": proxy.down}[order]()
             # The transports that were aborted are closed in the loop's next round.
