@@ -22,7 +22,7 @@ from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.structures import group_place
@@ -267,8 +267,8 @@ class Putter:
                 self._put_once(message, ends=self._answers.ends_unit_of_work(message))
             else:
                 self._put_without_context(message, refused)
-        except (QueueFull, QueueInhibited):
-            if self._answers.are_missing:
+        except MQIError as error:
+            if error.reason not in NO_ROOM or self._answers.are_missing:
                 raise
             self._commit_and_wait_for_room(message)
         if checkpoint is not None:
@@ -414,8 +414,8 @@ class Putter:
     def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
         try:
             self._room(self._put_once, message, ends=ends)
-        except (QueueFull, QueueInhibited):
-            if self.work.stopping:
+        except MQIError as error:
+            if error.reason in NO_ROOM and self.work.stopping:
                 raise self.owner.stopped() from None
             raise
 
