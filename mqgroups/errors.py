@@ -777,8 +777,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager "
     "does not support TLS",
     mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
-    mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long units of "
-    "work fill a log: commit more often, or after a time (Every(seconds=))",
+    mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long "
+    "units of work fill a log: commit more often, or after a time (Every(seconds=))",
     mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",

@@ -170,8 +170,8 @@ class Queue:
         if self._hobj is None or not self._connection.usable:
             return
         if not self._connection.has_open(self._opened):
-            # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have its
-            # number now.
+            # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have
+            # its number now.
             self._hobj = None
             return
         comp, reason = self._connection.close_handle(self._hobj, options)

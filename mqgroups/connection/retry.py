@@ -66,7 +66,7 @@ NO_ROOM = frozenset(
     }
 )
 _FIRST_PAUSE_S = 0.02
-# Pauses between tries to connect grow further than others, and most if there is no room for a connection: whoever has one needs it.
+# Pauses between tries to connect grow further than others, and most while there is no room for a connection.
 _LONGEST_TO_CONNECT_S, _LONGEST_WITHOUT_ROOM_S = 5.0, 20.0
 _NO_CONNECTION_LEFT = frozenset({mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_CHANNEL_NOT_AVAILABLE})
 # Longer pauses are slept in parts, so that ``stop()`` need not wait for them.

@@ -52,8 +52,9 @@ def test_what_is_answered_to_the_end_of_the_time_is_told_with_pauses_that_have_g
     producer = owner.producer(connection)
     faults.arm(Fault("drop", verb="MQPUT"))
     faults.arm(Fault("answer", verb="MQCONNX", reason=mq.MQRC_NOT_AUTHORIZED, times=0))
-    with pytest.raises(errors.NotAuthorised), producer.group() as group:
-        group.put(b"0")
+    group = producer.group()
+    group.put(b"0")
+    with pytest.raises(errors.NotAuthorised):
         group.put(b"1")
     # Nobody sleeps for long at once: stop() is quick.
     assert 60 <= sum(clock.naps) <= 61
@@ -92,9 +93,9 @@ def test_a_unit_of_work_that_cannot_go_on_is_redone(owner, faults, work, reason,
 
 def test_a_queue_whose_handles_are_lost_again_and_again_ends_in_an_error_that_names_the_cause(owner, clock):
     connection = owner.connect(reconnect_wait_s=60, sleep=clock.sleep)
-    lost = []
+    binding, lost = connection_of(connection).binding, []
 
-    def get(hconn, hobj, md, gmo, length, binding=connection_of(connection).binding):
+    def get(hconn, hobj, md, gmo, length):
         if int.from_bytes(gmo[8:12], "little") & mq.MQGMO_WAIT:
             lost.append(hobj)
             return b"", md, gmo, 0, mq.MQCC_FAILED, mq.MQRC_OBJECT_CHANGED
