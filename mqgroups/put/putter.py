@@ -334,7 +334,11 @@ class Putter:
         )
 
     def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool = True) -> None:
-        """Put a message again without trace context, if ``error`` refused its properties; else raise the error."""
+        """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
+        before it that was not answered and explains it.
+        """
+        if error.reason == mq.MQRC_BACKED_OUT:
+            self._answers.check()
         if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
             raise error
         self._connection.stop_propagating(str(error))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mqgroups.embedded import Fault
 from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
 from tests.faults.application import Program
-from tests.faults.cases import KILLED, LOST, case_name, fault_at, second_faults, single_faults
+from tests.faults.cases import KILLED, LOST, REDONE, case_name, faults_at, second_faults, single_faults
 from tests.faults.extents import Extent, Sample, Task, split
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.pattern import Pattern
@@ -24,7 +24,7 @@ SINGLE, DOUBLE = "single", "double"
 def run(site: Site, name: str, *faults: str) -> Result:
     """Run a case of either phase."""
     pattern = PATTERNS[name]
-    return case(site.machine(pattern), pattern, [fault_at(fault) for fault in faults])
+    return case(site.machine(pattern), pattern, [each for fault in faults for each in faults_at(fault)])
 
 
 def singles(
@@ -134,4 +134,4 @@ def _said(error: MQGroupsError) -> int | None:
 
 def _loses_connection(fault: Fault) -> bool:
     """Whether the library makes good for it by itself, once it is connected."""
-    return fault.action != "answer" or fault.reason in COMMIT_OUTCOME_UNKNOWN
+    return fault.action != "answer" or fault.verb == "MQCONNX" or fault.reason in COMMIT_OUTCOME_UNKNOWN | REDONE
