@@ -355,9 +355,9 @@ def connect(
         ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
             MQCCDTURL, MQCHLLIB and MQCHLTAB.
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers and
-            consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not reconnect:
-            the application has to.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers
+            and consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not
+            reconnect: the application has to.
         sleep: the function that waits between two tries.
         trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
             for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.

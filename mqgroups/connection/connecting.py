@@ -62,6 +62,7 @@ def _another(connection: Connection, arguments: ConnectArguments) -> Configurati
     if connection.platform == mq.MQPL_ZOS:
         of_group = f"{arguments.q_mgr_name} is the name of a queue sharing group, and any of its members may answer. "
     return ConfigurationError(
-        f"queue manager {connection.q_mgr_name} answered, asked for {arguments.q_mgr_name}. {of_group}Status queues and interrupted "
-        "groups are on one queue manager: the next start could reach another one and find nothing to resume. Name the queue manager"
+        f"queue manager {connection.q_mgr_name} answered, asked for {arguments.q_mgr_name}. {of_group}Status queues and "
+        "interrupted groups are on one queue manager: the next start could reach another one and find nothing to resume. Name "
+        "the queue manager"
     )

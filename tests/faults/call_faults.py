@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mqgroups.embedded import Fault
-from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
+from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError, SalvageRefused
 from tests.faults.application import Program
 from tests.faults.cases import KILLED, LOST, REDONE, case_name, faults_at, second_faults, single_faults
 from tests.faults.extents import Extent, Sample, Task, split
@@ -96,7 +96,10 @@ def _until_done(machine: Machine, program: Program, faults: Sequence[Fault], kil
             _judge(machine, error, program, result)
             if before == fired:
                 result.wrong.append(f"an error without a fault: {error!r} {error}")
-            if machine.connected and not program.asks_again and all(_loses_connection(fault) for fault in faults):
+            # An operator who was refused because the command server could not be asked, asks again.
+            is_refused = isinstance(error, SalvageRefused) and faults[0].reason in REDONE
+            foreseen = program.asks_again or is_refused or not all(_loses_connection(fault) for fault in faults)
+            if machine.connected and not foreseen:
                 result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
         elif code == -signal.SIGKILL:
             kills -= 1

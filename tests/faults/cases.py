@@ -1,7 +1,8 @@
 """Cases by name: ``put/classic/plain drop-after@12 kill_client-before@20`` is a pattern and its faults.
 
 A fault is ``ACTION-WHEN@N`` at the N-th MQI call of the program, ``answer.REASON-WHEN@N``, or ``...@MQPUT.N`` at the N-th of one
-verb. After ``failover@N`` the connection is lost, and tries to connect are refused for a while. Calls are counted over all starts of the program. Every failure is reported by such a name, which runs it again.
+verb. After ``failover@N`` the connection is lost, and tries to connect are refused for a while. Calls are counted over all starts
+of the program. Every failure is reported by such a name, which runs it again.
 """
 
 from __future__ import annotations
