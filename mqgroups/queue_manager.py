@@ -120,7 +120,8 @@ class QueueManager(ConnectionHolder):
                 of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
                 units of work, and with ``put_response="async"``. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
-            full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
+            full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
+                refreshed knows the queue again, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
                 the rest of their group can then not be consumed.
             priority: of the messages, 0 to 9; by default the queue's.

@@ -204,6 +204,7 @@ class Connection:
         self._handle = self._connect()
         self.hconn = self._handle.hconn
         self._opened.clear()
+        self._unclosed.clear()
         self._message_handles.clear()
         try:
             self._inquire_q_mgr()
