@@ -1072,8 +1072,8 @@ MUTATIONS = (
     Mutation(
         "a put that failed unseen explains why later ones in its unit of work are refused",
         "put/putter.py",
-        "        if error.reason == mq.MQRC_BACKED_OUT:\n",
-        "        if False:\n",
+        "        self._answers.explain(error)\n",
+        "",
         "tests/put/test_put_response.py -k wrapped",
     ),
     Mutation(
@@ -1086,8 +1086,8 @@ MUTATIONS = (
     Mutation(
         "an error of the application's function is not redone",
         "connection/retry.py",
-        "        error.is_final = True\n",
-        "        error.is_final = False\n",
+        "    except MQIError as error:\n        error.is_final = True\n",
+        "    except MQIError as error:\n        error.is_final = False\n",
         "tests/status/test_application_errors.py -k on_progress",
     ),
     Mutation(

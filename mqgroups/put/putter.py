@@ -337,8 +337,7 @@ class Putter:
         """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
         before it that was not answered and explains it.
         """
-        if error.reason == mq.MQRC_BACKED_OUT:
-            self._answers.check()
+        self._answers.explain(error)
         if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
             raise error
         self._connection.stop_propagating(str(error))
