@@ -78,7 +78,7 @@ def test_a_change_that_ends_handles_needs_force_and_only_mqclose_takes_them_then
         (ALL, "DESCR('other') BOTHRESH(3) MAXDEPTH(100) PUT(ENABLED)"),
         (ALL, "USAGE(NORMAL)"),
         (mqi.MQOO_OUTPUT | mqi.MQOO_INQUIRE | mqi.MQOO_BROWSE, "NOSHARE"),
-        (mqi.MQOO_INPUT_EXCLUSIVE | mqi.MQOO_OUTPUT | mqi.MQOO_INQUIRE, "NOSHARE"),
+        (mqi.MQOO_INPUT_EXCLUSIVE | mqi.MQOO_OUTPUT | mqi.MQOO_INQUIRE, "NOSHARE FORCE"),
     ],
 )
 def test_other_changes_are_not_noticed(connect, run, queue, options, change):
@@ -87,6 +87,13 @@ def test_other_changes_are_not_noticed(connect, run, queue, options, change):
     assert run(f"ALTER QLOCAL('{queue}') {change}")[0]
     assert CHANGED not in uses(handle)
     assert handle.close() == OK
+
+
+def test_noshare_needs_force_while_any_application_gets(connect, run, queue):
+    handle = connect().open(queue, mqi.MQOO_INPUT_EXCLUSIVE)
+    assert not run(f"ALTER QLOCAL('{queue}') NOSHARE")[0]
+    assert handle.close() == OK
+    assert run(f"ALTER QLOCAL('{queue}') NOSHARE")[0]
 
 
 def test_usage_needs_force_while_there_are_messages(connect, run, queue):

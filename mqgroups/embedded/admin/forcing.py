@@ -32,8 +32,11 @@ def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value]
     ends = _ended_by(q_mgr, kind, name, values)
     ended = [handle for handle in _handles(q_mgr) if ends(handle)]
     queue = q_mgr.catalogue.get(name)
-    holds = isinstance(queue, Queue) and queue.held and _changes_usage(queue, values)
-    if (ended or holds) and not force:
+    in_use = bool(ended)
+    if kind == LOCAL and isinstance(queue, Queue):
+        in_use |= bool(queue.held) and _changes_usage(queue, values)
+        in_use |= bool(queue.open_input_count) and _is_not_shared(values)
+    if in_use and not force:
         raise CatalogueError(pcf.MQRCCF_OBJECT_OPEN_FORCE, f"{name} is in use; FORCE changes it all the same")
     q_mgr.catalogue.alter(kind, name, values)
     _end(ended)
@@ -52,13 +55,17 @@ def _ended_by(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Va
         return lambda _: False
     if _changes_usage(queue, values):
         return lambda handle: handle.queue is queue
-    if values.get(mq.MQIA_SHAREABILITY) == mq.MQQA_NOT_SHAREABLE:
+    if _is_not_shared(values):
         return lambda handle: handle.queue is queue and handle.for_input and not handle.exclusive
     return lambda _: False
 
 
 def _changes_usage(queue: Queue, values: Mapping[int, Value]) -> bool:
     return mq.MQIA_USAGE in values and values[mq.MQIA_USAGE] != queue.values[mq.MQIA_USAGE]
+
+
+def _is_not_shared(values: Mapping[int, Value]) -> bool:
+    return values.get(mq.MQIA_SHAREABILITY) == mq.MQQA_NOT_SHAREABLE
 
 
 def _handles(q_mgr: QueueManager) -> Iterator[Handle]:
