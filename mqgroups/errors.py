@@ -41,6 +41,7 @@
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone; the queue manager backs out the unit of work
              ├─ CommitOutcomeUnknown    MQCMIT failed, and may or may not have committed
+             ├─ HandleLost              2019, 2041, 2052: the handles of open queues are lost again and again
              ├─ UnitOfWorkBackedOut     the queue manager backed out the unit of work (2003)
              ├─ NotAuthorised       2035
              ├─ QueueMissing        2085
@@ -597,10 +598,13 @@ class MQIError(EnvironmentFailure):
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
         is_final: whether nothing is redone after it: a function of the application raised it, or redoing has ended with it.
+        while_reconnecting: whether it is about a lost connection that could not be remade. Then it is retried whatever its
+            reason: the same arguments have worked before, and a failover answers many things for a while.
     """
 
     remedy = ""
     is_final = False
+    while_reconnecting = False
 
     def __init__(self, verb: str, object_name: str, comp: int, reason: int, context: str = "") -> None:
         super().__init__(verb, object_name, comp, reason)
@@ -651,6 +655,18 @@ class UnitOfWorkBackedOut(MQIError):
     remedy = "The unit of work was backed out; redo it"
 
 
+class HandleLost(MQIError):
+    """An open queue's handle is no longer valid, although the connection lives. The library has opened the queue again, and
+    again, for ``reconnect_wait_s``; or the connection is a wrapped one.
+    """
+
+    remedy = (
+        "An administrator has changed or deleted the queue while it was open (ALTER ... FORCE, DELETE), or refreshes the cluster "
+        "(REFRESH CLUSTER). Wait until that has ended; the group resumes at its last commit. If it does not end, find out which "
+        "program or script does it again and again"
+    )
+
+
 class NotAuthorised(MQIError):
     """The user is not authorised for this call."""
 
@@ -696,6 +712,9 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_CONNECTION_STOPPING: ConnectionBroken,
     mq.MQRC_CHANNEL_NOT_AVAILABLE: ConnectionBroken,
     mq.MQRC_HOST_NOT_AVAILABLE: ConnectionBroken,
+    mq.MQRC_HOBJ_ERROR: HandleLost,
+    mq.MQRC_OBJECT_CHANGED: HandleLost,
+    mq.MQRC_Q_DELETED: HandleLost,
     mq.MQRC_NOT_AUTHORIZED: NotAuthorised,
     mq.MQRC_UNKNOWN_OBJECT_NAME: QueueMissing,
     mq.MQRC_Q_FULL: QueueFull,
@@ -711,6 +730,9 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
 }
 
+# IBM MQ, topics q040920, q041120, q041230: close the handle, open the object again, and retry.
+HANDLE_LOST = frozenset(reason for reason, cls in CLASSES.items() if cls is HandleLost)
+
 # MQCMIT may have committed although it returned one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
 COMMIT_OUTCOME_UNKNOWN = frozenset(
     {
@@ -724,6 +746,10 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
 _SEGMENTS_DIFFER = (
     "A message has segments of different character sets or encodings, so the queue manager does not reassemble it. Make the "
     "consumer with stream=True; or find its group with `mqgroups groups`, and move it with `mqgroups salvage move`"
+)
+_CLUSTER = (
+    "The queue manager knows no instance of this cluster queue at the moment. Is REFRESH CLUSTER under way? Otherwise DISPLAY "
+    "QCLUSTER shows what it knows, and the channels to the full repositories must run"
 )
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
@@ -748,6 +774,8 @@ REMEDIES: dict[int, str] = {
         "There is no way to the queue manager that has this queue. Check RNAME, RQMNAME and XMITQ of the remote queue, or "
         "DEFXMITQ: messages need a local queue with USAGE(XMITQ) and a channel. Or connect to that queue manager",
     ),
+    mq.MQRC_CLUSTER_RESOLUTION_ERROR: _CLUSTER,
+    mq.MQRC_NO_DESTINATIONS_AVAILABLE: _CLUSTER,
     mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
@@ -761,6 +789,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager "
     "does not support TLS",
     mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
+    mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long "
+    "units of work fill a log: commit more often, or after a time (Every(seconds=))",
     mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",

@@ -121,7 +121,8 @@ class QueueManager(ConnectionHolder):
                 of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
                 units of work, and with ``put_response="async"``. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
-            full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
+            full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
+                refreshed knows the queue again, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
                 the rest of their group can then not be consumed.
             priority: of the messages, 0 to 9; by default the queue's.
@@ -340,7 +341,8 @@ def connect(
     """Connect to a queue manager.
 
     Args:
-        q_mgr_name: the queue manager's name; not ``*NAME``, because a group can be resumed on one queue manager only.
+        q_mgr_name: the queue manager's name; not blank, ``*NAME`` or the name of a queue sharing group, because a group can be
+            resumed on one queue manager only.
         channel: the server-connection channel; ``None`` uses the MQ client's own configuration.
         conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
         user, password: the queue manager checks them. A secret is a string, or a ``Secret`` that names a file or an environment
@@ -355,8 +357,9 @@ def connect(
         ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
             MQCCDTURL, MQCHLLIB and MQCHLTAB.
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds. Producers and consumers find out whether
-            their unit of work was committed, redo it if it was not, and go on. 0 does not reconnect: the application has to.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers
+            and consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not
+            reconnect: the application has to.
         sleep: the function that waits between two tries.
         trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
             for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.

@@ -25,6 +25,7 @@ import pytest
 import tenacity
 
 import mqgroups
+import mqgroups.connection.retry
 import mqgroups.get.cursor
 import mqgroups.status.owner
 import mqgroups.status.units_of_work
@@ -343,7 +344,14 @@ def count_calls(mq):
 def clock(monkeypatch):
     """Time for everything that waits or measures in the library, but not for the queue manager."""
     clock = Clock()
-    for module in (tenacity, mqgroups.status.owner, mqgroups.status.units_of_work, mqgroups.get.cursor):
+    modules = (
+        tenacity,
+        mqgroups.connection.retry,
+        mqgroups.status.owner,
+        mqgroups.status.units_of_work,
+        mqgroups.get.cursor,
+    )
+    for module in modules:
         monkeypatch.setattr(module, "time", clock)
     return clock
 

@@ -64,7 +64,7 @@ class BatchSettings:
         commit_every: when to take a syncpoint.
         claim_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
             the queue manager needs to notice that a client is gone.
-        full_wait_s: how long to wait for room on a full queue, or until puts are no longer inhibited, seconds.
+        full_wait_s: how long to wait for room on the queue, and for whatever else a group producer waits for, seconds.
         persistence: of the messages.
         put_response: whether messages are put synchronously, as for a group producer.
         status_model, claim_model: the model queues for the status queue and for the locks.

@@ -46,7 +46,8 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
         load(build())
         text = "\n".join(commands) if commands else sys.stdin.read()
         name, password = user_and_password(user) if user else (None, None)
-        with connect("", DEFAULT_CHANNEL, f"{control.host}({control.port})", user=name, password=password) as q_mgr:
+        where = control.q_mgr_name, DEFAULT_CHANNEL, f"{control.host}({control.port})"
+        with connect(*where, user=name, password=password) as q_mgr:
             client = MQSCClient(connection_of(q_mgr))
             for _, statement in statements(text):
                 done, answers = client.run(statement.strip())

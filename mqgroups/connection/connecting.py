@@ -6,7 +6,7 @@ from mqgroups.connection import authorities
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
-from mqgroups.errors import NO_ADDRESS, NotAuthorised, mqi_error
+from mqgroups.errors import NO_ADDRESS, ConfigurationError, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments
 from mqgroups.telemetry.settings import TelemetrySettings
@@ -31,6 +31,7 @@ def open_connection(
         telemetry: what is traced, and whether messages carry trace context.
 
     Raises:
+        ConfigurationError: another queue manager answered.
         MQIError: connecting failed.
     """
 
@@ -38,9 +39,8 @@ def open_connection(
         handle = Handle(binding)
         comp, reason = handle.connect(arguments)
         if comp == mq.MQCC_FAILED:
-            named = f"queue manager {arguments.q_mgr_name}" if arguments.q_mgr_name else "the queue manager"
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""
-            error = mqi_error("MQCONNX", f"{named}{where}", comp, reason)
+            error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_connect()
             if reason == mq.MQRC_Q_MGR_NAME_ERROR and not (arguments.conn_name or arguments.ccdt_url):
@@ -49,4 +49,20 @@ def open_connection(
         return handle
 
     handle = retrying(patience, CONNECT_LATER, sleep)(connect)
-    return Connection(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
+    connection = Connection(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
+    if connection.q_mgr_name != arguments.q_mgr_name:
+        connection.close()
+        raise _another(connection, arguments)
+    return connection
+
+
+def _another(connection: Connection, arguments: ConnectArguments) -> ConfigurationError:
+    """Return the error for another queue manager than the one that was named (IBM MQ, topics q027500, q101760)."""
+    of_group = ""
+    if connection.platform == mq.MQPL_ZOS:
+        of_group = f"{arguments.q_mgr_name} is the name of a queue sharing group, and any of its members may answer. "
+    return ConfigurationError(
+        f"queue manager {connection.q_mgr_name} answered, asked for {arguments.q_mgr_name}. {of_group}Status queues and "
+        "interrupted groups are on one queue manager: the next start could reach another one and find nothing to resume. Name "
+        "the queue manager"
+    )

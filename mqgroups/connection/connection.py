@@ -33,6 +33,7 @@ from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
     GroupUsage,
+    HandleLost,
     MQIError,
     NotAuthorised,
     QueueManagerChanged,
@@ -97,7 +98,8 @@ class Connection:
         self.status_queues: dict[str, object] = {}
         # The results of MQOPEN for all open objects: handle, MQOD, completion code, reason code.
         self._opened: list[tuple[int, bytes, int, int]] = []
-        # Handles whose MQCLOSE was refused. Until they are closed, one that is exclusive keeps out the next owner of its queue.
+        # Handles whose MQCLOSE was refused, or that are to be opened again. Until they are closed, one that is exclusive keeps
+        # out the next owner of its queue.
         self._unclosed: set[int] = set()
         self._message_handles: dict[tuple[str, ...], int] = {}
         self.q_mgr_name = ""
@@ -186,6 +188,13 @@ class Connection:
         return can_connect
 
     def _connect_again(self) -> None:
+        try:
+            self._connect_once_more()
+        except MQIError as error:
+            error.while_reconnecting = True
+            raise
+
+    def _connect_once_more(self) -> None:
         # The connection counts as lost until the last line, so that this is repeated after any interruption.
         assert self._connect is not None
         identifier = self.q_mgr_identifier
@@ -195,6 +204,7 @@ class Connection:
         self._handle = self._connect()
         self.hconn = self._handle.hconn
         self._opened.clear()
+        self._unclosed.clear()
         self._message_handles.clear()
         try:
             self._inquire_q_mgr()
@@ -224,6 +234,11 @@ class Connection:
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._broken, self._broken_at = True, verb
+        if isinstance(error, HandleLost):
+            # What changed one object may have changed others. All are opened again, as after a lost connection: closed only then,
+            # so that the unit of work is backed out before another instance can open the status queue.
+            self._unclosed.update(answer[0] for answer in self._opened)
+            self.generation, self._broken_at = self.generation + 1, verb
         if reason == mq.MQRC_HCONN_ERROR:
             # The handle belongs to another process or thread, which has to reconnect itself.
             self.reconnect = NEVER
@@ -241,7 +256,7 @@ class Connection:
     def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
         """MQCLOSE; returns completion and reason code."""
         comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
-        if comp == mq.MQCC_FAILED:
+        if comp == mq.MQCC_FAILED and reason != mq.MQRC_HOBJ_ERROR:
             self._unclosed.add(hobj)
         else:
             self._unclosed.discard(hobj)

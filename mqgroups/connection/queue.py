@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mqgroups.connection import authorities
-from mqgroups.errors import ConnectionBroken, MessageTooLong, MQIError, NotAuthorised
+from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding
@@ -167,10 +167,11 @@ class Queue:
         Raises:
             MQIError: MQCLOSE failed; the queue is still open.
         """
-        if self._hobj is None or self.is_stale or not self._connection.usable:
+        if self._hobj is None or not self._connection.usable:
             return
         if not self._connection.has_open(self._opened):
-            # Closed for another owner of the name (``own_status_queue``); another handle may have its number now.
+            # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have
+            # its number now.
             self._hobj = None
             return
         comp, reason = self._connection.close_handle(self._hobj, options)
@@ -178,6 +179,6 @@ class Queue:
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_delete(self.name)
-            if not isinstance(error, ConnectionBroken) or options != mq.MQCO_NONE:
+            if not isinstance(error, (ConnectionBroken, HandleLost)) or options != mq.MQCO_NONE:
                 raise error
         self._hobj = None

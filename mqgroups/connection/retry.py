@@ -6,6 +6,8 @@ because the queue manager may have backed out the messages before it.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 import tenacity
 
-from mqgroups.errors import MQGroupsError, MQIError
+from mqgroups.errors import HANDLE_LOST, MQGroupsError, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
 
@@ -38,16 +40,38 @@ CONNECT_LATER = frozenset(
 )
 # The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
-# After these a unit of work is redone, once it is known that it was not committed: the connection is gone, or the queue manager
-# has backed out.
-REDO = (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}) | {
-    mq.MQRC_CALL_INTERRUPTED,
-    mq.MQRC_BACKED_OUT,
-}
+# After these a unit of work is redone, once it is known that it was not committed: the connection or a handle is gone, the queue
+# manager has backed out, or it has no room in its log until units of work end (2102).
+REDO = (
+    (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR})
+    | HANDLE_LOST
+    | {mq.MQRC_CALL_INTERRUPTED, mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM}
+)
 # Failures while redoing a unit of work that may go away by themselves.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
-# A consumer or an operator may make room, or an operator may enable puts again.
-NO_ROOM = frozenset({mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL, mq.MQRC_PUT_INHIBITED})
+# A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
+# are not known for a short time (IBM MQ, topics q043020, q086470).
+NO_ROOM = frozenset(
+    {
+        mq.MQRC_Q_FULL,
+        mq.MQRC_Q_SPACE_NOT_AVAILABLE,
+        mq.MQRC_STORAGE_MEDIUM_FULL,
+        mq.MQRC_PUT_INHIBITED,
+        mq.MQRC_CLUSTER_PUT_INHIBITED,
+        mq.MQRC_UNKNOWN_OBJECT_NAME,
+        mq.MQRC_UNKNOWN_ALIAS_BASE_Q,
+        mq.MQRC_UNKNOWN_REMOTE_Q_MGR,
+        mq.MQRC_CLUSTER_RESOLUTION_ERROR,
+        mq.MQRC_NO_DESTINATIONS_AVAILABLE,
+    }
+)
+_FIRST_PAUSE_S = 0.02
+# Pauses between tries to connect grow further than others, and most while there is no room for a connection.
+_LONGEST_TO_CONNECT_S, _LONGEST_WITHOUT_ROOM_S = 5.0, 20.0
+_NO_CONNECTION_LEFT = frozenset({mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_CHANNEL_NOT_AVAILABLE})
+# Longer pauses are slept in parts, so that ``stop()`` need not wait for them.
+_SLEEP_S = 1.0
+_MOST_DOUBLINGS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +80,11 @@ class Patience:
 
     Attributes:
         wait_s: give up after this time, in seconds; 0 tries once.
-        first_s, longest_s: the first and the longest pause between two tries, in seconds.
+        first_s, longest_s: the first and the longest pause between two tries, in seconds; between two MQCONNX it is longer.
     """
 
     wait_s: float
-    first_s: float = 0.02
+    first_s: float = _FIRST_PAUSE_S
     longest_s: float = 1.0
 
 
@@ -81,6 +105,30 @@ def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> 
     except MQIError as error:
         error.is_final = True
         raise
+
+
+class Relapses:
+    """Ends what is redone without getting anywhere, as when every new handle is lost at its first call."""
+
+    def __init__(self, most_s: float, sleep: Sleep) -> None:
+        """``most_s``: how long to go on at one place, seconds."""
+        self._most_s = most_s
+        self._sleep = sleep
+        self._place: object = None
+        self._times = 0
+        self._since_s = self._last_s = 0.0
+
+    def at(self, place: object, error: MQIError) -> None:
+        """Pause before something is redone at this place; raises ``error`` if that has gone on for too long, never quiet."""
+        now_s = time.monotonic()
+        if place != self._place or now_s - self._last_s > self._most_s:
+            self._place, self._times, self._since_s = place, 0, now_s
+        elif now_s - self._since_s > self._most_s:
+            error.is_final = True
+            raise error
+        else:
+            self._sleep(min(_FIRST_PAUSE_S * 2.0 ** min(self._times, _MOST_DOUBLINGS), _SLEEP_S))
+        self._times, self._last_s = self._times + 1, time.monotonic()
 
 
 class Again:
@@ -111,9 +159,30 @@ def retrying(
     """
     longest_s = 0.0
     out_of_time = tenacity.stop_after_delay(patience.wait_s)
+    waits_for_connection = mq.MQRC_CONNECTION_BROKEN in reasons
 
     def qualifies(error: BaseException) -> bool:
-        return isinstance(error, MQIError) and error.reason in reasons and not error.is_final
+        if not isinstance(error, MQIError) or error.is_final:
+            return False
+        return error.reason in reasons or (waits_for_connection and error.while_reconnecting)
+
+    def pause_s(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        longest_s = _longest_to_connect_s(error)
+        grown_s = patience.first_s * 2.0 ** min(state.attempt_number - 1, _MOST_DOUBLINGS)
+        if longest_s is None:
+            return min(grown_s, patience.longest_s) + random.uniform(0, patience.first_s)
+        # Thousands of programs may have lost their connections at the same moment.
+        pause_s = min(grown_s, longest_s) * random.uniform(1, 1.25)
+        left_s = patience.wait_s - (state.seconds_since_start or 0.0)
+        return min(pause_s, max(left_s, 0.0) + patience.first_s)
+
+    def nap(seconds: float) -> None:
+        while seconds > 1.5 * _SLEEP_S and not until():
+            sleep(_SLEEP_S)
+            seconds -= _SLEEP_S
+        if not until():
+            sleep(seconds)
 
     def before_sleep(state: tenacity.RetryCallState) -> None:
         nonlocal longest_s
@@ -130,15 +199,21 @@ def retrying(
 
     return Again(
         tenacity.Retrying(
-            sleep=sleep,
+            sleep=nap,
             before_sleep=before_sleep,
             stop=lambda state: until() or out_of_time(state),
-            wait=tenacity.wait_exponential(multiplier=patience.first_s, max=patience.longest_s)
-            + tenacity.wait_random(0, patience.first_s),
+            wait=pause_s,
             retry=tenacity.retry_if_exception(qualifies),
             reraise=True,
         )
     )
+
+
+def _longest_to_connect_s(error: BaseException | None) -> float | None:
+    """Return the longest pause before the next try to connect; ``None`` if the error is about something else."""
+    if not isinstance(error, MQIError) or error.verb != "MQCONNX":
+        return None
+    return _LONGEST_WITHOUT_ROOM_S if error.reason in _NO_CONNECTION_LEFT else _LONGEST_TO_CONNECT_S
 
 
 def _without_policy(traceback: TracebackType | None) -> TracebackType | None:

@@ -55,11 +55,14 @@ def _check_way(arguments: ConnectArguments) -> None:
         raise ConfigurationError(
             "ccdt_url and channel: the channel definition table defines the channels; give only one of them"
         )
-    if arguments.q_mgr_name.startswith("*") or (not arguments.q_mgr_name and arguments.channel is None):
+    # A blank name is refused with a single address too: a load balancer may be behind it, and the name is known to whoever has
+    # made the queue manager.
+    if not arguments.q_mgr_name or arguments.q_mgr_name.startswith("*"):
         raise ConfigurationError(
             f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "
-            "groups are on one of them: the next start could find nothing to resume. Name the queue manager; a channel "
-            "definition table (CCDT) may have several addresses for it. In a uniform cluster, mqgroups.find_home tells which one"
+            "groups are on one of them: the next start could find nothing to resume. Name the queue manager (DISPLAY QMGR QMNAME "
+            "there says its name); conn_name and a channel definition table (CCDT) may have several addresses for it. In a "
+            "uniform cluster, mqgroups.find_home tells which one"
         )
 
 

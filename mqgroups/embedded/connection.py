@@ -81,11 +81,13 @@ class Connection:
         return handle
 
     def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
-        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR or MQRC_Q_DELETED."""
+        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR, MQRC_Q_DELETED or MQRC_OBJECT_CHANGED."""
         handle = self.handles.get(hobj)
         queue = handle.queue if handle is not None else None
         if handle is None or queue is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)
         if queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
+        if handle.changed:
+            raise Failed(mq.MQRC_OBJECT_CHANGED)
         return handle, queue

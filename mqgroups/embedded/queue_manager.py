@@ -81,6 +81,8 @@ class QueueManager:
         self.platform = platform
         self.readings = readings or Readings()
         self.quiescing = False
+        # On z/OS; "" if it is in no group.
+        self.queue_sharing_group = ""
         # Set when the queue manager is about to stop: nothing waits any more.
         self.stopping = threading.Event()
         self.lock = threading.RLock()
@@ -151,7 +153,8 @@ class QueueManager:
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
-        if q_mgr_name not in ("", "*", self.name, "*" + self.name):
+        # A client with a blank name reaches whoever listens; with a group's name one of its members (topics q027500, q101760).
+        if q_mgr_name.removeprefix("*") not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         if channel_name not in self.catalogue.objects.of(Kind.CHANNEL):
             raise Failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
@@ -282,10 +285,12 @@ class QueueManager:
         """Return the connection's unit of work with room for this many more messages; start one if there is none.
 
         Raises:
-            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS).
+            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more; topic q040770).
         """
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()
+        if connection.unit_of_work.doomed and self.platform is not Platform.ZOS and self.readings[TOLD_OF_A_FAILED_PUT]:
+            raise Failed(mq.MQRC_BACKED_OUT)
         limit = self.catalogue.q_mgr_values[mq.MQIA_MAX_UNCOMMITTED_MSGS]
         assert isinstance(limit, int)
         if len(connection.unit_of_work) + messages > limit:

@@ -19,7 +19,8 @@ from __future__ import annotations
 from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import GroupPosition, MessagePart, may_go_unanswered
-from mqgroups.errors import ForeignSyncpoint
+from mqgroups.errors import ForeignSyncpoint, MQIError
+from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.put.payload import Unsent
 from mqgroups.status.units_of_work import UnitsOfWork
@@ -70,6 +71,13 @@ class Answers:
     def check(self) -> None:
         """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
         self._unanswered.check()
+
+    def explain(self, error: MQIError) -> None:
+        """Raise the MQIError of an earlier put, if one failed unseen and so made ``error`` fail with 2003."""
+        if error.reason == mq.MQRC_BACKED_OUT:
+            missing = self._unanswered.any
+            self.check()
+            self._unanswered.any = missing
 
     def misplaced(self, position: GroupPosition, group_id: bytes, found: int) -> ForeignSyncpoint:
         """Return the error for a message after ``position`` that got another number, offset or group than planned.

@@ -22,7 +22,7 @@ from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
 from mqgroups.core.model import Role
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.errors import GroupUsage, MQIError, QueueFull, QueueInhibited
+from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.structures import group_place
@@ -268,8 +268,8 @@ class Putter:
                 self._put_once(message, ends=self._answers.ends_unit_of_work(message))
             else:
                 self._put_without_context(message, refused)
-        except (QueueFull, QueueInhibited):
-            if self._answers.are_missing:
+        except MQIError as error:
+            if error.reason not in NO_ROOM or self._answers.are_missing:
                 raise
             self._commit_and_wait_for_room(message)
         if checkpoint is not None:
@@ -335,7 +335,10 @@ class Putter:
         )
 
     def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool = True) -> None:
-        """Put a message again without trace context, if ``error`` refused its properties; else raise the error."""
+        """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
+        before it that was not answered and explains it.
+        """
+        self._answers.explain(error)
         if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
             raise error
         self._connection.stop_propagating(str(error))
@@ -415,8 +418,8 @@ class Putter:
     def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
         try:
             self._room(self._put_once, message, ends=ends)
-        except (QueueFull, QueueInhibited):
-            if self.work.stopping:
+        except MQIError as error:
+            if error.reason in NO_ROOM and self.work.stopping:
                 raise self.owner.stopped() from None
             raise
 

@@ -26,13 +26,14 @@ from collections.abc import Callable, Iterable
 from math import inf
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import REDO_LATER, ask, retrying
+from mqgroups.connection.retry import REDO_LATER, Relapses, ask, retrying
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
+    HandleLost,
     MQIError,
     OwnerActive,
     OwnershipLost,
@@ -74,6 +75,7 @@ class UnitsOfWork:
         # Whether the keepers have got their records in the open unit of work.
         self._holds_records = False
         self._lost: OwnershipLost | None = None
+        self._relapses = Relapses(connection.reconnect.wait_s, connection.sleep)
 
     def add(self, owner: Owner) -> None:
         """Add an owner, before ``claim``: its record is put in these units of work."""
@@ -313,7 +315,12 @@ class UnitsOfWork:
         first, connection = self._first, self._connection
         if error.is_final or not connection.can_redo(error):
             raise error
-        _log.warning(
+        if isinstance(error, HandleLost):
+            self._relapses.at([(owner.number, owner.unit.messages) for owner in self.owners], error)
+        # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
+        costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
+        _log.log(
+            logging.INFO if costs_nothing else logging.WARNING,
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
             first,
             error,

@@ -61,7 +61,15 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
 
 
 @table(
-    ("name", "given"), [("*QM1", CHANNEL), ("*", {"ccdt_url": "file:///c"}), ("", {}), ("", {"ccdt_url": "file:///c"})]
+    ("name", "given"),
+    [
+        ("*QM1", CHANNEL),
+        ("*", {"ccdt_url": "file:///c"}),
+        ("", {}),
+        ("", CHANNEL),
+        ("", {"channel": "C", "conn_name": "h1(1414),h2(1414)"}),
+        ("", {"ccdt_url": "file:///c"}),
+    ],
 )
 def test_whichever_queue_manager_is_refused_because_groups_are_on_one(name, given):
     with pytest.raises(errors.ConfigurationError, match="may connect to different queue managers"):

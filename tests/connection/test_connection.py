@@ -50,6 +50,19 @@ def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
 
 
 @pytest.mark.embedded
+@pytest.mark.embedded
+def test_a_queue_sharing_group_is_not_a_queue_manager(own_queue_manager, binding, monkeypatch):
+    """Any member may answer to its name (IBM MQ, topics q027500, q101760)."""
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    member = own_queue_manager(platform="zos", queue_sharing_group="QSG1")
+    sentence = r"queue manager QM2 answered, asked for QSG1.*queue sharing group.*Name the queue manager"
+    with pytest.raises(errors.ConfigurationError, match=sentence):
+        mqgroups.connect("QSG1", member.channel, member.conn_name)
+    assert member.calls()["MQDISC"] == 1
+    with pytest.raises(errors.MQIError, match="2058"):
+        mqgroups.connect("QSG2", member.channel, member.conn_name)
+
+
 def test_without_an_address_the_message_begins_with_what_says_it(owner, monkeypatch):
     for name in ("MQSERVER", "MQCHLLIB", "MQCHLTAB", "MQCCDTURL"):
         monkeypatch.delenv(name, raising=False)

@@ -37,7 +37,7 @@ def test_each_reason_of_a_table_is_tried_again(clock, reasons):
     assert len(clock.naps) == len(reasons)
 
 
-@table("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_Q_MGR_NAME_ERROR])
+@table("reason", [mq.MQRC_NOT_AUTHORIZED, mq.MQRC_MSG_TOO_BIG_FOR_Q, mq.MQRC_Q_MGR_NAME_ERROR])
 @table("reasons", [CONNECT_LATER, OWNER_ACTIVE, NO_ROOM])
 def test_other_reasons_are_let_through_at_once(clock, reasons, reason):
     call = Call(reason)

@@ -194,6 +194,21 @@ def test_mqcmit_backs_out_when_an_asynchronous_put_in_it_failed(connection, smal
     assert visible(connection, queue) == [b"next"]
 
 
+def test_later_calls_in_a_unit_of_work_with_a_failed_put_fail_until_mqback(connection, small, queue):
+    """As where the log is full (topic q040770)."""
+    other = connection.open(queue, c.MQOO_OUTPUT | c.MQOO_INPUT_SHARED)
+    assert other.put(b"there").code == OK
+    out = fill(connection, small)
+    assert out.put(b"lost", ASYNC | c.MQPMO_SYNCPOINT, Persistence=c.MQPER_PERSISTENT).code == OK
+    backed_out = failed(c.MQRC_BACKED_OUT)
+    assert other.put(b"1", c.MQPMO_SYNCPOINT).code == backed_out
+    assert other.get(c.MQGMO_SYNCPOINT).code == backed_out
+    assert other.put(b"outside syncpoint").code == OK
+    assert connection.back_out() == OK
+    assert other.put(b"1", c.MQPMO_SYNCPOINT).code == OK
+    assert other.get(c.MQGMO_SYNCPOINT).data == b"there"
+
+
 def test_mqback_ends_a_unit_of_work_with_a_failed_put(connection, small):
     out = fill(connection, small)
     assert out.put(b"new", ASYNC | c.MQPMO_SYNCPOINT, Persistence=c.MQPER_PERSISTENT).code == OK

@@ -182,4 +182,4 @@ def test_a_directory_without_a_server_is_a_clear_error(tmp_path):
 
 def test_a_wrong_token_is_refused(q_mgr):
     with pytest.raises(ControlError, match="refused"):
-        Control(q_mgr.host, q_mgr.port, "guessed").quiesce()
+        Control(q_mgr.host, q_mgr.port, "guessed", "QM1").quiesce()

@@ -7,9 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mqgroups.embedded import Fault
-from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN, CommitOutcomeUnknown, MQGroupsError, MQIError
+from mqgroups.errors import (
+    COMMIT_OUTCOME_UNKNOWN,
+    CommandRefused,
+    CommitOutcomeUnknown,
+    MQGroupsError,
+    MQIError,
+    SalvageRefused,
+)
 from tests.faults.application import Program
-from tests.faults.cases import KILLED, LOST, case_name, fault_at, second_faults, single_faults
+from tests.faults.cases import KILLED, LOST, REDONE, case_name, faults_at, second_faults, single_faults
 from tests.faults.extents import Extent, Sample, Task, split
 from tests.faults.machine import ENDED_WITH_ERROR, MOST_STARTS, Machine
 from tests.faults.pattern import Pattern
@@ -24,7 +31,7 @@ SINGLE, DOUBLE, SILENT = "single", "double", "silent line"
 def run(site: Site, name: str, *faults: str) -> Result:
     """Run a case of either phase."""
     pattern = PATTERNS[name]
-    return case(site.machine(pattern), pattern, [fault_at(fault) for fault in faults])
+    return case(site.machine(pattern), pattern, [each for fault in faults for each in faults_at(fault)])
 
 
 def singles(
@@ -103,7 +110,10 @@ def _until_done(machine: Machine, program: Program, faults: Sequence[Fault], kil
             _judge(machine, error, program, result)
             if before == fired:
                 result.wrong.append(f"an error without a fault: {error!r} {error}")
-            if machine.connected and not program.asks_again and all(_loses_connection(fault) for fault in faults):
+            # An operator who was refused because the command server could not be asked, asks again.
+            is_refused = isinstance(error, (CommandRefused, SalvageRefused)) and faults[0].reason in REDONE
+            foreseen = program.asks_again or is_refused or not all(_loses_connection(fault) for fault in faults)
+            if machine.connected and not foreseen:
                 result.wrong.append(f"a lost connection reached the application: {error!r} {error}")
         elif code == -signal.SIGKILL:
             kills -= 1
@@ -141,4 +151,4 @@ def _said(error: MQGroupsError) -> int | None:
 
 def _loses_connection(fault: Fault) -> bool:
     """Whether the library makes good for it by itself, once it is connected."""
-    return fault.action != "answer" or fault.reason in COMMIT_OUTCOME_UNKNOWN
+    return fault.action != "answer" or fault.verb == "MQCONNX" or fault.reason in COMMIT_OUTCOME_UNKNOWN | REDONE

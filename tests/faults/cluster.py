@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pymqi import CMQCFC
-
 from mqgroups.embedded import EmbeddedCluster
 from mqgroups.embedded.channels.settings import ChannelSettings
 from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
@@ -35,16 +33,7 @@ def embedded_cluster(directory: Path, mqsc: Path, **more: Any) -> EmbeddedCluste
     return EmbeddedCluster(ClusterFile(_CLUSTER, entries, _CHANNELS), data=directory, log_level="ERROR", **more)
 
 
-class _InstanceReader(Reader):
-    """A reader that gives commands too."""
-
-    def mqsc(self, command: str) -> None:
-        """Carry out an MQSC command."""
-        escape = {CMQCFC.MQIACF_ESCAPE_TYPE: CMQCFC.MQET_MQSC, CMQCFC.MQCACF_ESCAPE_TEXT: command.encode()}
-        self._commands().MQCMD_ESCAPE(escape)
-
-
-class ClusterReader(_InstanceReader):
+class ClusterReader(Reader):
     """The reader at one queue manager of a cluster. A cluster queue that it made is to it all its instances together.
 
     It looks at them when nothing is on its way. Channels promise no physical order, so messages are in that of their numbers.
@@ -56,10 +45,8 @@ class ClusterReader(_InstanceReader):
         self._here = q_mgr_name
         self._instances: dict[str, tuple[str, ...]] = {}
         # What deletes the definitions that lead to a remote queue.
-        self._deletions: dict[str, list[tuple[_InstanceReader, str]]] = {}
-        self._readers: dict[str, _InstanceReader] = {
-            name: self if name == q_mgr_name else _InstanceReader(cluster[name]) for name in ALL
-        }
+        self._deletions: dict[str, list[tuple[Reader, str]]] = {}
+        self._readers: dict[str, Reader] = {name: self if name == q_mgr_name else Reader(cluster[name]) for name in ALL}
 
     def make_cluster_queue(self, name: str, at: Sequence[str]) -> None:
         self._instances[name] = tuple(at)

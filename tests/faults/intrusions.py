@@ -1,7 +1,11 @@
-"""A phase: a second thread uses a producer, consumer or pipe while the first one is in the middle of a call of it.
+"""A phase: somebody else comes between two calls: a second thread that uses the same producer, consumer or pipe, or an
+administrator.
 
 ``intrusion put/classic/plain close@23``: before the first thread's 23rd MQI call a second one calls ``close``, and is waited for.
 It has to be refused at once, with ``GroupUsage``; nothing has changed then, and the group is whole in the end.
+
+``intrusion put/classic/plain alter@23``: an administrator changes all queues with FORCE, which ends the handles of them all.
+The program does not notice.
 
 ``race 17``: two threads put messages to one group as fast as they can. What was refused is put again; what was not is there once.
 """
@@ -17,7 +21,7 @@ from mqgroups.core.modes import PutResponse
 from mqgroups.errors import GroupUsage, MQGroupsError
 from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import PATIENCE_S
-from tests.faults.machine import Machine
+from tests.faults.machine import Machine, queues_of
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PATTERNS
 from tests.faults.result import Result
@@ -25,6 +29,7 @@ from tests.faults.site import Site
 
 PHASE = "intrusion"
 RACES = "two threads at a time"
+_ALTER = "alter"
 _AT_ONCE_S = 2.0
 _INTRUSIONS: dict[str, dict[str, Callable[[dict[str, Any]], object]]] = {
     "put": {
@@ -57,7 +62,12 @@ def run(site: Site, name: str, what: str) -> Result:
     program.patience_s = PATIENCE_S
     result = Result(runs=1)
     call, _, nth = what.partition("@")
-    intrude = _INTRUSIONS[pattern.role][call]
+    intrude = _INTRUSIONS[pattern.role].get(call)
+
+    def alter() -> None:
+        result.fired = 1
+        for queue in queues_of(program):
+            machine.reader.end_handles(queue)
 
     def intrusion() -> None:
         if program.done or ("group" not in program.hand and "messages" not in program.hand):
@@ -67,6 +77,7 @@ def run(site: Site, name: str, what: str) -> Result:
 
         def second() -> None:
             try:
+                assert intrude is not None
                 intrude(program.hand)
                 said.append(None)
             except BaseException as error:
@@ -83,7 +94,7 @@ def run(site: Site, name: str, what: str) -> Result:
 
     with machine.prepared(program), machine.deadline(result):
         machine.watch.begin(None, None)
-        machine.watch.hooks["before", int(nth)] = intrusion
+        machine.watch.hooks["before", int(nth)] = alter if call == _ALTER else intrusion
         result.starts = 1
         error: Exception | None
         try:
@@ -163,7 +174,7 @@ def tasks(
         cases = [
             f"intrusion {pattern.name} {call}@{nth}"
             for nth in range(1, len(calls) + 1)
-            for call in _INTRUSIONS[pattern.role]
+            for call in (_ALTER, *_INTRUSIONS[pattern.role])
         ]
         yield from split(PHASE, pattern.name, sample.of(cases, share))
     yield from split(PHASE, RACES, (f"race {sample.seed * 1_000_000 + number}" for number in range(races)))

@@ -114,6 +114,17 @@ class Reader:
             with contextlib.suppress(pymqi.MQMIError):
                 connection.disconnect()
 
+    def mqsc(self, command: str) -> None:
+        """Carry out an MQSC command; raises MQMIError if it is refused."""
+        escape = {CMQCFC.MQIACF_ESCAPE_TYPE: CMQCFC.MQET_MQSC, CMQCFC.MQCACF_ESCAPE_TEXT: command.encode()}
+        self._commands().MQCMD_ESCAPE(escape)
+
+    def end_handles(self, name: str) -> None:
+        """Change a queue and change it back: nobody's handle of it is valid then. Nothing if there is no such queue."""
+        with contextlib.suppress(pymqi.MQMIError):
+            for usage in ("XMITQ", "NORMAL"):
+                self.mqsc(f"ALTER QLOCAL('{name}') USAGE({usage}) FORCE")
+
     def make_queue(self, name: str, model: str) -> None:
         """Make a queue from a model queue."""
         od = pymqi.OD(ObjectName=model.encode(), DynamicQName=name.encode())

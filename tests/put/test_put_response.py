@@ -24,6 +24,8 @@ from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest
 
 LONG = b"abcdefghij"
 ASYNC = {"put_response": "async"}
+# A lost message that is not persistent does not end its unit of work (2003).
+UNSEEN = {**ASYNC, "persistence": Persistence.NOT_PERSISTENT}
 RECONNECTS = {"reconnect_wait_s": 30}
 
 
@@ -260,7 +262,7 @@ def test_a_warning_alone_has_the_unit_of_work_put_again(owner, counts):
 def test_a_put_that_failed_unseen_is_noticed_by_the_number_of_the_last_message(owner, faults, number):
     qmgr = owner.connect()
     say_all_is_well(owner, qmgr)
-    with owner.producer(qmgr, commit_every=100, **ASYNC) as producer:
+    with owner.producer(qmgr, commit_every=100, **UNSEEN) as producer:
         faults.arm(Fault("answer", verb="MQPUT", nth=number, reason=mq.MQRC_Q_FULL))
         with pytest.raises(errors.ForeignSyncpoint, match="as message 6 of group"):
             put_rest(producer)
@@ -274,7 +276,7 @@ def test_a_segment_that_failed_unseen_is_noticed_by_the_offset_of_the_last_one(o
     qmgr = owner.connect()
     say_all_is_well(owner, qmgr)
     settings = {"commit_every": 6, "segment_bytes": 3}
-    with owner.producer(qmgr, **settings, **ASYNC) as producer:
+    with owner.producer(qmgr, **settings, **UNSEEN) as producer:
         faults.arm(Fault("answer", verb="MQPUT", nth=4, reason=mq.MQRC_Q_FULL))
         with pytest.raises(errors.ForeignSyncpoint), producer.group() as group:
             group.put(LONG * 3, last=True)

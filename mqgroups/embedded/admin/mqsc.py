@@ -1,7 +1,8 @@
 """MQSC: reading the command files that define the queue manager's objects.
 
 It reads the subset that users of this library write: DEFINE, ALTER and DELETE of QLOCAL, QMODEL, QALIAS, QREMOTE, TOPIC, SUB,
-NAMELIST and PROCESS, DEFINE and ALTER of CHANNEL of type SVRCONN and AUTHINFO of type IDPWOS, CLEAR QLOCAL, ALTER QMGR, SET and
+NAMELIST and PROCESS, DEFINE and ALTER of CHANNEL of type SVRCONN and AUTHINFO of type IDPWOS, CLEAR QLOCAL, ALTER QMGR, REFRESH
+CLUSTER, SET and
 DELETE AUTHREC; and DISPLAY in commands whose output somebody reads. Other commands about security (SET CHLAUTH, REFRESH
 SECURITY), listeners, and other types of channels and authentication information are read and ignored: IBM MQ needs them, and
 the same file must serve both. Any other command is an error that names its line. Not here: carrying out commands
@@ -41,6 +42,7 @@ _CARRIED_OUT = {
     ("CLEAR", "QLOCAL"),
     *((verb, kind) for verb in ("DEFINE", "ALTER") for kind in ("CHANNEL", "AUTHINFO")),
     ("ALTER", "QMGR"),
+    ("REFRESH", "CLUSTER"),
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("NAMELIST", "PROCESS", "TOPIC", "SUB")),
     *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QSTATUS", "QMGR")),
     *(("DISPLAY", kind) for kind in ("QCLUSTER", "CLUSQMGR")),

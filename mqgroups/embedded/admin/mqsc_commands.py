@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
+from mqgroups.embedded.admin import forcing
 from mqgroups.embedded.admin.mqsc import Command, MQSCError
 from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.objects.attributes import BY_KEYWORD, TYPE_NAMES, Attribute, Value
@@ -65,6 +66,9 @@ def _run(q_mgr: QueueManager, command: Command) -> None:
         _log.info("line %d: %s %s(%s) applies to IBM MQ only", command.line, command.verb, command.kind, command.name)
     elif command.verb == "DISPLAY":
         _log.info("line %d: nobody reads the output of DISPLAY %s", command.line, command.kind)
+    elif command.kind == "CLUSTER":
+        with q_mgr.lock:
+            forcing.refresh_cluster(q_mgr)
     elif command.kind == "QMGR":
         catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
     elif command.kind == "SUB":
@@ -79,15 +83,17 @@ def _run(q_mgr: QueueManager, command: Command) -> None:
         _reject(command, command.parameters.keys() - _DELETE_PARAMETERS)
         catalogue.delete(_TYPES[command.kind], command.name, purge="PURGE" in command.parameters)
     else:
-        _queue(catalogue, command)
+        _queue(q_mgr, command)
 
 
-def _queue(catalogue: Catalogue, command: Command) -> None:
-    kind = _TYPES[command.kind]
+def _queue(q_mgr: QueueManager, command: Command) -> None:
+    catalogue, kind = q_mgr.catalogue, _TYPES[command.kind]
     parameters, like, replace = _options(command)
+    force = parameters.pop("FORCE", None) is not None
     values = _values(command, lambda keyword: catalogue.attribute(kind, BY_KEYWORD.get(keyword)), parameters)
     if command.verb == "ALTER":
-        catalogue.alter(kind, command.name, values)
+        with q_mgr.lock:
+            forcing.alter(q_mgr, kind, command.name, values, force=force)
         return
     existing = catalogue.get(command.name)
     if existing is not None and existing.type == kind and not replace:

@@ -183,6 +183,8 @@ class Get:
         self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
+        if self.handle.changed:
+            raise Failed(mq.MQRC_OBJECT_CHANGED)
         if self.inhibited:
             raise Failed(mq.MQRC_GET_INHIBITED)
         discard_expired(self.q_mgr, self.queue)

@@ -103,6 +103,8 @@ def inquire(
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
+        if handle.changed:
+            raise Failed(mq.MQRC_OBJECT_CHANGED)
         if not handle.options & mq.MQOO_INQUIRE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
         selectors = _integers(selectors_raw)

@@ -45,11 +45,12 @@ class Handle:
     ``browsed_in_logical_order`` says whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
     ``default_put_response`` is DEFPRESP at MQOPEN. ``topic_string`` is that of a topic; ``subscription`` is what MQSUB opened.
     ``route`` is set if messages are not simply put on ``queue``. ``waits`` says whether an MQGET with this handle is waiting
-    now.
+    now. ``changed`` says that a command has ended it: only MQCLOSE takes it.
     """
 
     __slots__ = (
         "browsed_in_logical_order",
+        "changed",
         "creates_dynamic",
         "cursor",
         "default_put_response",
@@ -105,6 +106,7 @@ class Handle:
         self.locked: list[Message] = []
         self.saved_context: bytes | None = None
         self.waits = False
+        self.changed = False
 
     def lock(self, messages: list[Message]) -> None:
         """Lock messages, so that other handles do not see them."""

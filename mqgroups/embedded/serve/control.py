@@ -31,6 +31,7 @@ class Control:
     host: str
     port: int
     token: str
+    q_mgr_name: str
 
     @classmethod
     def of(cls, data: Path) -> Control:

@@ -64,6 +64,7 @@ class EmbeddedQueueManager:
         cleanup_gap_s: float = CLEANUP_GAP_S,
         access_key: str = "",
         latency_ms: float = 0,
+        queue_sharing_group: str = "",
     ) -> None:
         """Set up the queue manager; nothing is started yet.
 
@@ -84,6 +85,7 @@ class EmbeddedQueueManager:
             access_key: applications must have it as ``MQGROUPS_ACCESS_KEY`` in their environment, as in ``environment()``; ""
                 lets all applications connect.
             latency_ms: by how much data arrives later, in each direction, as on a slow line.
+            queue_sharing_group: applications may connect by this name too. Nothing is shared.
 
         Raises:
             ReadingError: no such reading or value, or ``answers`` is no record.
@@ -105,6 +107,7 @@ class EmbeddedQueueManager:
         self._membership = membership
         self._access_key = access_key
         self.latency_ms = latency_ms
+        self._queue_sharing_group = queue_sharing_group
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
 
@@ -175,6 +178,7 @@ class EmbeddedQueueManager:
             "cleanup_gap_s": self._readings.cleanup_gap_s,
             "access_key": self._access_key,
             "latency_ms": self.latency_ms,
+            "queue_sharing_group": self._queue_sharing_group,
         }
         # Passwords go through the pipe: everybody could read them on a command line.
         with contextlib.suppress(BrokenPipeError):
@@ -187,7 +191,7 @@ class EmbeddedQueueManager:
             _close_pipes(process)
             raise EmbeddedQueueManagerError(f"queue manager {self.q_mgr_name} did not start: {answer['error']}")
         self.host, self.port = answer["host"], answer["port"]
-        self._control = Control(self.host, self.port, answer["token"])
+        self._control = Control(self.host, self.port, answer["token"], self.q_mgr_name)
         self._process = process
 
     def stop(self) -> None:

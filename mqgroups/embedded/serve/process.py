@@ -55,6 +55,7 @@ def run(
     access_key: str = "",
     require_credentials: bool = False,
     latency_ms: float = 0,
+    queue_sharing_group: str = "",
 ) -> None:
     """Serve a queue manager until SIGTERM or SIGINT.
 
@@ -74,6 +75,7 @@ def run(
         access_key: applications must have it in their environment; "" lets all of them connect.
         require_credentials: whether applications must give a user and a password, whatever the command files say.
         latency_ms: by how much data arrives later, in each direction, as on a slow line.
+        queue_sharing_group: the name of the group that it is a member of.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -82,6 +84,7 @@ def run(
     """
     _raise_descriptor_limit()
     q_mgr = started(q_mgr_name, data, users, platform, readings)
+    q_mgr.queue_sharing_group = queue_sharing_group
     with contextlib.ExitStack() as if_it_fails:
         if_it_fails.callback(q_mgr.close)
         for path in mqsc:
@@ -106,7 +109,7 @@ def run(
         until(lambda: server.to_stop.put(None))
     accepting = threading.Thread(target=server.serve, daemon=True)
     accepting.start()
-    Control(bound_host, bound_port, server.token).write(data)
+    Control(bound_host, bound_port, server.token, q_mgr_name).write(data)
     q_mgr.cluster.start(bound_host, bound_port, server.token)
     if ready is not None:
         ready(bound_host, bound_port, server)
@@ -155,6 +158,7 @@ def main() -> None:
             readings=Readings(asked["readings"], cleanup_gap_s=asked["cleanup_gap_s"]),
             access_key=asked["access_key"],
             latency_ms=asked["latency_ms"],
+            queue_sharing_group=asked["queue_sharing_group"],
         )
     except Exception as error:
         # The starting process reads this line instead of the one that reports readiness.

@@ -29,7 +29,7 @@ Created = tuple[str, str]
 
 _DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
 _QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QUEUE", "QSTATUS"})
-_OF_Q_MGR = frozenset({"SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
+_OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin import forcing, pcf
 from mqgroups.embedded.admin.commands import clusters
 from mqgroups.embedded.admin.commands.request import (
     Request,
@@ -77,9 +77,10 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_Q. MQIACF_FORCE is accepted; attributes can change while the queue is open even without it."""
+    """MQCMD_CHANGE_Q."""
     name, kind = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH), _type(request)
-    q_mgr.catalogue.alter(kind, name, _values(q_mgr, request, kind))
+    force = request.integer(cf.MQIACF_FORCE, (cf.MQFC_YES, cf.MQFC_NO), cf.MQFC_NO, cf.MQRCCF_FORCE_VALUE_ERROR)
+    forcing.alter(q_mgr, kind, name, _values(q_mgr, request, kind), force=force == cf.MQFC_YES)
     return []
 
 
