@@ -18,10 +18,11 @@ ROOT = Path(mqgroups.embedded.__file__).parent
 LIBMQM = ROOT / "libmqm"
 
 _VALUES = {"answer", "platform", "readings", "store", "wire", "properties", "objects", "messages"}
-_QUEUE_MANAGER = _VALUES | {"parts", "catalogue", "connection", "cluster_view", "queue_manager"}
+_QUEUE_MANAGER = _VALUES | {"heartbeats", "parts", "catalogue", "connection", "cluster_view", "queue_manager"}
 # The lowest floor first, with what each room may import beneath itself.
 ROOMS: dict[str, set[str]] = {
     "answer": set(),
+    "heartbeats": set(),
     "parts": set(),
     "platform": set(),
     "readings": set(),
@@ -32,9 +33,9 @@ ROOMS: dict[str, set[str]] = {
     "objects": {"store", "wire"},
     "messages": {"answer", "objects", "wire"},
     "catalogue": {"messages", "objects", "platform", "readings", "store", "wire"},
-    "connection": {"answer", "messages", "parts", "properties"},
+    "connection": {"answer", "heartbeats", "messages", "parts", "properties"},
     "cluster_view": {"answer", "catalogue", "messages", "objects"},
-    "queue_manager": _VALUES | {"catalogue", "cluster_view", "connection", "parts"},
+    "queue_manager": _VALUES | {"catalogue", "cluster_view", "connection", "heartbeats", "parts"},
     "reports": _QUEUE_MANAGER,
     "calls": _QUEUE_MANAGER | {"reports"},
     "channels": _QUEUE_MANAGER | {"reports"},

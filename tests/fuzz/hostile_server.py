@@ -168,6 +168,7 @@ def _plausible(
     comp = reason = 0
     if verb.name == "MQCONNX":
         reply["connection_id"] = _bytes(draw, 24)
+        reply["heartbeat"], reply["sharing"] = draw.choice((0, 1, 300)), draw.choice((0, 10))
     elif verb.name in ("MQOPEN", "MQPUT1"):
         reply["od"], reply["res_object_string"] = _with_text(draw, sent["od"], 392)
         if verb.name == "MQOPEN":
