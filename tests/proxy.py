@@ -14,7 +14,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self._to = ("127.0.0.1", port)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.conn_name = "127.0.0.1({})".format(self._listener.getsockname()[1])
+        self.conn_name = f"127.0.0.1({self._listener.getsockname()[1]})"
         self._sockets: list[socket.socket] = []
         self._lost = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()

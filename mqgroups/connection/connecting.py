@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgroups.connection import authorities
+from mqgroups.connection import authorities, tls_identity
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
@@ -32,11 +32,12 @@ def open_connection(
 
     Raises:
         MQIError: connecting failed.
+        ConfigurationError: the connection would have another TLS identity than it asks for.
     """
 
     def connect() -> Handle:
         handle = Handle(binding)
-        comp, reason = handle.connect(arguments)
+        comp, reason = tls_identity.connect(handle, arguments)
         if comp == mq.MQCC_FAILED:
             named = f"queue manager {arguments.q_mgr_name}" if arguments.q_mgr_name else "the queue manager"
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""

@@ -40,6 +40,9 @@ class Heartbeats:
         return 2.0 * self.interval_s if self.interval_s < _SHORT_S else self.interval_s + 60.0
 
 
+NO_HEARTBEATS = Heartbeats()
+
+
 def agreed(client: Heartbeats, channel: Heartbeats) -> Heartbeats:
     """Return what a client and its server-connection channel agree on: the larger interval, unless one is 0; the fewer
     conversations.

@@ -23,7 +23,7 @@ from mqgroups.embedded.answer import Answer, Failed, Waiter
 from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.cluster_view import ClusterView, NoCluster
 from mqgroups.embedded.connection import Connection, Origin
-from mqgroups.embedded.heartbeats import Heartbeats, agreed
+from mqgroups.embedded.heartbeats import NO_HEARTBEATS, Heartbeats, agreed
 from mqgroups.embedded.messages.handle import Direction, Handle
 from mqgroups.embedded.messages.identifiers import Identifiers
 from mqgroups.embedded.messages.queue import Message, Queue
@@ -144,7 +144,7 @@ class QueueManager:
         conn_name: str = "",
         connect_options: int = 0,
         put1_always_sync: bool = False,
-        heartbeats: Heartbeats = Heartbeats(),
+        heartbeats: Heartbeats = NO_HEARTBEATS,
     ) -> Connection:
         """MQCONNX; ``heartbeats`` are those that the client asks for. Local bindings have no channel.
 
@@ -175,9 +175,7 @@ class QueueManager:
         offered = Heartbeats(
             *(int(str(channel.get(it, 0))) for it in (pcf.MQIACH_HB_INTERVAL, pcf.MQIACH_SHARING_CONVERSATIONS))
         )
-        origin = Origin(
-            pid, channel_name, conn_name, connect_options, put1_always_sync, agreed(heartbeats, offered)
-        )
+        origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync, agreed(heartbeats, offered))
         return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:

@@ -25,8 +25,8 @@ _UTF_8 = 1208
 # The version of MQCD in IBM MQ 8.0, to which both bindings' structures reach: from 7 on it has TLS, from 9 on
 # SharingConversations. The first versions with a table's URL, an application's name, and the password of a key repository.
 _MQCD_VERSION_11, _MQCNO_VERSION_6, _MQCNO_VERSION_7, _MQSCO_VERSION_6 = 11, 6, 7, 6
-# HeartbeatInterval: the larger of both ends counts, unless one is 0 (IBM MQ, topic q108450). So the channel decides. The bindings'
-# default is 300, IBM's own for programs in C is 1.
+# HeartbeatInterval: the larger of both ends counts, unless one is 0 (IBM MQ, topic q108450). So the channel decides. The default
+# of both bindings is 300, IBM's own for programs in C is 1.
 _LET_THE_CHANNEL_DECIDE_S = 1
 _APPL_NAME_LENGTH = 28
 # Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.

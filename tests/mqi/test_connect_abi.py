@@ -109,7 +109,10 @@ def test_the_channel_decides_about_heartbeats(told):
 def test_with_a_channel_the_connection_is_a_clients_and_has_a_socket_of_its_own(told, binding):
     # libmqm_r tries local bindings first, whatever the channel (q025920)
     given, _ = told(CHANNEL)
-    assert given["options"] & (MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING) == MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING
+    assert (
+        given["options"] & (MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING)
+        == MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING
+    )
     given, _ = told('"QM1"')
     assert not given["options"] & MQCNO_CLIENT_BINDING
     if binding.__name__ == "ibmmq":
@@ -123,12 +126,15 @@ def test_ibmmq_names_the_program(told, binding):
     assert given["appl_name"].rstrip() == "orders.py"
 
 
-@table(("arguments", "environment", "required"), [
-    ("", {}, 0),
-    ("", {"MQSSLFIPS": "YES"}, 1),
-    (", fips=True", {}, 1),
-    (", fips=False", {"MQSSLFIPS": "YES"}, 0),
-])
+@table(
+    ("arguments", "environment", "required"),
+    [
+        ("", {}, 0),
+        ("", {"MQSSLFIPS": "YES"}, 1),
+        (", fips=True", {}, 1),
+        (", fips=False", {"MQSSLFIPS": "YES"}, 0),
+    ],
+)
 def test_an_mqsco_does_not_switch_fips_off(told, arguments, environment, required):
     # FipsRequired comes before MQSSLFIPS (q012440)
     given, _ = told(f"{CHANNEL}, {TLS}{arguments}", **environment)

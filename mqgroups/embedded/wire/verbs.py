@@ -54,10 +54,10 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 # MQOPEN's put_response says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
 #
 # Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE ends a waiting CALLBACK and has no answer.
-# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT whose answer nobody waits for. IDENTIFIERS returns a block of identifiers for it
-# (their numbers are 8 bytes at an offset of the first), and the context that MQMD returns. The C library never sends the last
-# two: with CONTROL, the Python side of the embedded queue manager counts calls and arms faults; with CHANNEL, the channels of a
-# cluster communicate.
+# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT whose answer
+# nobody waits for. IDENTIFIERS returns a block of identifiers for it (their numbers are 8 bytes at an offset of the first), and
+# the context that MQMD returns. The C library never sends the last two: with CONTROL, the Python side of the embedded queue
+# manager counts calls and arms faults; with CHANNEL, the channels of a cluster communicate.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,

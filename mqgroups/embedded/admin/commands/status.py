@@ -1,7 +1,7 @@
 """Commands about current activity: the status of queues, their open handles, connections, server-connection channels.
 
-Source: IBM MQ, topics "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The process of a connection
-is the application's here; on IBM MQ it is the channel's.
+Source: IBM MQ, topics "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The
+process of a connection is the application's here; on IBM MQ it is the channel's.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ CONNECTION = Shape(
     ),
     filters=True,
 )
-CHANNEL_STATUS = Shape(
-    text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNEL_INSTANCE_ATTRS),), filters=True
-)
+CHANNEL_STATUS = Shape(text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNEL_INSTANCE_ATTRS),), filters=True)
 
 
 def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
