@@ -106,10 +106,11 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
-    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``.
+    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``. Each binding calls the
+    library that it is linked with; with RTLD_GLOBAL both would call the first one.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
-        ctypes.CDLL(str(directory / "lib64" / name), mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(directory / "lib64" / name))
 
 
 def _compiler() -> list[str]:
