@@ -300,7 +300,7 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 f"channel {name}: SHARECNV",
                 Severity.WARNING,
                 "SHARECNV(0)",
-                "there are no heartbeats while a consumer waits, so a dead connection is noticed late",
+                "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed",
                 mqsc=(f"{alter} SHARECNV(1)",),
             ),
             f"SHARECNV({sharing})",
