@@ -52,7 +52,7 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
             f"this connection asks for {asked}, but this process has a TLS environment already, "
             + (f"with {' or '.join(sorted(alive))}" if alive else "which this package did not make")
             + ", and the connection would get that one (MQRC_SSL_ALREADY_INITIALIZED, 2391). Use a process for each TLS "
-            "identity, or close the other connections with TLS first"
+            "identity, or close the other connections with TLS first, or make this one before them"
         )
     if comp == mq.MQCC_WARNING:
         # For an equal identity the environment is the one that the application wants.

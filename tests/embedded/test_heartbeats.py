@@ -113,3 +113,8 @@ def test_a_long_wait_for_a_message_ends_no_connection(q_mgr, connect, through, b
     assert waiting.result(10).code == failed(mq.MQRC_NO_MSG_AVAILABLE)
     assert other.open("Q", mq.MQOO_OUTPUT).put(b"m").code == OK
     assert shared_input(client, "Q").get().data == b"m"
+
+
+def test_a_slow_connect_is_answered_before_there_are_heartbeats(q_mgr, through):
+    q_mgr.arm(Fault("delay", "after", verb="MQCONNX", delay_s=3))
+    assert through(WITH).commit() == OK

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded.libmqm.build import build
+from mqgroups.mqi._c_layer import program_name
 from mqgroups.mqi.constants import MQCNO_CLIENT_BINDING, MQCNO_NO_CONV_SHARING
 from tests.tables import table
 
@@ -124,6 +125,20 @@ def test_ibmmq_names_the_program(told, binding):
     only("ibmmq", binding)
     given, _ = told(CHANNEL)
     assert given["appl_name"].rstrip() == "orders.py"
+
+
+@table(
+    ("script", "name"),
+    [
+        ("/opt/app/orders.py", b"orders.py"),
+        ("/usr/lib/python3/orders/__main__.py", b"orders"),
+        ("a-name-that-is-longer-than-the-field.py", b"a-name-that-is-longer-than-t"),
+        ("-c", b""),
+        ("", b""),
+    ],
+)
+def test_a_script_or_a_package_has_a_name(script, name):
+    assert program_name([script]).rstrip() == name
 
 
 @table(

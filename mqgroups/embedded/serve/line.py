@@ -36,6 +36,8 @@ class Line:
 
     def agree(self, heartbeats: Heartbeats) -> None:
         """Follow what was agreed on in MQCONNX."""
+        # The client understands heartbeats once it has the answer.
+        self._in_call = False
         self.heartbeats = heartbeats
         self.next_s = time.monotonic() + heartbeats.interval_s
         if heartbeats.always:
