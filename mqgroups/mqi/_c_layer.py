@@ -130,14 +130,15 @@ class CLayer:
     def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
         """Return the keyword for the binding's MQSCO; none if no argument needs it.
 
-        An MQSCO makes the client ignore MQSSLKEYR (IBM MQ, topic q095520), and its FipsRequired comes before MQSSLFIPS (q012440).
-        So both variables are read here.
+        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, topic q095520), and its FipsRequired comes before
+        MQSSLFIPS (q012440). So these variables are read here.
         """
         given = (arguments.key_repository, arguments.certificate_label, arguments.fips)
         if not self.always_passes_mqsco and all(argument is None for argument in given):
             return {}
         sco = self._package.SCO()
         sco.KeyRepository = (arguments.key_repository or os.environ.get("MQSSLKEYR", "")).encode()
+        sco.CryptoHardware = os.environ.get("MQSSLCRYP", "").encode()
         fips = os.environ.get("MQSSLFIPS", "").upper() == "YES" if arguments.fips is None else arguments.fips
         sco.FipsRequired = mq.MQSSL_FIPS_YES if fips else mq.MQSSL_FIPS_NO
         if arguments.certificate_label is not None:

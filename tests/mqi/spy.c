@@ -64,6 +64,7 @@ void MQCONNX(const char *q_mgr_name, const char *cno, int32_t *hconn, int32_t *c
     if (sco != NULL) {
         printf(", \"sco\": %d", integer(sco + 4));
         text("key_repository", sco + 8, 256);
+        text("crypto_hardware", sco + 264, 256);
         if (integer(sco + 4) >= 2) {
             printf(", \"fips_required\": %d", integer(sco + 540));
         }

@@ -84,6 +84,7 @@ def test_tls_and_the_user_are_in_mqcd_mqsco_and_mqcsp(told):
         "cipher_spec": "ANY_TLS12_OR_HIGHER",
         "peer_name": "CN=QM1,O=*",
         "key_repository": "/etc/mq/keys",
+        "crypto_hardware": "",
         "fips_required": 0,
         "certificate_label": "app",
         "authentication": 1,
@@ -157,11 +158,14 @@ def test_an_mqsco_does_not_switch_fips_off(told, arguments, environment, require
 
 
 def test_the_key_repository_of_the_environment_is_not_lost(told, binding):
-    # An MQSCO makes the client ignore MQSSLKEYR (q095520); pymqi always passes one, ibmmq here for the label.
+    # An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (q095520); pymqi always passes one, ibmmq here for the label.
     given, _ = told(
-        f'{CHANNEL}, cipher_spec="ANY_TLS12_OR_HIGHER", certificate_label="app"', MQSSLKEYR="/etc/mq/of-the-site"
+        f'{CHANNEL}, cipher_spec="ANY_TLS12_OR_HIGHER", certificate_label="app"',
+        MQSSLKEYR="/etc/mq/of-the-site",
+        MQSSLCRYP="GSK_PKCS11=/usr/lib/driver.so;label;pin;",
     )
     assert given["key_repository"] == "/etc/mq/of-the-site"
+    assert given["crypto_hardware"] == "GSK_PKCS11=/usr/lib/driver.so;label;pin;"
 
 
 def test_secrets_come_from_files_and_variables(told, tmp_path):
