@@ -695,8 +695,8 @@ class OwnerActive(MQIError):
     """The status queue is in use: another instance of the same name is running, or its connection has not been dropped yet."""
 
     remedy = (
-        "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (it drops a "
-        "client's connection after the heartbeat interval). Stop that instance, or wait. Another name would not resume its "
+        "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (the loss "
+        "of a client's host after twice the heartbeat interval). Stop that instance, or wait. Another name would not resume its "
         "group. DISPLAY QSTATUS(...) TYPE(HANDLE) shows the holder"
     )
 

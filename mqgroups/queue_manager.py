@@ -44,8 +44,9 @@ from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 
 # This package reconnects by itself: with the client's automatic reconnection, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic
-# q045460).
-_CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK
+# q045460). Each connection has a socket of its own: connections that share one are lost together, and wait for each other (topic
+# q001660).
+_CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_NO_CONV_SHARING
 
 
 class QueueManager(ConnectionHolder):
@@ -332,6 +333,7 @@ def connect(
     certificate_label: str | None = None,
     peer_name: str | None = None,
     ccdt_url: str | None = None,
+    fips: bool | None = None,
     connect_wait_s: float = 0.0,
     reconnect_wait_s: float = 60.0,
     sleep: Sleep = time.sleep,
@@ -356,6 +358,7 @@ def connect(
         peer_name: a pattern for the distinguished name in the queue manager's certificate (``"CN=QM1,O=*"``).
         ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
             MQCCDTURL, MQCHLLIB and MQCHLTAB.
+        fips: whether only FIPS-certified CipherSpecs are used (MQSCO.FipsRequired); by default if MQSSLFIPS is YES.
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
         reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers
             and consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not
@@ -390,6 +393,7 @@ def connect(
         certificate_label=certificate_label,
         peer_name=peer_name,
         ccdt_url=ccdt_url,
+        fips=fips,
         options=_CONNECT_OPTIONS,
     )
     rules.check(arguments)

@@ -16,7 +16,7 @@ The first put is without MQPMO_LOGICAL_ORDER, because a new queue handle has no 
 queue manager would begin a new group. After this put the handle has the group, and the next puts use logical order.
 
 An open unit of work hides the status message. So an empty STATUS queue proves nothing while the dead putter may still
-be connected; a queue manager takes up to a heartbeat interval to notice. Until then the exclusive open returns
+be connected; a queue manager takes twice a heartbeat interval to notice. Until then the exclusive open returns
 MQRC_OBJECT_IN_USE (topic q041130). Wait for the open, then get with MQGMO_WAIT, because IBM does not document that
 the unit of work is backed out before the handles are closed. That is not a proof; b_put_across_units_of_work.py
 describes two proofs.

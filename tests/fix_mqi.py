@@ -16,10 +16,11 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -128,10 +129,11 @@ class Mqi:
         password: str | None = None,
         options: int = c.MQCNO_HANDLE_SHARE_BLOCK,
         max_msg_length: int = 4_194_304,
+        mqcd: Mapping[str, Any] = MappingProxyType({}),
     ) -> tuple[Code, Connection]:
-        """MQCONNX. The handle may be used by all threads of the process, one after the other."""
+        """MQCONNX; ``mqcd`` are more fields of MQCD. All threads of the process may use the handle, one after the other."""
         q_mgr = self.package.QueueManager(None, disconnect_on_exit=False)
-        cd = self.package.CD()
+        cd = self.package.CD(**mqcd)
         cd.ChannelName = channel.encode()
         cd.ConnectionName = conn_name.encode()
         cd.ChannelType = self.package.CMQXC.MQCHT_CLNTCONN
@@ -346,7 +348,8 @@ def connect(mqi, mq, make_queue):
     def connect_once(to=None, **more: Any) -> Connection:
         target = to or mq
         credentials = {each: getattr(target, each, None) for each in ("user", "password")}
-        code, connection = mqi.connect(target.q_mgr_name, target.channel, target.conn_name, **{**credentials, **more})
+        conn_name = more.pop("conn_name", target.conn_name)
+        code, connection = mqi.connect(target.q_mgr_name, target.channel, conn_name, **{**credentials, **more})
         assert code == OK
         connections.append(connection)
         return connection

@@ -133,6 +133,8 @@ def test_every_environment_variable_is_documented():
         for path in (ROOT / "mqgroups").rglob("*.py")
         for name in re.findall(r"\bMQGROUPS_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8"))
     }
+    for path in (ROOT / "mqgroups").rglob("*.c"):
+        read.update(re.findall(r'"(MQGROUPS_[A-Z_]*[A-Z])"', path.read_text(encoding="utf-8")))
     # Secrets have a variable each, whose name is made from the option's; VERBS_H is the C compiler's.
     secrets = {
         f"MQGROUPS_{name}{end}" for name in ("PASSWORD", "TOKEN", "KEY_REPOSITORY_PASSWORD") for end in ("", "_FILE")

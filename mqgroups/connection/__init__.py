@@ -3,6 +3,7 @@
 connection.py       MQOPEN, MQCMIT, MQBACK; one unit of work; reconnects when the connection is lost
 queue.py            MQPUT, MQGET, MQINQ and MQCLOSE of an open queue
 connecting.py       MQCONNX, with retries
+tls_identity.py     one TLS identity in a process; warnings of MQCONNX
 handle.py           a connection handle, disconnected when nothing refers to it any longer
 turn.py             one caller at a time, and whether the last one was interrupted
 retry.py            how long and after which reason codes to retry

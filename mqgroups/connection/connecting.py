@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgroups.connection import authorities
+from mqgroups.connection import authorities, tls_identity
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
@@ -33,11 +33,12 @@ def open_connection(
     Raises:
         ConfigurationError: another queue manager answered.
         MQIError: connecting failed.
+        ConfigurationError: the connection would have another TLS identity than it asks for.
     """
 
     def connect() -> Handle:
         handle = Handle(binding)
-        comp, reason = handle.connect(arguments)
+        comp, reason = tls_identity.connect(handle, arguments)
         if comp == mq.MQCC_FAILED:
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""
             error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)

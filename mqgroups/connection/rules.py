@@ -81,6 +81,8 @@ def _check_identity(arguments: ConnectArguments) -> None:
 
 
 def _check_tls(arguments: ConnectArguments) -> None:
+    if arguments.fips not in (None, True, False):
+        raise ConfigurationError(f"fips must be True, False or None, got {arguments.fips!r}")
     if arguments.key_repository_password is not None and arguments.key_repository is None:
         raise ConfigurationError("key_repository_password without key_repository: give both")
     if arguments.channel is None:
@@ -91,7 +93,7 @@ def _check_tls(arguments: ConnectArguments) -> None:
                     "channel definition table (CCDT), set it in the table"
                 )
     elif arguments.cipher_spec is None:
-        for name in ("key_repository", "certificate_label", "peer_name"):
+        for name in ("key_repository", "certificate_label", "peer_name", "fips"):
             if getattr(arguments, name) is not None:
                 raise ConfigurationError(
                     f"{name} without cipher_spec: the connection would not use TLS. Give the CipherSpec of the channel, for "

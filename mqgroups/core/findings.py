@@ -57,8 +57,10 @@ def ok(subject: str, found: str) -> Finding:
 
 # A share of MAXDEPTH above which a queue is nearly full.
 _NEARLY_FULL = 0.8
-# A dead client is noticed after about twice the heartbeat interval; until then its status queue is open.
-_LONG_HBINT_S = 300
+# Until a lost host is noticed, the status queues of its programs are open: sooner than the 30 seconds for which another start of
+# them waits. But a commit must not be taken for a lost host; without shared conversations it has no heartbeats.
+_LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
+_SHORT_HBINT_S = 60
 _FEW_UNCOMMITTED = 1000
 _ZOS = "MQPL_ZOS"
 _FEW_BACKOUTS = 5
@@ -212,7 +214,15 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
 
 
 def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a queue manager. Facts: MAXUMSGS, MAXMSGL, DEADQ; of a data queue Q.MAXMSGL."""
+    """Yield findings on a queue manager. Facts: MAXUMSGS, MAXMSGL, DEADQ, PLATFORM; of a data queue Q.MAXMSGL."""
+    if facts.get("PLATFORM") == _ZOS:
+        yield Finding(
+            f"queue manager {name}: TCPKEEP and RCVTIME",
+            Severity.UNSEEN,
+            "they are not looked at",
+            "with the defaults z/OS may never notice that a client's host is lost, whatever HBINT is",
+            "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)",
+        )
     if isinstance(most := facts.get("MAXUMSGS"), int):
         yield _either(
             most >= _FEW_UNCOMMITTED,
@@ -251,27 +261,46 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
         )
 
 
+def noticed_after_s(interval_s: int) -> int:
+    """Return after how many seconds of silence an end with this negotiated HBINT, not 0, takes the other one for dead.
+
+    Source: IBM MQ, topic q015650, "Receive timeout", and APAR IT26614.
+    """
+    return 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
+
+
 def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a server-connection channel. Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL."""
+    """Yield findings on a server-connection channel.
+
+    Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL; of the channel's connections, as they were negotiated, the longest
+    HBINT (0 is longer than any) as CHS.HBINT and the smallest CURSHCNV as CHS.CURSHCNV.
+    """
     alter = f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)"
     interval = facts.get("HBINT")
     if isinstance(interval, int):
-        late = (
-            "a client that dies is noticed only by TCP"
-            if not interval
-            else f"a client that dies is noticed after {interval} s or more"
-        )
+        late = _noticed(interval)
         yield _either(
-            0 < interval <= _LONG_HBINT_S,
+            _LEAST_HBINT_S <= interval <= _MOST_HBINT_S,
             Finding(
                 f"channel {name}: HBINT",
                 Severity.WARNING,
                 f"HBINT({interval})",
-                f"{late}; until then its name and its group stay locked",
-                mqsc=(f"{alter} HBINT(60)",),
+                f"{late}; until then its name and its group stay locked"
+                if not 0 < interval < _LEAST_HBINT_S
+                else f"{late}, but so is a connection whose network or MQCMIT is slow",
+                mqsc=(f"{alter} HBINT({_LEAST_HBINT_S})",),
             ),
             f"HBINT({interval}): {late}",
         )
+        negotiated = facts.get("CHS.HBINT")
+        if isinstance(negotiated, int) and negotiated != interval:
+            yield Finding(
+                f"channel {name}: HBINT of its connections",
+                Severity.WARNING,
+                f"HBINT({negotiated}) was negotiated",
+                f"the longer interval of both ends counts, and 0 of either end: {_noticed(negotiated)}",
+                "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs",
+            )
     if isinstance(sharing := facts.get("SHARECNV"), int):
         yield _either(
             sharing > 0,
@@ -279,11 +308,19 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 f"channel {name}: SHARECNV",
                 Severity.WARNING,
                 "SHARECNV(0)",
-                "there are no heartbeats while a consumer waits, so a dead connection is noticed late",
+                "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed",
                 mqsc=(f"{alter} SHARECNV(1)",),
             ),
             f"SHARECNV({sharing})",
         )
+        if sharing > 0 and facts.get("CHS.CURSHCNV") == 0:
+            yield Finding(
+                f"channel {name}: CURSHCNV of its connections",
+                Severity.WARNING,
+                "CURSHCNV(0): a program's MQCD is older than version 9",
+                "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed",
+                "connect with mqgroups, or pass an MQCD of version 9 or later",
+            )
     longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
     if isinstance(longest, int) and isinstance(of_queue, int):
         yield _either(
@@ -297,6 +334,11 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
             ),
             f"MAXMSGL({longest})",
         )
+
+
+def _noticed(interval_s: int) -> str:
+    after = f"after {noticed_after_s(interval_s)} s" if interval_s else "only by TCP"
+    return f"the loss of a client's host is noticed {after}"
 
 
 def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = False) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mqgroups.embedded.answer import Failed, Waiter
+from mqgroups.embedded.heartbeats import NO_HEARTBEATS, Heartbeats
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.put_status import PutStatus
 from mqgroups.embedded.messages.queue import Queue
@@ -26,6 +27,7 @@ class Origin:
     conn_name: str = ""
     connect_options: int = 0
     put1_always_sync: bool = False
+    heartbeats: Heartbeats = NO_HEARTBEATS
 
     @property
     def is_reconnectable(self) -> bool:

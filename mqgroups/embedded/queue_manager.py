@@ -23,6 +23,7 @@ from mqgroups.embedded.answer import Answer, Failed, Waiter
 from mqgroups.embedded.catalogue import Catalogue
 from mqgroups.embedded.cluster_view import ClusterView, NoCluster
 from mqgroups.embedded.connection import Connection, Origin
+from mqgroups.embedded.heartbeats import NO_HEARTBEATS, Heartbeats, agreed
 from mqgroups.embedded.messages.handle import Direction, Handle
 from mqgroups.embedded.messages.identifiers import Identifiers
 from mqgroups.embedded.messages.queue import Message, Queue
@@ -145,8 +146,9 @@ class QueueManager:
         conn_name: str = "",
         connect_options: int = 0,
         put1_always_sync: bool = False,
+        heartbeats: Heartbeats = NO_HEARTBEATS,
     ) -> Connection:
-        """MQCONNX.
+        """MQCONNX; ``heartbeats`` are those that the client asks for. Local bindings have no channel.
 
         Raises:
             Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_NOT_AUTHORIZED.
@@ -156,7 +158,8 @@ class QueueManager:
         # A client with a blank name reaches whoever listens; with a group's name one of its members (topics q027500, q101760).
         if q_mgr_name.removeprefix("*") not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
-        if channel_name not in self.catalogue.objects.of(Kind.CHANNEL):
+        channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
+        if channel is None:
             raise Failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
         check = self._client_check()
         if check == pcf.MQCHK_REQUIRED and not user:
@@ -166,12 +169,16 @@ class QueueManager:
             if known is None or not hmac.compare_digest(known.encode(), password.encode()):
                 _log.info("user %s is unknown or gave another password", user)
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
-        user = user or self._user_of_channel(channel_name) or ADMINISTRATOR
+        # MCAUSER of the channel is the user of an application that gives no credentials.
+        user = user or str(channel.get(pcf.MQCACH_MCA_USER_ID, "")).strip() or ADMINISTRATOR
         with self.lock:
             self.require(user, "QMGR", "", frozenset({"CONNECT"}))
         limit = self.max_msg_length()
         limit = min(limit, max_msg_length) if max_msg_length > 0 else limit
-        origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync)
+        offered = Heartbeats(
+            *(int(str(channel.get(it, 0))) for it in (pcf.MQIACH_HB_INTERVAL, pcf.MQIACH_SHARING_CONVERSATIONS))
+        )
+        origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync, agreed(heartbeats, offered))
         return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
@@ -194,10 +201,6 @@ class QueueManager:
         if missing:
             _log.warning("user %s has no %s for %s %s", user, ", ".join(sorted(missing)), object_type, profile)
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
-
-    def _user_of_channel(self, channel_name: str) -> str:
-        """Return the channel's MCAUSER, the user of an application that gives no credentials (IBM MQ, "MCAUSER")."""
-        return str(self.catalogue.objects.of(Kind.CHANNEL)[channel_name].get(pcf.MQCACH_MCA_USER_ID, "")).strip()
 
     def _client_check(self) -> int:
         """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if CONNAUTH is blank."""

@@ -6,8 +6,11 @@ pymqi. The C functions are not wrapped: no Python code runs between the caller a
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from mqgroups.errors import ConfigurationError
@@ -19,8 +22,13 @@ from mqgroups.mqi.properties import type_of
 Mqstat: TypeAlias = Callable[[int, int, bytes], tuple[bytes, int, int]]
 
 _UTF_8 = 1208
-# The first versions with TLS, a table's URL, and the password of a key repository.
-_MQCD_VERSION_7, _MQCNO_VERSION_6, _MQSCO_VERSION_6 = 7, 6, 6
+# The version of MQCD in IBM MQ 8.0, to which both bindings' structures reach: from 7 on it has TLS, from 9 on
+# SharingConversations. The first versions with a table's URL, an application's name, and the password of a key repository.
+_MQCD_VERSION_11, _MQCNO_VERSION_6, _MQCNO_VERSION_7, _MQSCO_VERSION_6 = 11, 6, 7, 6
+# HeartbeatInterval: the larger of both ends counts, unless one is 0 (IBM MQ, topic q108450). So the channel decides. The default
+# of both bindings is 300, IBM's own for programs in C is 1.
+_LET_THE_CHANNEL_DECIDE_S = 1
+_APPL_NAME_LENGTH = 28
 # Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.
 _NOT_IN_EVERY_BINDING = {
     "token": ("CSP", "Token", ""),
@@ -36,6 +44,9 @@ _NOT_IN_EVERY_BINDING = {
 
 class CLayer:
     """The verbs of one binding's C module, and ``connect``."""
+
+    # Whether the binding passes an MQSCO even if it is given none.
+    always_passes_mqsco = False
 
     def __init__(self, name: str, package: Any, c_module: Any) -> None:
         self.name = name
@@ -59,20 +70,17 @@ class CLayer:
         package = self._package
         q_mgr = package.QueueManager(None, disconnect_on_exit=False)
         made.append(q_mgr)
-        keywords: dict[str, Any] = {"opts": arguments.options}
-        if arguments.ccdt_url is not None:
-            keywords["cno"] = package.CNO(
-                Version=_MQCNO_VERSION_6, Options=arguments.options, CCDTUrl=arguments.ccdt_url.encode()
-            )
+        keywords = self._connect_options(arguments)
         if arguments.channel is not None:
             cd = package.CD()
+            cd.Version = max(cd.Version, _MQCD_VERSION_11)
+            cd.HeartbeatInterval = _LET_THE_CHANNEL_DECIDE_S
             cd.ChannelName = arguments.channel.encode()
             cd.ConnectionName = (arguments.conn_name or "").encode()
             cd.ChannelType = package.CMQXC.MQCHT_CLNTCONN
             cd.TransportType = mq.MQXPT_TCP
             cd.MaxMsgLength = arguments.max_msg_length
             if arguments.cipher_spec is not None:
-                cd.Version = max(cd.Version, _MQCD_VERSION_7)
                 cd.SSLCipherSpec = arguments.cipher_spec.encode()
             # The memory that MQCD points to must exist until the call has returned.
             _peer_name = self._set_peer_name(cd, arguments.peer_name)
@@ -103,13 +111,36 @@ class CLayer:
                     f"(MQGROUPS_MQI=ibmmq){instead}"
                 )
 
+    def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
+        """Return the keywords for the binding's MQCNO; pymqi has no class for it, and passes on the options only."""
+        options = arguments.options
+        if arguments.channel is not None or arguments.ccdt_url is not None:
+            # The library libmqm_r would try local bindings first (IBM MQ, topic q025920), and ibmmq 2.1.2 sets this option too
+            # late: it has packed its MQCNO before.
+            options |= mq.MQCNO_CLIENT_BINDING
+        if not hasattr(self._package, "CNO"):
+            return {"opts": options}
+        cno = self._package.CNO(Options=options)
+        if arguments.ccdt_url is not None:
+            cno.Version, cno.CCDTUrl = max(cno.Version, _MQCNO_VERSION_6), arguments.ccdt_url.encode()
+        if (name := program_name(sys.argv)) and hasattr(cno, "ApplName"):
+            cno.Version, cno.ApplName = max(cno.Version, _MQCNO_VERSION_7), name
+        return {"cno": cno}
+
     def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keyword for the binding's MQSCO; none if no argument needs it."""
-        if arguments.key_repository is None and arguments.certificate_label is None:
+        """Return the keyword for the binding's MQSCO; none if no argument needs it.
+
+        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, topic q095520), and its FipsRequired comes before
+        MQSSLFIPS (q012440). So these variables are read here.
+        """
+        given = (arguments.key_repository, arguments.certificate_label, arguments.fips)
+        if not self.always_passes_mqsco and all(argument is None for argument in given):
             return {}
         sco = self._package.SCO()
-        if arguments.key_repository is not None:
-            sco.KeyRepository = arguments.key_repository.encode()
+        sco.KeyRepository = (arguments.key_repository or os.environ.get("MQSSLKEYR", "")).encode()
+        sco.CryptoHardware = os.environ.get("MQSSLCRYP", "").encode()
+        fips = os.environ.get("MQSSLFIPS", "").upper() == "YES" if arguments.fips is None else arguments.fips
+        sco.FipsRequired = mq.MQSSL_FIPS_YES if fips else mq.MQSSL_FIPS_NO
         if arguments.certificate_label is not None:
             sco.CertificateLabel = arguments.certificate_label.encode()
         if arguments.key_repository_password is not None:
@@ -156,6 +187,17 @@ class CLayer:
             return cast("int", q_mgr.get_handle())
         except self._package.PYIFError as error:
             raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
+
+
+def program_name(argv: list[str]) -> bytes:
+    """Return the name of a script, or of a package that runs as one, 28 bytes; empty if there is none.
+
+    Without it administrators see the interpreter's name in DISPLAY CONN, the same for all programs.
+    """
+    path = Path(argv[0] if argv else "")
+    name = path.parent.name if path.name == "__main__.py" else path.name
+    known = name.encode("ascii", "replace")[:_APPL_NAME_LENGTH]
+    return b"" if name in ("", "-c", "-m") else known.ljust(_APPL_NAME_LENGTH)
 
 
 def text(value: bytes) -> str:

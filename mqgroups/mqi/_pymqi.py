@@ -18,6 +18,8 @@ from mqgroups.mqi._c_layer import CLayer, Mqstat, text
 class PymqiBinding(CLayer):
     """pymqi's C layer."""
 
+    always_passes_mqsco = True
+
     def __init__(self) -> None:
         package = importlib.import_module("pymqi")
         super().__init__("pymqi", package, package.pymqe)

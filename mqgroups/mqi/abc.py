@@ -40,6 +40,7 @@ class ConnectArguments:
     certificate_label: str | None = None
     peer_name: str | None = None
     ccdt_url: str | None = None
+    fips: bool | None = None
     options: int = 0
     max_msg_length: int = LONGEST_MESSAGE_BYTES
 

@@ -21,6 +21,10 @@ _BINDINGS: dict[str, type[PymqiBinding] | type[IbmmqBinding]] = {"pymqi": PymqiB
 # The bindings' C modules. An ImportError that names one of them means that the client library is missing, not the binding; both
 # packages hide the loader's own message.
 _C_MODULES = ("pymqe", "ibmmqc")
+# The client library that each binding is linked with.
+_CLIENT_LIBRARIES = {"pymqi": "libmqic_r.so", "ibmmq": "libmqm_r.so"}
+# Where IBM installs its client and its server. The dynamic loader looks there only if the machine is configured for it.
+_INSTALLATION = Path("/opt/mqm")
 
 
 def load_binding() -> Binding:
@@ -58,7 +62,12 @@ def _load(name: str) -> Binding:
     if directory:
         _load_client_library(Path(directory))
     try:
-        return _BINDINGS[name]()
+        try:
+            return _BINDINGS[name]()
+        except ImportError as error:
+            if not (_is_about_the_client(error) and _loads_client_of_installation(name)):
+                raise
+            return _BINDINGS[name]()
     except ImportError as error:
         if not _installed(name):
             others = [other for other in _BINDINGS if _installed(other)]
@@ -66,10 +75,10 @@ def _load(name: str) -> Binding:
             cure = f"set MQGROUPS_MQI={others[0]}, or run" if others else "run"
             package = name if others else "ibmmq"
             raise BindingMissing(name, f"{problem}: {cure} `pip install 'mqgroups[{package}]'`") from error
-        if error.name in _C_MODULES or any(module in str(error) for module in _C_MODULES):
+        if _is_about_the_client(error):
             raise BindingMissing(
                 name,
-                f"{name} cannot load the IBM MQ client library (libmqic_r.so or libmqm_r.so): install IBM's redistributable "
+                f"{name} cannot load the IBM MQ client library ({_CLIENT_LIBRARIES[name]}): install IBM's redistributable "
                 "client, and name its lib64 in LD_LIBRARY_PATH; or run the program with `mqgroups embedded exec -- ...` on the "
                 "embedded queue manager; or, for one that `mqgroups embedded run` serves, run "
                 '`export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"` in the program\'s shell',
@@ -77,12 +86,25 @@ def _load(name: str) -> Binding:
         raise BindingMissing(name, f"importing {name} failed: {error}") from error
 
 
+def _is_about_the_client(error: ImportError) -> bool:
+    return error.name in _C_MODULES or any(module in str(error) for module in _C_MODULES)
+
+
+def _loads_client_of_installation(name: str) -> bool:
+    try:
+        ctypes.CDLL(str(_INSTALLATION / "lib64" / _CLIENT_LIBRARIES[name]))
+    except OSError:
+        return False
+    return True
+
+
 def _load_client_library(directory: Path) -> None:
-    # Loaded with RTLD_GLOBAL before the binding, so that the dynamic loader resolves the binding's dependency to this library.
-    for library in ("libmqic_r.so", "libmqm_r.so"):
+    # Loaded before the binding, so that the dynamic loader resolves the binding's dependency to this library, by its name. Not
+    # with RTLD_GLOBAL: then both bindings would call whichever library came first, and the two connect in different ways.
+    for library in _CLIENT_LIBRARIES.values():
         path = directory / "lib64" / library
         try:
-            ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+            ctypes.CDLL(str(path))
         except OSError as error:
             raise BindingMissing(
                 "libmqm", f"MQGROUPS_LIBMQM is {str(directory)!r}, but {path} cannot be loaded: {error}"

@@ -171,7 +171,7 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
     try:
         if asked.channel:
             shown = _displayed(client, f"DISPLAY CHANNEL('{asked.channel}') HBINT SHARECNV MAXMSGL SSLCIPH")
-            yield from channel_findings(asked.channel, {**shown, **of_queue})
+            yield from channel_findings(asked.channel, {**shown, **_negotiated(client, asked.channel), **of_queue})
         model = _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL")
         if model:
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
@@ -214,6 +214,19 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     if "TYPE" in found:
         found["SHARE"] = "NO" if "NOSHARE" in texts[0].split() else "YES"
     return {name: int(value) if value.isdecimal() else value for name, value in found.items()}
+
+
+def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
+    """Return what the connections of a channel have negotiated; see ``channel_findings``."""
+    done, texts = client.run(f"DISPLAY CHSTATUS('{channel}') HBINT CURSHCNV")
+    found = [attributes(text) for text in texts] if done else []
+    facts: dict[str, int] = {}
+    for name in ("HBINT", "CURSHCNV"):
+        values = [int(each[name]) for each in found if each.get(name, "").isdecimal()]
+        if values:
+            # The worst one: without heartbeats the loss of a host is not noticed at all.
+            facts[f"CHS.{name}"] = max(values) if name == "HBINT" and all(values) else min(values)
+    return facts
 
 
 def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:

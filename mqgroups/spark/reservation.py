@@ -12,7 +12,7 @@ completely, in units of work that were committed; otherwise it is *missed*, and 
 this process got on a connection that was lost before MQCMIT is certain to reappear, so this module waits for it.
 
 Source: IBM MQ, topic MQOPEN, MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Unverified on IBM MQ: that the
-exclusive handle of a dead client is released only after the channel's heartbeat interval.
+exclusive handle of a client whose host is lost is released only when its heartbeats are missing (topic q015650).
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ class QueueManagerUnderTest:
         q_mgr.connect_with_options(
             self.q_mgr_name,
             cd=cd,
-            opts=mqi.MQCNO_NONE,
+            # ibmmq would try a queue manager of this machine first.
+            opts=mqi.MQCNO_CLIENT_BINDING,
             **({} if self.user is None else {"user": self.user, "password": self.password or ""}),
         )
         return q_mgr

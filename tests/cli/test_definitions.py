@@ -133,6 +133,8 @@ def test_the_backout_queue_is_named_after_its_queue():
 
 def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     execute(mqsc("status", *NAMES).stdout)
+    # The channel is the site's own
+    execute(f"ALTER CHANNEL('{q_mgr.channel}') CHLTYPE(SVRCONN) HBINT(10)")
     where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
     result = invoke("doctor", "--queue", "PAYMENTS", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
     assert [each for each in findings(result) if each["severity"] != "ok"] == []

@@ -14,7 +14,7 @@ from mqgroups.core.findings import (
 from mqgroups.core.model import Role
 from tests.tables import table
 
-OK, WARNING, ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
+OK, WARNING, ERROR, UNSEEN = Severity.OK, Severity.WARNING, Severity.ERROR, Severity.UNSEEN
 # As DEFINE QLOCAL makes a queue, with a backout queue.
 DATA: dict[str, int | str] = {
     "CURDEPTH": 0, "MAXDEPTH": 5000, "GET": "ENABLED", "PUT": "ENABLED", "BOTHRESH": 5, "BOQNAME": "B", "MSGDLVSQ": "PRIORITY",
@@ -116,9 +116,15 @@ def test_a_shared_status_queue_has_to_be_shared():
 @table(
     ("facts", "expected"),
     [
-        ({"HBINT": 300, "SHARECNV": 10, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304}, []),
-        ({"HBINT": 0}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(60)",))]),
-        ({"HBINT": 301}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(60)",))]),
+        ({"HBINT": 10, "SHARECNV": 10, "MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304}, []),
+        ({"HBINT": 30}, []),
+        ({"HBINT": 0}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
+        ({"HBINT": 9}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
+        ({"HBINT": 31}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
+        # What connections have negotiated: the channel is right, a program or its CCDT is not.
+        ({"HBINT": 10, "CHS.HBINT": 10, "CHS.CURSHCNV": 1}, []),
+        ({"HBINT": 10, "CHS.HBINT": 300}, [(WARNING, "HBINT of its connections", ())]),
+        ({"SHARECNV": 10, "CHS.CURSHCNV": 0}, [(WARNING, "CURSHCNV of its connections", ())]),
         ({"SHARECNV": 0}, [(WARNING, "SHARECNV", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) SHARECNV(1)",))]),
         (
             {"MAXMSGL": 1000, "Q.MAXMSGL": 2000},
@@ -130,6 +136,17 @@ def test_a_shared_status_queue_has_to_be_shared():
 )
 def test_attributes_of_a_channel(facts, expected):
     assert wrong(channel_findings("C", facts)) == expected
+
+
+@table(("interval_s", "words"), [(10, "after 20 s"), (59, "after 118 s"), (60, "after 120 s"), (0, "by TCP")])
+def test_a_lost_host_is_noticed_after_what_was_negotiated(interval_s, words):
+    # IBM MQ, q015650 "Receive timeout": twice an interval below 60, else 60 seconds more
+    (found,) = channel_findings("C", {"HBINT": interval_s})
+    assert words in f"{found.found} {found.why}"
+
+
+def test_on_zos_the_queue_manager_has_to_look_for_lost_hosts_itself():
+    assert wrong(q_mgr_findings("QM1", {"PLATFORM": "MQPL_ZOS"})) == [(UNSEEN, "TCPKEEP and RCVTIME", ())]
 
 
 @table(

@@ -55,7 +55,7 @@ class Peer:
 
 def well_behaved(verb: Verb, serial: int, _values: list[object]) -> bytes:
     """MQCC_OK, and nothing comes back but the ConnectionId."""
-    values = [b"\xc1" * 24] if verb.name == "MQCONNX" else empty_reply_values(verb)
+    values = [b"\xc1" * 24, 0, 0] if verb.name == "MQCONNX" else empty_reply_values(verb)
     return encode_reply(verb, serial, 0, 0, values)
 
 

@@ -18,10 +18,19 @@ ROOT = Path(mqgroups.embedded.__file__).parent
 LIBMQM = ROOT / "libmqm"
 
 _VALUES = {"answer", "platform", "readings", "store", "wire", "properties", "objects", "messages"}
-_QUEUE_MANAGER = _VALUES | {"parts", "catalogue", "connection", "remote_queues", "cluster_view", "queue_manager"}
+_QUEUE_MANAGER = _VALUES | {
+    "heartbeats",
+    "parts",
+    "catalogue",
+    "connection",
+    "remote_queues",
+    "cluster_view",
+    "queue_manager",
+}
 # The lowest floor first, with what each room may import beneath itself.
 ROOMS: dict[str, set[str]] = {
     "answer": set(),
+    "heartbeats": set(),
     "parts": set(),
     "platform": set(),
     "readings": set(),
@@ -32,10 +41,10 @@ ROOMS: dict[str, set[str]] = {
     "objects": {"store", "wire"},
     "messages": {"answer", "objects", "wire"},
     "catalogue": {"messages", "objects", "platform", "readings", "store", "wire"},
-    "connection": {"answer", "messages", "parts", "properties"},
+    "connection": {"answer", "heartbeats", "messages", "parts", "properties"},
     "remote_queues": {"answer", "catalogue", "messages", "objects"},
     "cluster_view": {"answer", "catalogue", "messages", "objects", "remote_queues"},
-    "queue_manager": _VALUES | {"catalogue", "cluster_view", "connection", "parts"},
+    "queue_manager": _VALUES | {"catalogue", "cluster_view", "connection", "heartbeats", "parts"},
     "reports": _QUEUE_MANAGER,
     "calls": _QUEUE_MANAGER | {"reports"},
     "channels": _QUEUE_MANAGER | {"reports"},

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import mqgroups
+from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.embedded.serve import server
 from mqgroups.embedded.serve.start_up import started
 from mqgroups.mqi import constants as c
+from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_mqi import OK, PATIENCE_S, child, failed
 from tests.tables import table
 
@@ -210,3 +213,15 @@ def test_it_ends_quietly_if_the_process_that_started_it_is_gone():
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_administrators_see_the_name_that_an_application_gives_itself(mq, binding, monkeypatch):
+    if binding.__name__ != "ibmmq":
+        pytest.skip("pymqi has no field for it")
+    monkeypatch.setenv("MQGROUPS_MQI", "ibmmq")
+    monkeypatch.setattr(sys, "argv", ["/opt/app/orders.py"])
+    with mqgroups.connect(mq.q_mgr_name, mq.channel, mq.conn_name) as q_mgr:
+        client = MQSCClient(connection_of(q_mgr))
+        for command in ("DISPLAY CONN(*) WHERE(APPLTAG EQ 'orders.py') APPLTAG", "DISPLAY CHSTATUS(*) RAPPLTAG"):
+            assert "APPLTAG(orders.py)" in "".join(client.run(command)[1])
+        client.close()

@@ -158,6 +158,8 @@ def hello(digest=None):
         0,
         0,
         b"",
+        0,
+        0,
     )
 
 

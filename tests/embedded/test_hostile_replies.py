@@ -260,7 +260,13 @@ def test_there_are_three_completion_codes(caller: Caller, peer: Peer, comp: int)
 
 @table("length", [0, 23, 25, 4096])
 def test_a_connection_id_has_24_bytes(library: ctypes.CDLL, peer: Peer, length: int) -> None:
-    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"x" * length])
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"x" * length, 0, 0])
+    assert Caller(library).connected == BROKEN
+
+
+@table("heartbeat", [-1, 1_000_000])
+def test_a_heartbeat_interval_is_one_that_a_channel_can_have(library: ctypes.CDLL, peer: Peer, heartbeat: int) -> None:
+    peer.answer = lambda verb, serial, _: encode_reply(verb, serial, 0, 0, [b"x" * 24, heartbeat, 1])
     assert Caller(library).connected == BROKEN
 
 

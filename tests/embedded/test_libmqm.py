@@ -47,7 +47,8 @@ def test_every_symbol_that_a_binding_imports_is_there(module: str) -> None:
 def test_nothing_is_exported_but_the_mqi_and_the_names_by_which_the_libraries_know_it() -> None:
     exported = _symbols("--defined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="") - {"_init", "_fini"}
     verbs = {name for name in exported if name.startswith("MQ")}
-    assert exported == verbs | {f"mqgroups_{name}" for name in verbs}
+    connecting = {f"mqgroups_server_{name}" for name in ("MQCONN", "MQCONNX")}
+    assert exported == verbs | {f"mqgroups_{name}" for name in verbs} | connecting
     for name in LIBRARIES[1:]:
         assert _symbols("--defined-only", str(build() / "lib64" / name), prefix="") - {"_init", "_fini"} == verbs
 
@@ -548,7 +549,7 @@ def test_channel_and_credentials_come_from_the_structures(
         if verb.name != "MQCONNX":
             return well_behaved(verb, serial, values)
         seen.update(zip((field.name for field in verb.request), values, strict=True))
-        return encode_reply(verb, serial, 0, 0, [b"\xc1" * 24])
+        return encode_reply(verb, serial, 0, 0, [b"\xc1" * 24, 0, 0])
 
     peer.answer = answer
     cd = _channel_definition(f"127.0.0.1({peer.port})", 2)

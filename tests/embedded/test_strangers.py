@@ -179,7 +179,7 @@ def server(tmp_path: Path):
 def connects(address):
     """Return completion and reason code of MQCONNX."""
     verb = BY_NAME["MQCONNX"]
-    values = [table_digest().encode(), 0, b"test", b"", b"SYSTEM.DEF.SVRCONN", b"", b"", 0, 0, 0, b""]
+    values = [table_digest().encode(), 0, b"test", b"", b"SYSTEM.DEF.SVRCONN", b"", b"", 0, 0, 0, b"", 1, 1]
     with socket.create_connection(address, timeout=PATIENCE_S) as sock:
         sock.sendall(encode_request(verb, 1, values))
         frame = FrameReader(sock).read()
@@ -227,7 +227,7 @@ def test_trouble_with_accepting_is_told_once(server, monkeypatch, caplog):
 
 
 def test_an_application_without_descriptors_to_wait_with_is_told_so(server, monkeypatch):
-    def refuse(_sock):
+    def refuse(_sock, _line):
         raise OSError(errno.EMFILE, "Too many open files")
 
     with monkeypatch.context() as patched:

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,14 +34,16 @@ _appl_name = ctypes.c_char_p.in_dll(ctypes.CDLL(None), "program_invocation_short
 def call_yourself(appl_name: str) -> None:
     """Set the application name of connections made from now on."""
     _appl_name.value = appl_name.encode()
+    # The library names the script, where the binding has a field for it.
+    sys.argv[0] = appl_name
 
 
 @contextlib.contextmanager
 def _called(appl_name: str) -> Iterator[None]:
-    before = _appl_name.value
+    before, script = _appl_name.value, sys.argv[0]
     call_yourself(appl_name)
     yield
-    _appl_name.value = before
+    _appl_name.value, sys.argv[0] = before, script
 
 
 @dataclass(frozen=True, slots=True)

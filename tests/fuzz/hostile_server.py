@@ -16,6 +16,7 @@ from typing import Any
 
 from mqgroups.embedded.wire.frames import (
     HEADER,
+    HEARTBEAT,
     FrameError,
     FrameReader,
     decode_request,
@@ -69,6 +70,7 @@ class HostileServer:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         share = draw.choice(self._shares_spoiled)
         consumers: set[int] = set()
+        has_heartbeats = False
         with sock, contextlib.suppress(OSError, FrameError):
             reader = FrameReader(sock)
             while (frame := reader.read()) is not None:
@@ -86,7 +88,10 @@ class HostileServer:
                     if not self._spoil(sock, draw, verb, serial, _plausible(draw, verb, sent, consumers)):
                         return
                 else:
-                    sock.sendall(encode_reply(verb, serial, *_plausible(draw, verb, sent, consumers)))
+                    comp, reason, answer = _plausible(draw, verb, sent, consumers)
+                    heartbeats = draw.choice((0, 0, 0, 1, 3, 700)) if has_heartbeats else 0
+                    sock.sendall(HEARTBEAT * heartbeats + encode_reply(verb, serial, comp, reason, answer))
+                    has_heartbeats |= verb.name == "MQCONNX" and answer[1] > 0
 
     def _count(self, counts: dict[str, int], verb: Verb) -> None:
         counts[verb.name] = counts.get(verb.name, 0) + 1
@@ -168,6 +173,7 @@ def _plausible(
     comp = reason = 0
     if verb.name == "MQCONNX":
         reply["connection_id"] = _bytes(draw, 24)
+        reply["heartbeat"], reply["sharing"] = draw.choice((0, 1, 300)), draw.choice((0, 10))
     elif verb.name in ("MQOPEN", "MQPUT1"):
         reply["od"], reply["res_object_string"] = _with_text(draw, sent["od"], 392)
         if verb.name == "MQOPEN":

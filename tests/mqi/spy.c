@@ -38,15 +38,22 @@ void MQCONNX(const char *q_mgr_name, const char *cno, int32_t *hconn, int32_t *c
     if (version >= 5) {
         csp = pointer(cno + 192);
     }
-    printf("{\"cno\": %d", version);
+    printf("{\"cno\": %d, \"options\": %d", version, integer(cno + 8));
     text("q_mgr_name", q_mgr_name, 48);
     if (version >= 6) {
         pointed("ccdt_url", cno + 200);
+    }
+    if (version >= 7) {
+        text("appl_name", cno + 224, 28);
     }
     if (cd != NULL) {
         printf(", \"cd\": %d", integer(cd + 20));
         text("channel", cd, 20);
         text("conn_name", cd + 1024, 264);
+        printf(", \"heartbeat_interval\": %d", integer(cd + 1480));
+        if (integer(cd + 20) >= 9) {
+            printf(", \"sharing_conversations\": %d", integer(cd + 1884));
+        }
         if (integer(cd + 20) >= 7) {
             text("cipher_spec", cd + 1688, 32);
             if (pointer(cd + 1720) != NULL) {
@@ -57,6 +64,10 @@ void MQCONNX(const char *q_mgr_name, const char *cno, int32_t *hconn, int32_t *c
     if (sco != NULL) {
         printf(", \"sco\": %d", integer(sco + 4));
         text("key_repository", sco + 8, 256);
+        text("crypto_hardware", sco + 264, 256);
+        if (integer(sco + 4) >= 2) {
+            printf(", \"fips_required\": %d", integer(sco + 540));
+        }
         if (integer(sco + 4) >= 5) {
             text("certificate_label", sco + 564, 64);
         }

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from mqgroups.embedded.libmqm.build import build
 from mqgroups.errors import BindingMissing, ConfigurationError
 from mqgroups.mqi import binding as chooser
 
 PROBE = "import mqgroups.mqi.binding as b; print(b.load_binding().name)"
 
 
-def probe(**environment: str) -> subprocess.CompletedProcess[str]:
+def probe(before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Load the binding in a fresh process: a binding, once loaded, stays."""
     root = str(Path(__file__).parents[2])
     return subprocess.run(
-        [sys.executable, "-c", PROBE],
+        [sys.executable, "-c", before + PROBE],
         env={"PYTHONPATH": root, **environment},
         capture_output=True,
         text=True,
@@ -43,16 +44,24 @@ def test_a_binding_that_is_not_installed_is_named_with_its_remedy(monkeypatch):
     assert caught.value.problem.startswith("neither pymqi nor ibmmq is installed")
 
 
-def test_a_missing_client_library_is_told_from_a_missing_binding():
-    if not chooser._installed("ibmmq"):
-        pytest.skip("ibmmq is not installed")
-    done = probe(MQGROUPS_MQI="ibmmq")
+@pytest.mark.parametrize(("name", "library"), [("ibmmq", "libmqm_r.so"), ("pymqi", "libmqic_r.so")])
+def test_a_missing_client_library_is_told_from_a_missing_binding(name, library):
+    if not chooser._installed(name):
+        pytest.skip(f"{name} is not installed")
+    done = probe(MQGROUPS_MQI=name)
     if done.returncode == 0:
         pytest.skip("an MQ client library is installed on this machine")
     assert "BindingMissing" in done.stderr
-    assert "client library" in done.stderr
+    assert f"cannot load the IBM MQ client library ({library})" in done.stderr
     assert "mqgroups embedded exec" in done.stderr
     assert 'export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"' in done.stderr
+
+
+def test_the_client_is_found_where_ibm_installs_it(binding):
+    # The wheel of ibmmq 2.1.2 looks in a directory below the working directory, and where the loader looks
+    installed = f"import mqgroups.mqi.binding as b, pathlib; b._INSTALLATION = pathlib.Path({str(build())!r});"
+    done = probe(installed, MQGROUPS_MQI=binding.__name__)
+    assert done.stdout.strip() == binding.__name__, done.stderr
 
 
 def test_a_directory_without_the_library_is_named(tmp_path):

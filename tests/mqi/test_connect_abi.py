@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from mqgroups.embedded.libmqm.build import build
+from mqgroups.mqi._c_layer import program_name
+from mqgroups.mqi.constants import MQCNO_CLIENT_BINDING, MQCNO_NO_CONV_SHARING
+from tests.tables import table
 
 PROGRAM = """
 import sys, mqgroups
+sys.argv = ['/opt/app/orders.py']
 from mqgroups import Secret
 try:
     mqgroups.connect({arguments})
@@ -72,13 +76,16 @@ def test_tls_and_the_user_are_in_mqcd_mqsco_and_mqcsp(told):
     assert given["cno"] >= 5
     assert given["cd"] >= 7
     assert given["sco"] >= 5
-    assert {name: value for name, value in given.items() if name not in ("cno", "cd", "sco", "csp")} == {
+    tested_below = {"cno", "options", "appl_name", "cd", "heartbeat_interval", "sharing_conversations", "sco", "csp"}
+    assert {name: value for name, value in given.items() if name not in tested_below} == {
         "q_mgr_name": "QM1",
         "channel": "APP.SVRCONN",
         "conn_name": "mq.example.com(1414)",
         "cipher_spec": "ANY_TLS12_OR_HIGHER",
         "peer_name": "CN=QM1,O=*",
         "key_repository": "/etc/mq/keys",
+        "crypto_hardware": "",
+        "fips_required": 0,
         "certificate_label": "app",
         "authentication": 1,
         "user": "app",
@@ -92,6 +99,73 @@ def test_without_tls_nothing_of_it_is_said(told):
     assert not given.get("key_repository")
     assert "peer_name" not in given
     assert not given.get("user")
+
+
+def test_the_channel_decides_about_heartbeats(told):
+    # The larger interval counts, unless one is 0 (q108450). Without SharingConversations only a waiting MQGET has heartbeats; the
+    # field is there from version 9 on (q108940).
+    given, _ = told(CHANNEL)
+    assert (given["cd"], given["heartbeat_interval"], given["sharing_conversations"]) == (11, 1, 10)
+
+
+def test_with_a_channel_the_connection_is_a_clients_and_has_a_socket_of_its_own(told, binding):
+    # libmqm_r tries local bindings first, whatever the channel (q025920)
+    given, _ = told(CHANNEL)
+    assert (
+        given["options"] & (MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING)
+        == MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING
+    )
+    given, _ = told('"QM1"')
+    assert not given["options"] & MQCNO_CLIENT_BINDING
+    if binding.__name__ == "ibmmq":
+        given, _ = told('"QM1", ccdt_url="file:///etc/mq/ccdt.json"')
+        assert given["options"] & MQCNO_CLIENT_BINDING
+
+
+def test_ibmmq_names_the_program(told, binding):
+    only("ibmmq", binding)
+    given, _ = told(CHANNEL)
+    assert given["appl_name"].rstrip() == "orders.py"
+
+
+@table(
+    ("script", "name"),
+    [
+        ("/opt/app/orders.py", b"orders.py"),
+        ("/usr/lib/python3/orders/__main__.py", b"orders"),
+        ("a-name-that-is-longer-than-the-field.py", b"a-name-that-is-longer-than-t"),
+        ("-c", b""),
+        ("", b""),
+    ],
+)
+def test_a_script_or_a_package_has_a_name(script, name):
+    assert program_name([script]).rstrip() == name
+
+
+@table(
+    ("arguments", "environment", "required"),
+    [
+        ("", {}, 0),
+        ("", {"MQSSLFIPS": "YES"}, 1),
+        (", fips=True", {}, 1),
+        (", fips=False", {"MQSSLFIPS": "YES"}, 0),
+    ],
+)
+def test_an_mqsco_does_not_switch_fips_off(told, arguments, environment, required):
+    # FipsRequired comes before MQSSLFIPS (q012440)
+    given, _ = told(f"{CHANNEL}, {TLS}{arguments}", **environment)
+    assert given["fips_required"] == required
+
+
+def test_the_key_repository_of_the_environment_is_not_lost(told, binding):
+    # An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (q095520); pymqi always passes one, ibmmq here for the label.
+    given, _ = told(
+        f'{CHANNEL}, cipher_spec="ANY_TLS12_OR_HIGHER", certificate_label="app"',
+        MQSSLKEYR="/etc/mq/of-the-site",
+        MQSSLCRYP="GSK_PKCS11=/usr/lib/driver.so;label;pin;",
+    )
+    assert given["key_repository"] == "/etc/mq/of-the-site"
+    assert given["crypto_hardware"] == "GSK_PKCS11=/usr/lib/driver.so;label;pin;"
 
 
 def test_secrets_come_from_files_and_variables(told, tmp_path):

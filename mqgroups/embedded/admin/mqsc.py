@@ -29,6 +29,7 @@ _OBJECTS = {
     "Q": "QUEUE",
     "QS": "QSTATUS",
     "CHL": "CHANNEL",
+    "CHS": "CHSTATUS",
     "NL": "NAMELIST",
     "PRO": "PROCESS",
 }
@@ -46,7 +47,7 @@ _CARRIED_OUT = {
     *((verb, kind) for verb in ("DEFINE", "ALTER", "DELETE") for kind in ("NAMELIST", "PROCESS", "TOPIC", "SUB")),
     *(("DISPLAY", kind) for kind in ("QUEUE", "QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QSTATUS", "QMGR")),
     *(("DISPLAY", kind) for kind in ("QCLUSTER", "CLUSQMGR")),
-    *(("DISPLAY", kind) for kind in ("CHANNEL", "NAMELIST", "PROCESS", "CONN")),
+    *(("DISPLAY", kind) for kind in ("CHANNEL", "CHSTATUS", "NAMELIST", "PROCESS", "CONN")),
     *((verb, "AUTHREC") for verb in ("SET", "DELETE", "DISPLAY")),
 }
 _NAMELESS = {"QMGR", "AUTHREC"}

@@ -9,7 +9,8 @@ pip install pymqi``), and IBM's ibmmq runs with it::
     inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: only what these two need to compile
     lib64/libmqic_r.so                                  the code
     lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
-                                                        table of connections
+                                                        table of connections; only MQCONN and MQCONNX differ, in libmqm_r and
+                                                        libmqm (connecting.c)
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ SERVER_LIBRARY = "libmqm_r.so"
 _OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
 # The verbs of the code have this prefix. In every library, a function with the plain name jumps to the one with the prefix.
 _PREFIX = "mqgroups_"
+_SERVER_PREFIX = "mqgroups_server_"
+_SERVER_LIBRARIES = (SERVER_LIBRARY, "libmqm.so")
+_DIFFER_IN_SERVER_LIBRARIES = ("MQCONN", "MQCONNX")
 
 
 class BuildError(RuntimeError):
@@ -102,10 +106,11 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
-    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``.
+    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``. Each binding calls the
+    library that it is linked with; with RTLD_GLOBAL both would call the first one.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
-        ctypes.CDLL(str(directory / "lib64" / name), mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(directory / "lib64" / name))
 
 
 def _compiler() -> list[str]:
@@ -133,7 +138,7 @@ def _digest(compiler: list[str], header: str, extra_flags: Sequence[str]) -> str
 
 
 def _digest_of_sources(header: str) -> str:
-    content = hashlib.sha256(header.encode() + _forwarder(_declared_verbs()).encode())
+    content = hashlib.sha256(header.encode() + _forwarder(_declared_verbs(), of_server=True).encode())
     for path in sorted([*_SOURCES.glob("*.[ch]"), *_SOURCES.glob("inc/*.h")]):
         content.update(path.name.encode() + b"\0" + path.read_bytes())
     return content.hexdigest()
@@ -145,15 +150,17 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     lib = made / "lib64"
     common = [*compiler, *_FLAGS, *extra_flags, *includes]
     verbs = _declared_verbs()
-    forwarder = generated / "forwarder.c"
+    forwarder, of_server = generated / "forwarder.c", generated / "of_server.c"
     forwarder.write_text(_forwarder(verbs))
+    of_server.write_text(_forwarder(verbs, of_server=True))
     # With a plain name, the verb could be bound to the forwarder of another library that is already loaded.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
     _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
     for other in _OTHER_NAMES:
         linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
-        _run([*common, str(forwarder), *linked, "-o", str(lib / other)])
+        source = of_server if other in _SERVER_LIBRARIES else forwarder
+        _run([*common, str(source), *linked, "-o", str(lib / other)])
 
 
 def _declared_verbs() -> dict[str, str]:
@@ -162,13 +169,14 @@ def _declared_verbs() -> dict[str, str]:
     return dict(re.findall(r"^void (MQ\w+)\(([^)]*)\);", header, re.MULTILINE))
 
 
-def _forwarder(verbs: dict[str, str]) -> str:
+def _forwarder(verbs: dict[str, str], *, of_server: bool = False) -> str:
     lines = [*(f"#undef {name}" for name in verbs), "#include <cmqc.h>", ""]
     for name, parameters in verbs.items():
         arguments = ", ".join(parameter.split()[-1] for parameter in parameters.split(","))
+        prefix = _SERVER_PREFIX if of_server and name in _DIFFER_IN_SERVER_LIBRARIES else _PREFIX
         lines += [
-            f"void {_PREFIX}{name}({parameters});",
-            f'__attribute__((visibility("default"))) void {name}({parameters}) {{ {_PREFIX}{name}({arguments}); }}',
+            f"void {prefix}{name}({parameters});",
+            f'__attribute__((visibility("default"))) void {name}({parameters}) {{ {prefix}{name}({arguments}); }}',
             "",
         ]
     return "\n".join(lines)
@@ -210,10 +218,11 @@ def verbs_header() -> str:
         "",
         f'#define TABLE_DIGEST "{table_digest()}"',
         f"#define WAKE_CODE {BY_NAME['WAKE'].code}",
+        f"#define HEARTBEAT_CODE {BY_NAME['HEARTBEAT'].code}",
         "",
         *(_length_function(name, lengths) for name, lengths in STRUCTURE_LENGTHS.items()),
         *(_write_function(name) for name in sorted({STRUCTURE_FIELDS[field] for field in _answered_structures()})),
-        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "CHANNEL", "WAKE")),
+        *(_call_function(verb) for verb in VERBS if verb.name not in ("CONTROL", "CHANNEL", "WAKE", "HEARTBEAT")),
         "#endif",
     ]
     return "\n".join(parts) + "\n"

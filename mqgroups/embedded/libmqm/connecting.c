@@ -15,6 +15,11 @@
 #define CD_SHORT_CONNECTION_NAME 192
 #define CD_MAX_MSG_LENGTH 844
 #define CD_CONNECTION_NAME 1024
+#define CD_HEARTBEAT_INTERVAL 1480
+#define CD_SHARING_CONVERSATIONS 1884
+#define LONGEST_HEARTBEAT_INTERVAL 999999
+/* Of MQCNO from version 7 on. */
+#define CNO_APPL_NAME 224
 #define TRANSPORT_TCP 2
 
 _Static_assert(sizeof(MQCNO) == 224 && offsetof(MQCNO, ClientConnPtr) == 16, "MQCNO");
@@ -92,30 +97,82 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
+/* What a client asks for. HeartbeatInterval is in MQCD from version 4 on (topic q108450), SharingConversations from version 9 on
+ * (q108940): without it the channel works as before version 7, and so with 0. MQSERVER is taken for HeartbeatInterval 1 (topic
+ * "ibm-amqHeartBeatInterval") and 10 conversations. */
+static void line_of(const MQCNO *cno, const uint8_t *cd, int32_t *heartbeat, int32_t *sharing) {
+    *heartbeat = 1;
+    *sharing = 10;
+    if (cd != NULL) {
+        int32_t version;
+        memcpy(&version, cd + CD_VERSION, sizeof version);
+        *heartbeat = 300;
+        *sharing = 0;
+        if (version >= 4) {
+            memcpy(heartbeat, cd + CD_HEARTBEAT_INTERVAL, sizeof *heartbeat);
+        }
+        if (version >= 9) {
+            memcpy(sharing, cd + CD_SHARING_CONVERSATIONS, sizeof *sharing);
+        }
+    }
+    /* Conversations never share a socket here. With this option they ask for that (topic q001660). */
+    if (cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && *sharing > 1) {
+        *sharing = 1;
+    }
+}
+
+/* The name that the application gives itself, or that of its program. */
+static struct blob appl_name(const MQCNO *cno) {
+    if (cno != NULL && cno->Version >= 7) {
+        struct blob given = name((const char *)cno + CNO_APPL_NAME, 28);
+        if (given.length > 0) {
+            return given;
+        }
+    }
+    return name(program_invocation_short_name, 28);
+}
+
 /* The handshake on a connected wire; false if the wire failed. */
-static bool introduce(struct wire *wire, const char *q_mgr_name, const char *channel, MQCNO *cno, int32_t max_msg_length,
-                      PMQLONG comp, PMQLONG reason) {
+static bool introduce(struct wire *wire, const char *q_mgr_name, const char *channel, MQCNO *cno, const uint8_t *cd,
+                      int32_t max_msg_length, PMQLONG comp, PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
     /* `mqgroups embedded exec` gives the key to its program, and nobody else knows it. */
     const char *key = getenv("MQGROUPS_ACCESS_KEY");
     key = key != NULL ? key : "";
+    int32_t heartbeat, sharing;
+    line_of(cno, cd, &heartbeat, &sharing);
     struct answer_MQCONNX answer;
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
-                      name(program_invocation_short_name, 28), name(q_mgr_name, 48), name(channel, 20), user, password,
+                      appl_name(cno), name(q_mgr_name, 48), name(channel, 20), user, password,
                        cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(),
-                       bytes(key, strlen(key)), comp, reason, &answer) ||
-         answer.connection_id.length != (*comp == MQCC_FAILED ? 0 : sizeof cno->ConnectionId)) {
+                       bytes(key, strlen(key)), heartbeat, sharing, comp, reason, &answer) ||
+         answer.connection_id.length != (*comp == MQCC_FAILED ? 0 : sizeof cno->ConnectionId) || answer.heartbeat < 0 ||
+         answer.heartbeat > LONGEST_HEARTBEAT_INTERVAL ||
+         !wire_heartbeats(wire, HEARTBEAT_CODE, answer.heartbeat, answer.sharing > 0)) {
         return false;
     }
-    wire_is_patient(wire);
     if (*comp != MQCC_FAILED && cno != NULL && cno->Version >= MQCNO_VERSION_5) {
         memcpy(cno->ConnectionId, answer.connection_id.data, sizeof cno->ConnectionId);
     }
     return true;
 }
 
-EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
+/* Read the address of the queue manager on this machine from MQGROUPS_LOCAL_BINDINGS: host(port). The libraries libmqm and
+ * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (topics
+ * q025920, q025950). Without the variable this machine has no queue manager. */
+static bool address_of_local_queue_manager(struct address *address, MQLONG options) {
+    const char *local = getenv("MQGROUPS_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
+    if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
+        return false;
+    }
+    address->channel[0] = '\0';
+    snprintf(address->connections, sizeof address->connections, "%s", local);
+    return true;
+}
+
+static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason,
+                                bool with_server_library) {
     *Hconn = MQHC_UNUSABLE_HCONN;
     *CompCode = MQCC_FAILED;
     if (ConnectOpts != NULL && memcmp(ConnectOpts->StrucId, "CNO ", 4) != 0) {
@@ -126,11 +183,18 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
     if (ConnectOpts != NULL && ConnectOpts->Version >= MQCNO_VERSION_2) {
         cd = pointed_at(ConnectOpts, ConnectOpts->ClientConnPtr, ConnectOpts->ClientConnOffset);
     }
-    *Reason = security_refusal(ConnectOpts, cd);
+    MQLONG options = ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE;
+    struct address address;
+    bool local = with_server_library && address_of_local_queue_manager(&address, options);
+    if (local) {
+        /* Channel and TLS are for clients. */
+        cd = NULL;
+    }
+    *Reason = local ? MQRC_NONE : security_refusal(ConnectOpts, cd);
     if (*Reason != MQRC_NONE) {
         return;
     }
-    struct address address;
+    bool has_tls = asks_for_tls(cd), is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
     int32_t max_msg_length = 0;
     if (cd != NULL) {
         memcpy(&max_msg_length, cd + CD_MAX_MSG_LENGTH, sizeof max_msg_length);
@@ -138,12 +202,12 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
             *Reason = MQRC_CD_ERROR;
             return;
         }
-    } else if (!address_of_mqserver(&address)) {
+    } else if (!local && !address_of_mqserver(&address)) {
         /* A client without a channel cannot know a queue manager. */
         *Reason = MQRC_Q_MGR_NAME_ERROR;
         return;
     }
-    struct connection *connection = connection_new(ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE);
+    struct connection *connection = connection_new(options);
     if (connection == NULL) {
         *Reason = MQRC_STORAGE_NOT_AVAILABLE;
         return;
@@ -153,20 +217,41 @@ EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQL
      * answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
     *Reason = connect_to(wire, address.connections, cd != NULL ? MQRC_CD_ERROR : MQRC_CHANNEL_CONFIG_ERROR);
     if (*Reason == MQRC_NONE &&
-        !introduce(wire, QMgrName, address.channel, ConnectOpts, max_msg_length, CompCode, Reason)) {
+        !introduce(wire, QMgrName, address.channel, ConnectOpts, cd, max_msg_length, CompCode, Reason)) {
         *CompCode = MQCC_FAILED;
         *Reason = MQRC_CONNECTION_BROKEN;
     }
     if (*CompCode == MQCC_FAILED) {
         connection_remove(connection);
     } else {
+        if (has_tls) {
+            connection_has_tls(connection);
+        }
+        if (is_ignored && *CompCode == MQCC_OK) {
+            /* A process has one TLS environment, until its last connection with TLS has ended (topics q095520, q044190). */
+            *CompCode = MQCC_WARNING;
+            *Reason = MQRC_SSL_ALREADY_INITIALIZED;
+        }
         *Hconn = connection_publish(connection);
         connection_leave(connection, false);
     }
 }
 
+EXPORTED void MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
+    connect_application(QMgrName, ConnectOpts, Hconn, CompCode, Reason, false);
+}
+
 EXPORTED void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
-    MQCONNX(QMgrName, NULL, Hconn, CompCode, Reason);
+    connect_application(QMgrName, NULL, Hconn, CompCode, Reason, false);
+}
+
+/* The same in libmqm and libmqm_r. */
+EXPORTED void mqgroups_server_MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
+    connect_application(QMgrName, ConnectOpts, Hconn, CompCode, Reason, true);
+}
+
+EXPORTED void mqgroups_server_MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
+    connect_application(QMgrName, NULL, Hconn, CompCode, Reason, true);
 }
 
 EXPORTED void MQDISC(PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {

@@ -26,6 +26,7 @@ struct connection {
     uint64_t thread;
     struct wire wire;
     bool removed;
+    bool has_tls;
     bool in_call;
     uint64_t given_to; /* the only thread that may make calls, or NOBODY */
     int users;         /* threads in a call, waiting for their turn or holding the connection */
@@ -37,6 +38,7 @@ struct connection {
 pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct connection *table;
 static MQHCONN next_hconn = FIRST_HCONN;
+static int with_tls;
 
 uint64_t this_thread(void) {
     static atomic_uint_fast64_t count;
@@ -72,6 +74,7 @@ static void after_fork_in_child(void) {
         one = next;
     }
     table = NULL;
+    with_tls = 0;
     pthread_mutex_unlock(&connections_lock);
 }
 
@@ -91,6 +94,20 @@ struct connection *connection_new(MQLONG options) {
         consumption_init(&made->consumption);
     }
     return made;
+}
+
+void connection_has_tls(struct connection *connection) {
+    pthread_mutex_lock(&connections_lock);
+    connection->has_tls = true;
+    with_tls++;
+    pthread_mutex_unlock(&connections_lock);
+}
+
+bool connections_have_tls(void) {
+    pthread_mutex_lock(&connections_lock);
+    bool some = with_tls > 0;
+    pthread_mutex_unlock(&connections_lock);
+    return some;
 }
 
 MQHCONN connection_publish(struct connection *connection) {
@@ -242,6 +259,7 @@ void connection_remove(struct connection *connection) {
         }
     }
     connection->removed = true;
+    with_tls -= connection->has_tls;
     leave(connection);
     pthread_mutex_unlock(&connections_lock);
 }

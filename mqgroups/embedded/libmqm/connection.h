@@ -23,6 +23,12 @@ uint64_t this_thread(void);
  * connection_remove. */
 struct connection *connection_new(MQLONG options);
 
+/* Count the connection as one with TLS, until it is removed. */
+void connection_has_tls(struct connection *connection);
+
+/* Whether a connection of this process has TLS. */
+bool connections_have_tls(void);
+
 /* Give the connection its handle. */
 MQHCONN connection_publish(struct connection *connection);
 

@@ -1,5 +1,8 @@
 /* Security features that a program asks for and that are not available here. The connection is refused: otherwise data would be
- * sent unencrypted that the program wanted encrypted, or a user would be let in without a check. */
+ * sent unencrypted that the program wanted encrypted, or a user would be let in without a check.
+ *
+ * Tests set MQGROUPS_PRETEND_TLS. Then a connection that asks for TLS is made without it, and obeys the rules that a process has
+ * for its TLS environment. */
 #include "security.h"
 
 #include <stdlib.h>
@@ -11,24 +14,41 @@
 #define CD_SSL_CIPHER_SPEC 1688
 #define SCO_KEY_REPOSITORY 8
 
-/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
- * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). */
-static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value != NULL && *value != '\0';
+}
+
+static const uint8_t *sco_of(const MQCNO *options) {
+    return options->Version >= 4 ? pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset) : NULL;
+}
+
+bool asks_for_tls(const uint8_t *cd) {
     int32_t version = 0;
     if (cd != NULL) {
         memcpy(&version, cd + CD_VERSION, sizeof version);
     }
-    if (version < 7 || name((const char *)cd + CD_SSL_CIPHER_SPEC, 32).length == 0) {
+    return version >= 7 && name((const char *)cd + CD_SSL_CIPHER_SPEC, 32).length > 0;
+}
+
+bool gives_tls_information(const MQCNO *options, const uint8_t *cd) {
+    return options != NULL && cd != NULL && sco_of(options) != NULL;
+}
+
+/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
+ * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). An
+ * MQSCO with an MQCD makes it ignore MQSSLKEYR (topic q095520). */
+static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
+    if (!asks_for_tls(cd)) {
         return MQRC_NONE;
     }
-    const uint8_t *sco = NULL;
-    if (options->Version >= 4) {
-        sco = pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset);
+    const uint8_t *sco = sco_of(options);
+    bool has_key_repository =
+        sco != NULL ? name((const char *)sco + SCO_KEY_REPOSITORY, 256).length > 0 : is_set("MQSSLKEYR");
+    if (!has_key_repository) {
+        return MQRC_KEY_REPOSITORY_ERROR;
     }
-    const char *from_environment = getenv("MQSSLKEYR");
-    bool has_key_repository = (sco != NULL && name((const char *)sco + SCO_KEY_REPOSITORY, 256).length > 0) ||
-                              (from_environment != NULL && *from_environment != '\0');
-    return has_key_repository ? MQRC_SSL_INITIALIZATION_ERROR : MQRC_KEY_REPOSITORY_ERROR;
+    return is_set("MQGROUPS_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
 }
 
 static bool has_ccdt_url(const MQCNO *options) {

@@ -2,11 +2,18 @@
 #ifndef MQGROUPS_SECURITY_H
 #define MQGROUPS_SECURITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <cmqc.h>
 
 /* The reason to refuse a connection; MQRC_NONE if it may go on. `options` and `cd` may be NULL. */
 MQLONG security_refusal(const MQCNO *options, const uint8_t *cd);
+
+/* Whether a channel definition has a CipherSpec; NULL has none. */
+bool asks_for_tls(const uint8_t *cd);
+
+/* Whether an MQSCO is given beside a channel definition. Both arguments may be NULL. */
+bool gives_tls_information(const MQCNO *options, const uint8_t *cd);
 
 #endif

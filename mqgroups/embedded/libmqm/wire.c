@@ -7,9 +7,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEADER_LENGTH 8
@@ -33,6 +35,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures
  * and closed only under the lock, so fork never comes between a socket and its entry. */
 static pthread_mutex_t sockets_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wire *open_wires;
+
+/* The thread that sends heartbeats, and what wakes it when a wire gets some. Both are guarded by sockets_lock. */
+static bool beating;
+static pthread_cond_t heartbeats_changed;
 
 void request_begin(struct request *request) {
     request->small_length = HEADER_LENGTH;
@@ -168,6 +174,8 @@ void wires_after_fork_in_child(void) {
         one->fd = -1;
     }
     open_wires = NULL;
+    /* Threads do not come through fork. */
+    beating = false;
     pthread_mutex_unlock(&sockets_lock);
 }
 
@@ -175,6 +183,12 @@ void wire_init(struct wire *wire) {
     memset(wire, 0, sizeof *wire);
     wire->fd = -1;
     pthread_mutex_init(&wire->sending, NULL);
+}
+
+static void limit_silence(const struct wire *wire, int32_t seconds) {
+    struct timeval limit = {.tv_sec = seconds};
+    setsockopt(wire->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(wire->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
 bool wire_connect(struct wire *wire, const char *host, const char *port) {
@@ -196,9 +210,7 @@ bool wire_connect(struct wire *wire, const char *host, const char *port) {
     if (connected) {
         int on = 1;
         setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        struct timeval limit = {.tv_sec = SILENCE_TIMEOUT};
-        setsockopt(wire->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-        setsockopt(wire->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        limit_silence(wire, SILENCE_TIMEOUT);
     }
     return connected;
 }
@@ -268,15 +280,22 @@ static bool receive_until(struct wire *wire, size_t wanted) {
 
 /* Receive the next answer, which must be to a request with this code. */
 static bool receive_answer(struct wire *wire, uint16_t code, struct reply *reply) {
-    if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
-        return false;
-    }
     uint32_t body_length;
     uint16_t answered_code, answered_serial;
-    const uint8_t *header = wire->body + wire->at;
-    memcpy(&body_length, header, 4);
-    memcpy(&answered_code, header + 4, 2);
-    memcpy(&answered_serial, header + 6, 2);
+    for (;;) {
+        if (!reserve(wire, 16384) || !receive_until(wire, HEADER_LENGTH)) {
+            return false;
+        }
+        const uint8_t *header = wire->body + wire->at;
+        memcpy(&body_length, header, 4);
+        memcpy(&answered_code, header + 4, 2);
+        memcpy(&answered_serial, header + 6, 2);
+        if (wire->heartbeat == 0 || answered_code != wire->heartbeat || body_length != 0) {
+            break;
+        }
+        wire->at += HEADER_LENGTH;
+        wire_notify(wire, wire->heartbeat);
+    }
     if (body_length > WIRE_MAX_BODY || answered_code != code || answered_serial != (uint16_t)(wire->answered + 1)) {
         return false;
     }
@@ -348,7 +367,97 @@ void wire_notify(struct wire *wire, uint16_t code) {
     pthread_mutex_unlock(&wire->sending);
 }
 
-void wire_is_patient(struct wire *wire) { wire->patient = true; }
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Send a heartbeat, unless something else is being sent, or the socket has no room: then others see data anyway, or the peer
+ * does not read. */
+static void send_heartbeat(struct wire *wire) {
+    if (pthread_mutex_trylock(&wire->sending) != 0) {
+        return;
+    }
+    uint8_t header[HEADER_LENGTH] = {0};
+    memcpy(header + 4, &wire->heartbeat, 2);
+    ssize_t sent = send(wire->fd, header, sizeof header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0 && sent < (ssize_t)sizeof header) {
+        shutdown(wire->fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&wire->sending);
+}
+
+static void *beat(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&sockets_lock);
+    for (;;) {
+        int64_t now = now_ms(), next = INT64_MAX;
+        for (struct wire *one = open_wires; one != NULL; one = one->next_open) {
+            if (one->interval_ms == 0) {
+                continue;
+            }
+            if (one->next_heartbeat_ms <= now) {
+                send_heartbeat(one);
+                one->next_heartbeat_ms = now + one->interval_ms;
+            }
+            if (one->next_heartbeat_ms < next) {
+                next = one->next_heartbeat_ms;
+            }
+        }
+        if (next == INT64_MAX) {
+            pthread_cond_wait(&heartbeats_changed, &sockets_lock);
+        } else {
+            struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
+            pthread_cond_timedwait(&heartbeats_changed, &sockets_lock, &until);
+        }
+    }
+    return NULL;
+}
+
+/* Start the thread, with sockets_lock held. Signals are for the threads of the application. */
+static bool start_beating(void) {
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&heartbeats_changed, &clock);
+    pthread_condattr_destroy(&clock);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    bool started = pthread_create(&thread, NULL, beat, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) {
+        pthread_detach(thread);
+    }
+    return started;
+}
+
+/* "If HBINT is less than 60, twice this value; otherwise 60 seconds more" (IBM MQ, q015650, "Receive timeout"; APAR IT26614). */
+static int32_t receive_timeout(int32_t interval_s) { return interval_s < 60 ? 2 * interval_s : interval_s + 60; }
+
+bool wire_heartbeats(struct wire *wire, uint16_t code, int32_t interval_s, bool always) {
+    wire->patient = interval_s == 0;
+    if (wire->patient) {
+        return true;
+    }
+    wire->heartbeat = code;
+    limit_silence(wire, receive_timeout(interval_s));
+    if (!always) {
+        return true;
+    }
+    pthread_mutex_lock(&sockets_lock);
+    beating = beating || start_beating();
+    bool done = beating;
+    if (done) {
+        wire->interval_ms = (int64_t)interval_s * 1000;
+        wire->next_heartbeat_ms = now_ms() + wire->interval_ms;
+        pthread_cond_signal(&heartbeats_changed);
+    }
+    pthread_mutex_unlock(&sockets_lock);
+    return done;
+}
 
 void wire_close(struct wire *wire) {
     close_socket(wire);

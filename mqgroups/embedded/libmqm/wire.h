@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #define WIRE_MAX_BODY (128u * 1024 * 1024)
-#define WIRE_MAX_FIELDS 12
+#define WIRE_MAX_FIELDS 16
 
 /* Bytes that belong to somebody else. */
 struct blob {
@@ -31,6 +31,9 @@ struct wire {
     size_t at; /* where the next frame begins */
     size_t length;
     bool patient;
+    uint16_t heartbeat;      /* the code of heartbeats; 0 if none flow */
+    int64_t interval_ms;     /* how often this side sends one of its own accord; 0 if it only answers them */
+    int64_t next_heartbeat_ms;
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
@@ -86,9 +89,14 @@ bool wire_post(struct wire *wire, uint16_t code, struct request *request);
  * thread keeps the wire open. */
 void wire_notify(struct wire *wire, uint16_t code);
 
-/* From now on answers may take their time to begin, as that of a waiting MQGET. Before this call, and in the middle of any
- * answer, a silence of SILENCE_TIMEOUT seconds means that the connection is lost. */
-void wire_is_patient(struct wire *wire);
+/* Both ends have agreed on heartbeats: frames of this code without a body, which may come before any answer. From now on a
+ * silence of more than `interval_s` (receive_timeout in wire.c) means that the connection is lost. `always`: this side sends
+ * heartbeats whatever the application does; otherwise it only answers them. With an interval of 0 there are no heartbeats, and
+ * answers may take their time to begin.
+ *
+ * Before this call, and without heartbeats in the middle of any answer, a silence of SILENCE_TIMEOUT seconds means that the
+ * connection is lost. False if no thread can be started. */
+bool wire_heartbeats(struct wire *wire, uint16_t code, int32_t interval_s, bool always);
 
 void wire_close(struct wire *wire);
 

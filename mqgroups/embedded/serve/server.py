@@ -26,9 +26,11 @@ from mqgroups.embedded.answer import Answer, ConnectionGone, Failed
 from mqgroups.embedded.callbacks.consumption import Consumption
 from mqgroups.embedded.calls import put_response
 from mqgroups.embedded.connection import Connection
+from mqgroups.embedded.heartbeats import Heartbeats
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.serve.faults import CallAnswered, ConnectionDropped, Fault, Faults
 from mqgroups.embedded.serve.latency import delayed
+from mqgroups.embedded.serve.line import Line, Lines
 from mqgroups.embedded.serve.strangers import Strangers
 from mqgroups.embedded.serve.verb_table import CARRIED_OUT_BY
 from mqgroups.embedded.serve.waiter import SocketWaiter
@@ -58,6 +60,7 @@ class _Client:
 
     sock: socket.socket
     reader: FrameReader
+    line: Line
     address: str
     waiter: SocketWaiter | None = None
     pid: int = 0
@@ -89,6 +92,7 @@ class Server:
         self._clients: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
         self._strangers = Strangers()
+        self._lines = Lines()
         self._troubled_at_s = -_TELL_AGAIN_S
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
@@ -192,6 +196,7 @@ class Server:
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
+        self._lines.stop()
         if self.command_server is not None:
             self.command_server.stop()
         self.q_mgr.close()
@@ -200,14 +205,14 @@ class Server:
         accepted = sock
         if self.latency_s:
             sock = delayed(accepted, self.latency_s)
-        client = _Client(sock, FrameReader(sock, time.monotonic() + self.stranger_s), address)
+        client = _Client(sock, FrameReader(sock, time.monotonic() + self.stranger_s), Line(sock), address)
         self._strangers.add(sock)
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._answer_calls(client)
         except FrameTimeout as error:
-            _log.debug("a stranger is disconnected: %s", error)
-        except (ConnectionDropped, ConnectionGone, ConnectionError):
+            _log.debug("%s is disconnected: %s", client.appl_name or "a stranger", error)
+        except (ConnectionDropped, ConnectionGone, ConnectionError, BlockingIOError):
             _log.debug("connection of %s ended without MQDISC", client.appl_name or "a stranger")
         except FrameError as error:
             _log.warning("connection of %s sent a malformed frame: %s", client.appl_name or "a stranger", error)
@@ -216,6 +221,7 @@ class Server:
         finally:
             if client.connection is not None:
                 self.q_mgr.drop(client.connection, client.hang_up)
+            self._lines.discard(client.line)
             if client.waiter is not None:
                 client.waiter.close()
             self._strangers.discard(sock)
@@ -237,11 +243,12 @@ class Server:
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
+            client.line.begin_call()
             if verb.name == "CONTROL":
                 answer: Answer = self._control(client, *values)
             else:
                 answer = self._call(client, verb, values)
-            client.sock.sendall(encode_reply(verb, serial, *answer))
+            client.line.answer(encode_reply(verb, serial, *answer))
             if verb.name == "MQDISC" and client.connection is None:
                 return
 
@@ -301,6 +308,8 @@ class Server:
         max_msg_length: int,
         put1_always_sync: int,
         access_key: bytes,
+        heartbeat: int,
+        sharing: int,
     ) -> Answer:
         if digest.decode("ascii", "replace") != table_digest():
             _log.warning("a library with another verb table is refused; run 'mqgroups embedded build' again")
@@ -322,18 +331,22 @@ class Server:
             conn_name=client.address,
             connect_options=options,
             put1_always_sync=bool(put1_always_sync),
+            heartbeats=Heartbeats(heartbeat, sharing),
         )
         with self._lock:
             self._connected[client.sock] = client.pid
         self._trust(client)
-        return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id]
+        found = client.connection.origin.heartbeats
+        client.line.agree(found)
+        self._lines.add(client.line)
+        return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id, found.interval_s, found.conversations]
 
     def _waiter(self, client: _Client) -> SocketWaiter:
         """Return a connection's waiter; raises Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors left."""
         self._strangers.discard(client.sock)
         for _ in range(_WAITER_ATTEMPTS):
             try:
-                client.waiter = client.waiter or SocketWaiter(client.sock)
+                client.waiter = client.waiter or SocketWaiter(client.sock, client.line)
             except OSError as error:
                 self._make_room(error)
             else:

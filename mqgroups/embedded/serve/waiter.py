@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import socket
+import time
 
 from mqgroups.embedded.answer import ConnectionGone, Interrupted
+from mqgroups.embedded.serve.line import Line
+from mqgroups.embedded.wire.frames import HEARTBEAT, after_heartbeats
+
+_MOST_BYTES = 64 * len(HEARTBEAT)
 
 
 class SocketWaiter:
-    """Sleeps until it is woken, or until the peer of a socket is gone."""
+    """Sleeps until it is woken, or until the peer of a socket is gone, or silent for too long."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, line: Line) -> None:
         self._sock = sock
+        self._line = line
         self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         try:
             self._selector = selectors.DefaultSelector()
@@ -26,12 +33,40 @@ class SocketWaiter:
 
     def wait(self, timeout_s: float | None) -> None:
         """See ``answer.Waiter``."""
-        for key, _ in self._selector.select(timeout_s):
-            if key.fd != self._event:
-                # During a call the application may send nothing, except WAKE during a CALLBACK.
-                raise Interrupted if self._sock.recv(1, socket.MSG_PEEK) else ConnectionGone
-            with contextlib.suppress(BlockingIOError):
-                os.eventfd_read(self._event)
+        now_s = time.monotonic()
+        until_s = math.inf if timeout_s is None else now_s + timeout_s
+        self._line.waits = True
+        try:
+            woken = False
+            while not woken:
+                ends_s = min(until_s, self._line.silent_at_s)
+                for key, _ in self._selector.select(None if ends_s == math.inf else max(0.0, ends_s - now_s)):
+                    if key.fd == self._event:
+                        woken = True
+                        with contextlib.suppress(BlockingIOError):
+                            os.eventfd_read(self._event)
+                    else:
+                        self._receive()
+                now_s = time.monotonic()
+                if now_s >= until_s:
+                    return
+                if now_s >= self._line.silent_at_s:
+                    raise ConnectionGone
+        finally:
+            self._line.waits = False
+
+    def _receive(self) -> None:
+        """Receive heartbeats; raises ConnectionGone at the end of the stream, and Interrupted for anything else."""
+        received = self._sock.recv(_MOST_BYTES, socket.MSG_PEEK)
+        if not received:
+            raise ConnectionGone
+        rest = after_heartbeats(received)
+        if len(rest) < len(received):
+            self._sock.recv(len(received) - len(rest))
+        if not HEARTBEAT.startswith(rest):
+            # During a call the application may send nothing else, except WAKE during a CALLBACK.
+            raise Interrupted
+        self._line.heard()
 
     def wake(self) -> None:
         """See ``answer.Waiter``."""

@@ -15,13 +15,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from mqgroups.embedded.wire.verbs import VERBS, Field, Verb
+from mqgroups.embedded.wire.verbs import BY_NAME, VERBS, Field, Verb
 
 HEADER = struct.Struct("<IHH")
 # IBM MQ's longest message has 100 MB; the rest is for structures and lengths.
 MAX_BODY_LENGTH = 128 * 1024 * 1024
 # The longest body before the peer has introduced itself: an MQCONNX with the longest user name and password of MQCSP.
 MAX_FIRST_BODY_LENGTH = 8 * 1024
+
+# The one frame that says nothing but that its sender is there.
+HEARTBEAT = HEADER.pack(0, BY_NAME["HEARTBEAT"].code, 0)
 
 _FORMATS = {"i32": "i", "i64": "q", "blob": "I"}
 _REPLY = struct.Struct("<IHHii")
@@ -101,7 +104,15 @@ def empty_reply_values(verb: Verb) -> list[Any]:
 
 
 class FrameTimeout(FrameError):
-    """The peer did not introduce itself in time."""
+    """The peer did not introduce itself in time, or was silent for longer than its heartbeats allow."""
+
+
+def after_heartbeats(received: bytes) -> bytes:
+    """Return what was received without the heartbeats that it begins with."""
+    at = 0
+    while received.startswith(HEARTBEAT, at):
+        at += len(HEARTBEAT)
+    return received[at:]
 
 
 class FrameReader:
@@ -127,18 +138,23 @@ class FrameReader:
     @property
     def has_more(self) -> bool:
         """Whether bytes of the next frame have been received already."""
+        self._pending = after_heartbeats(self._pending)
         return bool(self._pending)
 
     def read(self) -> tuple[int, int, bytes] | None:
-        """Return verb code, serial and body of the next frame; None if the peer is gone.
+        """Return verb code, serial and body of the next frame but heartbeats; None if the peer is gone.
 
         Raises:
             FrameError: the announced body is longer than that of any verb, or than a stranger may send.
-            FrameTimeout: a stranger took too long.
+            FrameTimeout: a stranger took too long, or a peer with heartbeats was silent.
         """
-        received = self._pending
-        if len(received) < HEADER.size and not (received := self._at_least(HEADER.size)):
-            return None
+        while True:
+            received = self._pending
+            if len(received) < HEADER.size and not (received := self._at_least(HEADER.size)):
+                return None
+            if not received.startswith(HEARTBEAT):
+                break
+            self._pending = after_heartbeats(received)
         length, code, serial = HEADER.unpack_from(received)
         most = MAX_BODY_LENGTH if self._stranger_until_s is None else MAX_FIRST_BODY_LENGTH
         if length > most:
@@ -165,6 +181,8 @@ class FrameReader:
                 return b""
             except TimeoutError as error:
                 raise FrameTimeout("the peer did not introduce itself in time") from error
+            except BlockingIOError as error:
+                raise FrameTimeout("no data and no heartbeats have come for longer than HBINT allows") from error
             if not piece:
                 return b""
             pieces.append(piece)

@@ -53,18 +53,18 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 # Selectors and integer attributes are blobs of native 32-bit integers. The text of an MQCHARV is a field beside its structure.
 # MQOPEN's put_response says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
 #
-# Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE, the only frame without an answer, ends a
-# waiting CALLBACK. ASYNC_PUT is an MQPUT whose answer nobody waits for. IDENTIFIERS returns a block of identifiers for it
-# (their numbers are 8 bytes at an offset of the first), and the context that MQMD returns. The C library never sends the last
-# two: with CONTROL, the Python side of the embedded queue manager counts calls and arms faults; with CHANNEL, the channels of a
-# cluster communicate.
+# Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE ends a waiting CALLBACK and has no answer.
+# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT whose answer
+# nobody waits for. IDENTIFIERS returns a block of identifiers for it (their numbers are 8 bytes at an offset of the first), and
+# the context that MQMD returns. The C library never sends the last two: with CONTROL, the Python side of the embedded queue
+# manager counts calls and arms faults; with CHANNEL, the channels of a cluster communicate.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
         "MQCONNX",
         "table_digest pid:i32 appl_name q_mgr_name channel_name user password options:i32 max_msg_length:i32 "
-        "put1_always_sync:i32 access_key",
-        "connection_id",
+        "put1_always_sync:i32 access_key heartbeat:i32 sharing:i32",
+        "connection_id heartbeat:i32 sharing:i32",
     ),
     _verb(2, "MQDISC"),
     _verb(3, "MQOPEN", "od options:i32 object_string", "hobj:i32 od res_object_string put_response:i32"),
@@ -101,6 +101,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(31, "WAKE"),
     _verb(32, "IDENTIFIERS", "", "first at:i32 count:i32 context"),
     _verb(33, "ASYNC_PUT", "hobj:i32 md pmo data"),
+    _verb(34, "HEARTBEAT"),
     _verb(100, "CONTROL", "token command", "answer"),
     _verb(101, "CHANNEL", "token command messages", "answer"),
 )

@@ -53,6 +53,7 @@ COMMANDS: Mapping[int, Command] = {
     cf.MQCMD_INQUIRE_Q_STATUS: (status.QUEUE_STATUS, status.queue_status),
     cf.MQCMD_INQUIRE_CLUSTER_Q_MGR: (clusters.INQUIRE, clusters.inquire_queue_managers),
     cf.MQCMD_INQUIRE_CONNECTION: (status.CONNECTION, status.connection),
+    cf.MQCMD_INQUIRE_CHANNEL_STATUS: (status.CHANNEL_STATUS, status.channel_status),
     cf.MQCMD_CREATE_NAMELIST: (objects.CREATE_NAMELIST, objects.create_namelist),
     cf.MQCMD_CHANGE_NAMELIST: (objects.CHANGE_NAMELIST, objects.change_namelist),
     cf.MQCMD_COPY_NAMELIST: (objects.COPY_NAMELIST, objects.copy_namelist),

@@ -127,6 +127,15 @@ _CONNECTION = (
     _HANDLE_STATE,
 )
 _CHANNEL = (_number(cf.MQIACH_CHANNEL_TYPE, "CHLTYPE", SVRCONN=cf.MQCHT_SVRCONN), *ATTRIBUTES[Kind.CHANNEL])
+_CHANNEL_STATUS = (
+    _CHANNEL[0],
+    _number(cf.MQIACH_CHANNEL_STATUS, "STATUS", RUNNING=cf.MQCHS_RUNNING),
+    _number(cf.MQIACH_HB_INTERVAL, "HBINT"),
+    _number(cf.MQIACH_CURRENT_SHARING_CONVS, "CURSHCNV"),
+    _number(cf.MQIACH_MAX_SHARING_CONVS, "MAXSHCNV"),
+    _text(cf.MQCACH_CONNECTION_NAME, "CONNAME"),
+    _text(cf.MQCACH_REMOTE_APPL_TAG, "RAPPLTAG"),
+)
 _CLUSTER_QUEUE = (
     _number(mq.MQIA_Q_TYPE, "TYPE", QCLUSTER=mq.MQQT_CLUSTER),
     _text(mq.MQCA_CLUSTER_NAME, "CLUSTER"),
@@ -214,6 +223,14 @@ _DISPLAYS = {
         "CHANNEL",
         _CHANNEL,
         {"CHLTYPE": _number(cf.MQIACH_CHANNEL_TYPE, "CHLTYPE", SVRCONN=cf.MQCHT_SVRCONN, ALL=cf.MQCHT_ALL)},
+    ),
+    "CHSTATUS": _Display(
+        8417,
+        "the status of a channel",
+        status.channel_status,
+        cf.MQCACH_CHANNEL_NAME,
+        "CHANNEL",
+        _CHANNEL_STATUS,
     ),
     "NAMELIST": _Display(8550, "a namelist", objects.inquire_namelist, cf.MQCA_NAMELIST_NAME, "NAMELIST", _NAMELIST),
     "PROCESS": _Display(

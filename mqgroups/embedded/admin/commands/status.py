@@ -1,7 +1,7 @@
-"""Commands about current activity: the status of queues, their open handles, connections.
+"""Commands about current activity: the status of queues, their open handles, connections, server-connection channels.
 
-Source: IBM MQ, topics "Inquire Queue Status" and "Inquire Connection", with their response topics. The process of a connection
-is the application's here; on IBM MQ it is the channel's.
+Source: IBM MQ, topics "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The
+process of a connection is the application's here; on IBM MQ it is the channel's.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from mqgroups.mqi import constants as mq
 
 _LENGTHS = {
     cf.MQCACF_APPL_TAG: cf.MQ_APPL_TAG_LENGTH,
+    cf.MQCACH_REMOTE_APPL_TAG: cf.MQ_APPL_TAG_LENGTH,
     cf.MQCACF_USER_IDENTIFIER: 64,
     cf.MQCACF_OBJECT_NAME: mq.MQ_OBJECT_NAME_LENGTH,
     cf.MQCACH_CHANNEL_NAME: mq.MQ_CHANNEL_NAME_LENGTH,
@@ -55,6 +56,7 @@ CONNECTION = Shape(
     ),
     filters=True,
 )
+CHANNEL_STATUS = Shape(text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNEL_INSTANCE_ATTRS),), filters=True)
 
 
 def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
@@ -126,6 +128,38 @@ def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
     if not rows:
         reason = cf.MQRCCF_CONNECTION_ID_ERROR if exact is not None else cf.MQRCCF_NONE_FOUND
         raise PCFError(reason)
+    return rows
+
+
+def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, because none share a socket."""
+    generic = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
+    check_generic(generic)
+    wanted = request.selectors(cf.MQIACH_CHANNEL_INSTANCE_ATTRS)
+    if wanted is not None and request.filter is not None:
+        wanted |= {request.filter.identifier}
+    rows = []
+    for found in list(q_mgr.connections.values()):
+        origin = found.origin
+        if not origin.channel_name or not matches(origin.channel_name, generic):
+            continue
+        always = [
+            pcf.string(cf.MQCACH_CHANNEL_NAME, origin.channel_name, mq.MQ_CHANNEL_NAME_LENGTH),
+            pcf.integer(cf.MQIACH_CHANNEL_TYPE, cf.MQCHT_SVRCONN),
+        ]
+        values: dict[int, object] = {
+            cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_RUNNING,
+            cf.MQIACH_HB_INTERVAL: origin.heartbeats.interval_s,
+            # "0: the channel runs as before version 7" (topic "DISPLAY CHSTATUS").
+            cf.MQIACH_CURRENT_SHARING_CONVS: min(1, origin.heartbeats.conversations),
+            cf.MQIACH_MAX_SHARING_CONVS: origin.heartbeats.conversations,
+            cf.MQCACH_CONNECTION_NAME: origin.conn_name,
+            cf.MQCACH_REMOTE_APPL_TAG: found.appl_name,
+        }
+        if request.passes(values, frozenset(values)):
+            rows.append(row(always, values, wanted, _LENGTHS))
+    if not rows:
+        raise PCFError(cf.MQRCCF_CHL_STATUS_NOT_FOUND)
     return rows
 
 

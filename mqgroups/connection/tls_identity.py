@@ -1,0 +1,71 @@
+"""Warnings of MQCONNX, and the TLS identity of a process: a process has one TLS environment at a time.
+
+While one of its connections with TLS lives, key repository, certificate and FIPS of later connections are ignored, with a warning
+only: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, topics q095520, q044190). Such a connection would be made under another certificate
+than the application asked for. IBM's text has the warning for each later connection with an MQSCO, so for an equal one, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+
+from mqgroups.connection.handle import Handle
+from mqgroups.errors import ConfigurationError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import ConnectArguments
+
+_log = logging.getLogger("mqgroups")
+_lock = threading.Lock()
+# The identities of this process's connections: those that are made, and those of threads that are in MQCONNX. Equal ones may
+# start at once, and only the first of them is answered without the warning.
+_made: weakref.WeakKeyDictionary[Handle, str] = weakref.WeakKeyDictionary()
+_being_made: dict[Handle, str] = {}
+
+
+def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
+    """MQCONNX; returns completion and reason code. Logs a warning, and refuses a connection with another identity.
+
+    Raises:
+        ConfigurationError: the identity is another one. Nothing is committed, and the connection is ended. Or as MQCONNX.
+    """
+    asked = _identity(arguments)
+    comp, reason = mq.MQCC_FAILED, mq.MQRC_NONE
+    with _lock:
+        _being_made[handle] = asked
+    try:
+        comp, reason = handle.connect(arguments)
+    finally:
+        with _lock:
+            del _being_made[handle]
+            made = [one for other, one in _made.items() if other.hconn != mq.MQHC_UNUSABLE_HCONN]
+            alive = {*made, *_being_made.values()} - {""}
+            is_ignored = comp == mq.MQCC_WARNING and reason == mq.MQRC_SSL_ALREADY_INITIALIZED
+            refused = is_ignored and asked != "" and asked not in alive
+            if not refused:
+                _made[handle] = asked
+    if refused:
+        handle.let_go()
+        raise ConfigurationError(
+            f"this connection asks for {asked}, but this process has a TLS environment already, "
+            + (f"with {' or '.join(sorted(alive))}" if alive else "which this package did not make")
+            + ", and the connection would get that one (MQRC_SSL_ALREADY_INITIALIZED, 2391). Use a process for each TLS "
+            "identity, or close the other connections with TLS first, or make this one before them"
+        )
+    if comp == mq.MQCC_WARNING:
+        # For an equal identity the environment is the one that the application wants.
+        level = logging.INFO if is_ignored and asked else logging.WARNING
+        _log.log(level, "MQCONNX ended with a warning: %s (%d)", mq.reason_name(reason), reason)
+    return comp, reason
+
+
+def _identity(arguments: ConnectArguments) -> str:
+    """Return what a connection gives to the TLS environment; empty if it asks for none. Equal ones may use the same."""
+    given = (arguments.cipher_spec, arguments.key_repository, arguments.certificate_label, arguments.fips)
+    if all(argument is None for argument in given):
+        return ""
+    repository = arguments.key_repository or os.environ.get("MQSSLKEYR", "")
+    fips = "" if arguments.fips is None else f", fips={arguments.fips}"
+    return f"key_repository={repository!r}, certificate_label={arguments.certificate_label!r}{fips}"
