@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import struct
-import time
 
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT
@@ -111,7 +110,7 @@ def placed(
         data,
         group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
         persistent=persistent,
-        expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
+        expires_at_s=queue.expires_at_s(md.expiry),
     )
     message.properties = properties
     if target.is_away:
