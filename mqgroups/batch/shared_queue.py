@@ -175,9 +175,10 @@ class SharedStatusQueue:
         md_out, _ = self._queue.put(md, _PUT, encode(record))
         return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id)
 
-    def take(self, record: FoundRecord) -> bool:
-        """Get a record in the caller's unit of work; ``False`` if it is gone or hidden by another unit of work."""
-        return self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE) is not None
+    def take(self, record: FoundRecord) -> bytes | None:
+        """Get a record in the caller's unit of work; returns its MQMD, ``None`` if it is gone or hidden."""
+        got = self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE)
+        return None if got is None else got[1]
 
     def lock(self, correl_id: bytes) -> Queue:
         """Lock a group in order to claim it. Closing the returned queue unlocks the group, and so does the connection's end.

@@ -21,8 +21,6 @@ from mqgroups.mqi import structures as st
 
 _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
-_MD_MSG_TYPE = 12
-_MD_EXPIRY = 16
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
 PATIENCE_MS = 30_000
@@ -53,9 +51,9 @@ class PCFClient:
             MQIError: the command cannot be put, or a response cannot be got.
         """
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
-        struct.pack_into("=i", md, _MD_MSG_TYPE, mq.MQMT_REQUEST)
+        struct.pack_into("=i", md, st.MD_MSG_TYPE, mq.MQMT_REQUEST)
         # In tenths of a second. A command server that is started later must not run a command that was given up.
-        struct.pack_into("=i", md, _MD_EXPIRY, max(1, self._patience_ms // 100))
+        struct.pack_into("=i", md, st.MD_EXPIRY, max(1, self._patience_ms // 100))
         md[st.MD_REPLY_TO_Q] = self._replies.object_name.encode().ljust(48)
         md_out, _ = self._commands.put(md, st.pmo(mq.MQPMO_NO_SYNCPOINT), pcf.command(command, parameters))
         wanted = st.md(correl_id=md_out[st.MD_MSG_ID])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConfigurationError, MQIError, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
 
 
 def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
@@ -94,6 +95,27 @@ def check_kind(queue: Queue) -> None:
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
+        )
+
+
+def check_stays(status_queue: str, md: bytes) -> None:
+    """Check that a message of a status queue, whose MQMD is ``md``, does not expire.
+
+    It was put without a limit. A limit on it is that of the queue (CAPEXPRY; IBM MQ, topic q097495), which no program can refuse.
+
+    Raises:
+        StatusQueueUnusable: the message expires.
+    """
+    left = st.long_at(md, st.MD_EXPIRY)
+    if left != mq.MQEI_UNLIMITED:
+        raise StatusQueueUnusable(
+            f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY limits the "
+            "expiry of all messages of this queue. A group whose status record expires would be put again, or the rest of it "
+            f"never got. ALTER QLOCAL('{status_queue}') CAPEXPRY(NOLIMIT) CUSTOM(' '), without CAPEXPRY before release 9.3.1; "
+            "and alter the model queue that it was made from in the same way. The next start makes the records stay",
+            status_queue=status_queue,
+            found=f"{left / 10:g} s left",
+            expected="no expiry",
         )
 
 

@@ -202,8 +202,13 @@ DEFINE TOPIC(TOPIC) TOPICSTR('a')
 def test_define_takes_what_it_does_not_name_from_the_default_object_of_its_type(tmp_path):
     """DEFINE QLOCAL without LIKE "is the same as DEFINE LIKE(SYSTEM.DEFAULT.LOCAL.QUEUE)" (q020830)."""
 
+    def values(name):
+        found = catalogue.get(name)
+        assert found is not None
+        return found.values
+
     def of(name):
-        return [catalogue.get(name).values[selector] for selector in (mq.MQIA_MAX_Q_DEPTH, mq.MQIA_CAP_EXPIRY)]
+        return [values(name)[selector] for selector in (mq.MQIA_MAX_Q_DEPTH, cf.MQIA_CAP_EXPIRY)]
 
     for mqsc in (CHANGED_DEFAULTS, "DEFINE QLOCAL(AFTER.A.RESTART)"):
         with contextlib.closing(started("QM2", tmp_path)) as q_mgr:
@@ -211,13 +216,13 @@ def test_define_takes_what_it_does_not_name_from_the_default_object_of_its_type(
             catalogue = q_mgr.catalogue
             objects = catalogue.objects
     assert of("NAMED") == [9, 600]
-    assert of("LIKENED") == [5000, mq.MQCEX_NOLIMIT]
+    assert of("LIKENED") == [5000, cf.MQCEX_NOLIMIT]
     assert of("REPLACED") == of("AFTER.A.RESTART") == [7, 600]
-    assert catalogue.get("NAMED").values[mq.MQCA_STREAM_QUEUE_NAME] == "COPIES"
-    model = catalogue.get("MODEL").values
+    assert values("NAMED")[mq.MQCA_STREAM_QUEUE_NAME] == "COPIES"
+    model = values("MODEL")
     assert (model[mq.MQIA_MAX_Q_DEPTH], model[mq.MQIA_SHAREABILITY], model[mq.MQCA_Q_DESC]) == (8, 0, "")
-    assert catalogue.get("AN.ALIAS").values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED
-    assert catalogue.get("REMOTE").values[mq.MQIA_DEF_PRIORITY] == 6
+    assert values("AN.ALIAS")[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED
+    assert values("REMOTE")[mq.MQIA_DEF_PRIORITY] == 6
     assert objects.get(Kind.CHANNEL, "CHANGED.SVRCONN")[cf.MQIACH_HB_INTERVAL] == 5
     assert objects.get(Kind.NAMELIST, "NAMES")[cf.MQCA_NAMELIST_DESC] == "changed"
     assert objects.get(Kind.PROCESS, "PROCESS")[cf.MQCA_PROCESS_DESC] == "changed"

@@ -3,7 +3,7 @@ IBM's developer container.
 
 Source: IBM MQ, topic "System and default objects" (q081590), and the queues, topics and authorities of the file 10-dev.mqsc of
 ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``; DEADQ is an attribute's
-default (``objects/kinds.py``). The objects SYSTEM.DEFAULT.* come first: the others take from them what they do not name. The queues for events, statistics and accounting data exist, but nothing is put on them.
+default (``objects/kinds.py``). The queues for events, statistics and accounting data exist, but nothing is put on them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.objects.kinds import DEFAULT_DEAD_LETTER_Q
 from mqgroups.embedded.queue_manager import QueueManager
 
+# The objects SYSTEM.DEFAULT.* come first, because the others take from them what they do not name.
 _MQSC = f"""
 DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
 DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE)

@@ -300,7 +300,11 @@ class Queue:
         The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (topic q097495): of this queue, and of the one
         that was opened, whose attributes are ``opened``.
         """
-        limits = [cap_on_expiry(self.values), cap_on_expiry(opened or {}), None if expiry == mq.MQEI_UNLIMITED else expiry]
+        limits = [
+            cap_on_expiry(self.values),
+            cap_on_expiry(opened or {}),
+            None if expiry == mq.MQEI_UNLIMITED else expiry,
+        ]
         lowest = min((limit for limit in limits if limit is not None), default=None)
         return None if lowest is None else time.time() + lowest / 10
 

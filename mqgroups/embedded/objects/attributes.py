@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
 Value = int | str
@@ -121,11 +122,11 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     Attribute(mq.MQCA_CUSTOM, "CUSTOM", "", _FOR_PUTS, length=mq.MQ_CUSTOM_LENGTH),
     Attribute(
-        mq.MQIA_CAP_EXPIRY,
+        pcf.MQIA_CAP_EXPIRY,
         "CAPEXPRY",
-        mq.MQCEX_NOLIMIT,
+        pcf.MQCEX_NOLIMIT,
         _FOR_PUTS,
-        {"NOLIMIT": mq.MQCEX_NOLIMIT},
+        {"NOLIMIT": pcf.MQCEX_NOLIMIT},
         low=1,
         number_too=True,
     ),
@@ -236,9 +237,9 @@ def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
     custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
     if custom:
         return int(custom[1])
-    cap = values.get(mq.MQIA_CAP_EXPIRY, mq.MQCEX_NOLIMIT)
+    cap = values.get(pcf.MQIA_CAP_EXPIRY, pcf.MQCEX_NOLIMIT)
     assert isinstance(cap, int)
-    return None if cap == mq.MQCEX_NOLIMIT else cap
+    return None if cap == pcf.MQCEX_NOLIMIT else cap
 
 
 def character_length(selector: int) -> int:
