@@ -326,15 +326,13 @@ class StatusQueue(RecordKeeper):
 
     def _get(self, kept: Kept) -> bytes | None:
         """Get a record; returns its MQMD, that of the first segment; ``None`` if it is not there."""
-        if kept.segments:
-            got = self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN)
-        else:
-            got = self._take(kept.msg_id)
+        md, gmo = (st.md(group_id=kept.group_id), _TAKE_CHAIN) if kept.segments else (st.md(msg_id=kept.msg_id), _TAKE)
+        got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 
-    def _take(self, msg_id: bytes) -> tuple[bytes, bytes, bytes] | None:
-        """Get a message by its MsgId; ``None`` if it is not there."""
-        return self._queue.get(st.md(msg_id=msg_id), _TAKE)
+    def _take(self, msg_id: bytes) -> None:
+        """Get a message by its MsgId, if it is there."""
+        self._queue.get(st.md(msg_id=msg_id), _TAKE)
 
     def _take_leftover(self, leftover: Pair) -> None:
         kept, anchor = leftover

@@ -1,6 +1,7 @@
 """CAPEXPRY limits the expiry of every message that is put on a queue (q097495), so that of status records too.
 
-A record that expires takes the position of its group with it: a producer would put the group again, a consumer never get the rest.
+A record that expires takes the position of its group with it: a producer would put the group again, and a consumer never get the
+rest.
 """
 
 # ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
