@@ -110,9 +110,9 @@ def check_stays(status_queue: str, md: bytes) -> None:
     if left != mq.MQEI_UNLIMITED:
         raise StatusQueueUnusable(
             f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY "
-            "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the rest of it "
-            f"never got. ALTER QLOCAL('{status_queue}') CAPEXPRY(NOLIMIT) CUSTOM(' '), without CAPEXPRY before release 9.3.1; "
-            "and alter the model queue that it was made from in the same way. The next start makes the records stay",
+            "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the "
+            f"rest of it never got. ALTER QLOCAL('{status_queue}') CAPEXPRY(NOLIMIT) CUSTOM(' '), without CAPEXPRY before "
+            "release 9.3.1; and alter its model queue in the same way. The next start puts records that stay",
             status_queue=status_queue,
             found=f"{left / 10:g} s left",
             expected="no expiry",

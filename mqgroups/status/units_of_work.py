@@ -9,8 +9,8 @@ status queue. The owners of a pipe commit together; if one loses its name, both 
     the last, on closing    MQGET record and anchor,              MQCMIT
 
 So N messages in U units of work take N + 3U calls, and each owner seven more. With its own record on the queue from the first
-call to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and gone
-(``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
+call to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and
+gone (``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
 
 On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
 first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
