@@ -10,6 +10,8 @@ The profile changes only what is listed here. It does not make a z/OS queue mana
 * On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
   a message with priority 2 (topic "MsgDeliverySequence").
 * BackoutCount stops at 255 (q023090).
+* PCF commands are of type MQCFT_COMMAND_XR and version 3, go to SYSTEM.COMMAND.INPUT, and get extended responses; there is no
+  Escape (q046070, q020010, q020030, q020050).
 """
 
 from __future__ import annotations
@@ -31,6 +33,11 @@ class Platform(enum.Enum):
 
     UNIX = "unix"
     ZOS = "zos"
+
+    @property
+    def command_queue(self) -> str:
+        """The queue for PCF commands."""
+        return "SYSTEM.COMMAND.INPUT" if self is Platform.ZOS else "SYSTEM.ADMIN.COMMAND.QUEUE"
 
     @property
     def mqi_number(self) -> int:

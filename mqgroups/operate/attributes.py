@@ -11,8 +11,9 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConnectionBroken, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import pcf
 
+# Known from release 9.3.1 on, and not to pymqi.
+_MQIA_CAP_EXPIRY = 276
 # Attributes by selector, and the words of MQSC for their values.
 _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "PUT": (mq.MQIA_INHIBIT_PUT, {0: "ENABLED", 1: "DISABLED"}),
@@ -39,8 +40,7 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     ),
     "TRIGGER": (mq.MQIA_TRIGGER_CONTROL, {mq.MQTC_OFF: "NO", mq.MQTC_ON: "YES"}),
     "USAGE": (mq.MQIA_USAGE, {mq.MQUS_NORMAL: "NORMAL", mq.MQUS_TRANSMISSION: "XMITQ"}),
-    # Known from release 9.3.1 on.
-    "CAPEXPRY": (pcf.MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
+    "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
     "PROPCTL": (
         mq.MQIA_PROPERTY_CONTROL,
         {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},

@@ -177,6 +177,11 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
         client = MQSCClient(connection, patience_ms=5_000)
     except ConnectionBroken:
         raise
+    except CommandRefused as error:
+        yield Finding(
+            "MQSC", Severity.UNSEEN, str(error), f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
+        )
+        return
     except MQIError as error:
         yield Finding(
             "command server", Severity.UNSEEN, str(error), why, **_granted(asked.principal, *_ASK_AUTHORITIES)

@@ -202,7 +202,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         **q_mgr.catalogue.q_mgr_values,
         mq.MQCA_Q_MGR_NAME: q_mgr.name,
         mq.MQCA_Q_MGR_IDENTIFIER: q_mgr.store.identifier,
-        mq.MQCA_COMMAND_INPUT_Q_NAME: "SYSTEM.ADMIN.COMMAND.QUEUE",
+        mq.MQCA_COMMAND_INPUT_Q_NAME: q_mgr.platform.command_queue,
         mq.MQCA_VERSION: VERSION,
         mq.MQCA_INSTALLATION_NAME: "Embedded",
         mq.MQIA_CODED_CHAR_SET_ID: CCSID,
