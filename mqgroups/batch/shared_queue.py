@@ -253,7 +253,7 @@ class SharedStatusQueue:
             options = following
 
     def _open(self, model: str) -> Queue:
-        return open_or_make(self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
+        return open_or_make(self._connection, self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(

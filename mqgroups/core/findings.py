@@ -201,11 +201,11 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH(3) BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        remedy = f"{alter} BOTHRESH(3) BOQNAME('...'): a queue that consumers may put to (PUT)"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT)"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")

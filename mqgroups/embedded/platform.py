@@ -10,6 +10,13 @@ The profile changes only what is listed here. It does not make a z/OS queue mana
 * On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
   a message with priority 2 (topic "MsgDeliverySequence").
 * BackoutCount stops at 255 (q023090).
+* The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (topic "MsgDeliverySequence", q026270). Here the
+  first messages of groups lie in order of arrival, because their places are the groups' in logical order; the others lie before
+  all of these, the latest first.
+* Identifiers begin with CSQ (q097550).
+* MQOPEN of a model queue needs the authorities for the dynamic queue's own name too, and whoever makes one gets none (topic
+  "Considerations for model queues"). A queue with a percent sign in its name is in no check by generic profiles (q098180); here
+  it is in no check.
 * PCF commands are of type MQCFT_COMMAND_XR and version 3, go to SYSTEM.COMMAND.INPUT, and get extended responses; there is no
   Escape (q046070, q020010, q020030, q020050).
 """
@@ -40,9 +47,18 @@ class Platform(enum.Enum):
         return "SYSTEM.COMMAND.INPUT" if self is Platform.ZOS else "SYSTEM.ADMIN.COMMAND.QUEUE"
 
     @property
+    def product_identifier(self) -> bytes:
+        """How identifiers of messages and groups begin."""
+        return b"CSQ " if self is Platform.ZOS else b"AMQ "
+
+    @property
     def mqi_number(self) -> int:
         """The value of MQIA_PLATFORM."""
         return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
+
+    def is_ordered(self, index_type: object, msg_seq_number: int) -> bool:
+        """Whether a message with this number lies in order of arrival on a queue with this IndexType."""
+        return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID or msg_seq_number == 1
 
     def takes_segments(self, index_type: object) -> bool:
         """Whether segments can be put on a queue with this IndexType."""

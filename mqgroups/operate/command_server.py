@@ -82,9 +82,9 @@ class PCFClient:
                 return [each for each in responses if each.kind != pcf.MQCFT_XR_SUMMARY] or responses
 
     def close(self) -> None:
-        """Close both queues, which deletes the one for the responses."""
+        """Close both queues, and delete the one for the responses, also if the site's model makes permanent ones."""
         self._commands.close()
-        self._replies.close()
+        self._replies.close(mq.MQCO_DELETE_PURGE)
 
 
 def uncommitted(connection: Connection, queue: str) -> int:

@@ -80,10 +80,7 @@ _STATUS_AUTHORITIES = (
     (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
-_BACKOUT_AUTHORITIES = (
-    (mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),
-    (mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT, "PASSALL", "to keep their origin"),
-)
+_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),)
 _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
 
 # To ask the command server: queues, and the queue manager.

@@ -102,7 +102,7 @@ class ManifestQueue:
         )
 
     def _open(self) -> Queue:
-        queue = open_or_make(self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]
+        queue = open_or_make(self._connection, self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]
         try:
             check_kind(queue)
         except BaseException:

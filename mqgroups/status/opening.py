@@ -7,26 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConfigurationError, MQIError, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
 
-def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
+def open_or_make(
+    connection: Connection, open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str
+) -> tuple[Queue, bool]:
     """Open a status queue, or make it from the model queue; returns the queue, and whether it was made.
 
     Args:
+        connection: to the queue manager.
         open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
         name: of the status queue.
         model: of the model queue; empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
     Raises:
+        ConfigurationError: on z/OS nothing would protect a queue of this name.
         QueueMissing: the status queue does not exist, and ``model`` is empty.
         StatusQueueUnusable: the status queue does not exist, and ``model`` does not exist or is not a model queue.
         MQIError: the queue cannot be opened.
     """
+    if connection.platform == mq.MQPL_ZOS and "%" in name:
+        raise ConfigurationError(
+            f"status queue {name} has a percent sign in its name, and queue manager {connection.q_mgr_name} is on z/OS. There "
+            "generic profiles of RACF do not cover such a name, and nothing protects the queue (IBM MQ, topic q098180). Choose "
+            "a name without it"
+        )
     try:
         return open_as(name, ""), False
     except QueueMissing:

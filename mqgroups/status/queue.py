@@ -382,7 +382,9 @@ class StatusQueue(RecordKeeper):
 
     def _open(self, model: str) -> Queue:
         try:
-            queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
+            queue, self.was_made = open_or_make(
+                self._connection, self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)"
+            )
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
                 # This program may have the queue open itself, on an abandoned connection that was not collected (``handle.py``).

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.embedded
 MQSC = """
 DEFINE QLOCAL(PLAIN)
 DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)
+DEFINE QLOCAL(FIFO) INDXTYPE(GROUPID) MSGDLVSQ(FIFO)
 """
 
 
@@ -106,3 +107,52 @@ def test_elsewhere_indxtype_is_not_known(own_queue_manager, connect, tmp_path):
         OK,
         mq.MQPL_UNIX,
     )
+
+
+def test_the_first_messages_of_groups_lie_as_they_came_and_the_order_of_the_others_is_not_defined(zos, connect):
+    """ "The physical order of messages on the queue is not defined" (topic "MsgDeliverySequence")."""
+    connection = connect(to=zos)
+    empty(connection, "FIFO")
+    out = connection.open("FIFO", mq.MQOO_OUTPUT)
+    for flags, data in [(mq.MQMF_MSG_IN_GROUP, b"A1 A2"), (mq.MQMF_LAST_MSG_IN_GROUP, b"A3")] * 2:
+        for each in data.split():
+            out.put(each, mq.MQPMO_LOGICAL_ORDER | mq.MQPMO_NO_SYNCPOINT, MsgFlags=flags)
+    # Arrivals behind the cursor: the rest of the second group lies before that of the first.
+    numbers = [answer.md.MsgSeqNumber for answer in connection.browse("FIFO")]
+    assert numbers == [3, 2, 3, 2, 1, 1]
+    into = connection.open("FIFO", mq.MQOO_INPUT_SHARED)
+    in_order = [into.get(mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_NO_SYNCPOINT).md.MsgSeqNumber for _ in range(6)]
+    assert in_order == [1, 2, 3, 1, 2, 3]
+
+
+def test_identifiers_begin_with_the_product(connection):
+    """ "A 4-byte product identifier ('AMQ ' or 'CSQ ')" (q097550)."""
+    answer = connection.put1("PLAIN", b"x", MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP)
+    assert (answer.md.MsgId[:7], answer.md.GroupId[:7]) == (b"CSQ QMZ", b"CSQ QMZ")
+
+
+SECURED = """
+DEFINE QMODEL(MODEL) DEFTYPE(PERMDYN)
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('model') AUTHADD(CONNECT)
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('both') AUTHADD(CONNECT)
+SET AUTHREC PROFILE('MODEL') OBJTYPE(QUEUE) PRINCIPAL('model') AUTHADD(DSP,GET,PUT)
+SET AUTHREC PROFILE('MODEL') OBJTYPE(QUEUE) PRINCIPAL('both') AUTHADD(DSP,GET,PUT)
+SET AUTHREC PROFILE('MADE.**') OBJTYPE(QUEUE) PRINCIPAL('both') AUTHADD(GET)
+"""
+REFUSED = failed(mq.MQRC_NOT_AUTHORIZED)
+
+
+def test_a_dynamic_queue_is_checked_by_its_own_name_too(module_queue_manager, connect):
+    """Two checks, of the model queue and of the dynamic queue ("Considerations for model queues")."""
+    zos = module_queue_manager(SECURED, "QMS", platform="zos", users={"model": "pw", "both": "pw"})
+    get, put = mq.MQOO_INPUT_SHARED, mq.MQOO_OUTPUT
+    model, both = (connect(to=zos, user=user, password="pw") for user in ("model", "both"))
+    assert model.open("MODEL", get, DynamicQName=b"MADE.1").code == REFUSED
+    assert both.open("MODEL", get | put, DynamicQName=b"MADE.1").code == REFUSED
+    made = both.open("MODEL", get, DynamicQName=b"MADE.1")
+    assert made.code == OK
+    # Nothing of what was refused is left, and whoever makes a queue gets no authority by that.
+    assert both.open("MADE.1", put).code == REFUSED
+    # "Those names are not included in any security checks when RACF generic profiles are used" (q098180).
+    assert model.open("MODEL", get, DynamicQName=b"MADE.%1").code == OK
+    assert model.open("MADE.%1", put).code == OK

@@ -76,6 +76,17 @@ def test_nothing_is_left_open_by_a_question(owner, asker):
     assert len(command_server.queue_names(asker, "MQGROUPS.REPLY.*")) == 1
 
 
+def test_no_reply_queue_stays_where_a_site_makes_permanent_ones(own_queue_manager, tmp_path, binding):
+    file = tmp_path / "permanent.mqsc"
+    file.write_text("ALTER QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(PERMDYN)")
+    q_mgr = own_queue_manager("QM5", mqsc=[file], data=tmp_path / "data")
+    with mqgroups.connect("QM5", q_mgr.channel, q_mgr.conn_name) as connected:
+        asker = connection_of(connected)
+        assert command_server.uncommitted(asker, "ORDERS") == 0
+        # Only the queue that this question is answered on.
+        assert len(command_server.queue_names(asker, "MQGROUPS.REPLY.*")) == 1
+
+
 @pytest.fixture(scope="module")
 def zos(module_queue_manager):
     return module_queue_manager("DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)", "QMZ", platform="zos")

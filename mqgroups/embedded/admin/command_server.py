@@ -1,13 +1,14 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
-It gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs as applications, and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot
-answer is logged and dropped, and the command server continues.
+It gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs as applications,
+and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot answer is logged and
+dropped, and the command server continues.
 
 Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
 
 Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Commands
-of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended responses
-only ("Extended responses", q020050): an item for each row, or a message that says what is wrong, and then a summary.
+of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended
+responses only ("Extended responses", q020050): an item for each row, or a message that says what is wrong, and then a summary.
 """
 
 from __future__ import annotations

@@ -379,7 +379,7 @@ def _messages(
         messages.append(
             Message(
                 queue,
-                q_mgr.new_position(),
+                q_mgr.position_on(queue, md.msg_seq_number),
                 queue.delivery_priority(_placed_priority(q_mgr, queue, md)),
                 md.pack(2),
                 piece,

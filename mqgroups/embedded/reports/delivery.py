@@ -104,7 +104,7 @@ def placed(
         raise Failed(mq.MQRC_Q_FULL)
     message = Message(
         queue,
-        q_mgr.new_position(),
+        q_mgr.position_on(queue, md.msg_seq_number),
         queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
         md.pack(2),
         data,
