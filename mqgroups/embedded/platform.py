@@ -1,6 +1,6 @@
 """Rules that differ by platform: those of z/OS, so that applications can be tested for both.
 
-The profile changes only what is listed here. It does not make a z/OS queue manager, and data is not in EBCDIC.
+The profile changes only what is listed here. It does not make a z/OS queue manager.
 
 * MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, topic q026800).
 * Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID), else
@@ -15,8 +15,9 @@ The profile changes only what is listed here. It does not make a z/OS queue mana
   all of these, the latest first.
 * Identifiers begin with CSQ (q097550).
 * MQOPEN of a model queue needs the authorities for the dynamic queue's own name too, and whoever makes one gets none (topic
-  "Considerations for model queues"). A queue with a percent sign in its name is in no check by generic profiles (q098180); here
-  it is in no check.
+  "Considerations for model queues"). Generic profiles do not check a name with a percent sign (q098180); here nothing does.
+* The queue manager's character set is EBCDIC (CCSID 500), and its integers are big-endian (Encoding 785): in PCF responses, and in
+  each MQRFH2 and MQDLH that it makes. What a client puts is as the client says; MQCCSI_Q_MGR is the client's character set.
 * PCF commands are of type MQCFT_COMMAND_XR and version 3, go to SYSTEM.COMMAND.INPUT, and get extended responses; there is no
   Escape (q046070, q020010, q020030, q020050).
 """
@@ -45,6 +46,16 @@ class Platform(enum.Enum):
     def command_queue(self) -> str:
         """The queue for PCF commands."""
         return "SYSTEM.COMMAND.INPUT" if self is Platform.ZOS else "SYSTEM.ADMIN.COMMAND.QUEUE"
+
+    @property
+    def encoding(self) -> int:
+        """The encoding of what the queue manager itself writes."""
+        return mq.MQENC_S390 if self is Platform.ZOS else mq.MQENC_NATIVE
+
+    @property
+    def ccsid(self) -> int:
+        """The queue manager's character set."""
+        return 500 if self is Platform.ZOS else 1208
 
     @property
     def product_identifier(self) -> bytes:

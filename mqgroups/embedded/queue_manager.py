@@ -50,6 +50,7 @@ _log = logging.getLogger(__name__)
 # MQINQ's answer: the level whose documentation this queue manager follows. It does not claim to be that product.
 COMMAND_LEVEL = 940
 VERSION = "09040000"
+# Of clients: what MQCCSI_Q_MGR means to them.
 CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101

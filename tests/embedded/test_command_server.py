@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 
@@ -10,6 +11,7 @@ from mqgroups.embedded.admin import pcf
 from mqgroups.embedded.admin.commands import COMMANDS
 from mqgroups.embedded.admin.pcf import Header, Parameter
 from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.embedded.wire.pcf_conversion import convert_pcf
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed
 from tests.tables import table
@@ -264,3 +266,18 @@ def test_commands_of_z_os_have_a_queue_of_their_own(connect, zos):
     assert connection.open(COMMAND_QUEUE, mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
     handle = connection.open("", mq.MQOO_INQUIRE, ObjectType=mq.MQOT_Q_MGR)
     assert handle.inquire(mq.MQCA_COMMAND_INPUT_Q_NAME) == (OK, ZOS_QUEUE.encode().ljust(48))
+
+
+def test_answers_of_z_os_are_in_ebcdic_and_converted_if_that_is_asked_for(zos_asker):
+    command = pcf.build(Header(cf.MQCFT_COMMAND_XR, cf.MQCMD_INQUIRE_Q_NAMES, 3), NAMES)
+    wanted = {"match": mq.MQMO_MATCH_CORREL_ID, "wait_ms": PATIENCE_MS, "length": 10**6}
+    as_it_is = zos_asker.replies.get(CorrelId=zos_asker.put(command).MsgId, **wanted)
+    assert (as_it_is.md.Encoding, as_it_is.md.CodedCharSetId) == (785, 500)
+    assert as_it_is.data[:8] == struct.pack(">2i", cf.MQCFT_XR_ITEM, 36)
+    assert "SYSTEM.DEFAULT.LOCAL.QUEUE".encode("cp500") in as_it_is.data
+    converted = zos_asker.replies.get(mq.MQGMO_CONVERT, CorrelId=zos_asker.put(command).MsgId, **wanted)
+    assert b"SYSTEM.DEFAULT.LOCAL.QUEUE" in converted.data
+    # A command may come in any form.
+    sent = zos_asker.put(convert_pcf(command, ("<", "latin-1"), (">", "cp500")), Encoding=785, CodedCharSetId=500)
+    header, _ = pcf.parse(zos_asker.reply(sent.MsgId).data, 2)
+    assert (header.type, header.reason) == (cf.MQCFT_XR_ITEM, 0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from mqgroups.embedded import EmbeddedQueueManagerError
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, empty, failed
+from tests.fix_properties import MessageHandle, put
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -156,3 +159,37 @@ def test_a_dynamic_queue_is_checked_by_its_own_name_too(module_queue_manager, co
     # "Those names are not included in any security checks when RACF generic profiles are used" (q098180).
     assert model.open("MODEL", get, DynamicQName=b"MADE.%1").code == OK
     assert model.open("MADE.%1", put).code == OK
+
+
+# --- EBCDIC (CCSID 500) and big-endian integers (Encoding 785)
+
+
+def test_the_queue_manager_s_own_character_set_is_ebcdic(connection):
+    handle = connection.open("", mq.MQOO_INQUIRE, ObjectType=mq.MQOT_Q_MGR)
+    assert handle.inquire(mq.MQIA_CODED_CHAR_SET_ID) == (OK, 500)
+
+
+def test_an_mqrfh2_that_the_queue_manager_makes_is_in_its_own_form_unless_it_is_to_be_converted(connection):
+    handle = MessageHandle(connection)
+    handle.set("colour", "blue")
+    assert put(connection.open("PLAIN", mq.MQOO_OUTPUT), b"data", handle).code == OK
+    into = connection.open("PLAIN", mq.MQOO_BROWSE)
+    force = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    answer = into.get(force)
+    assert (answer.md.Encoding, answer.md.CodedCharSetId, answer.md.Format) == (785, 500, mq.MQFMT_RF_HEADER_2)
+    struc_id, version, length, *_, name_value_ccsid, first = struct.unpack_from(">4s2i2i8s3i", answer.data)
+    assert (struc_id.decode("cp500"), version, name_value_ccsid) == ("RFH ", 2, 1208)
+    assert answer.data[40 : 40 + first].decode().startswith("<usr><colour>blue")
+    assert answer.data[length:] == b"data"
+    answer = into.get(force | mq.MQGMO_CONVERT)
+    assert (answer.md.Encoding, answer.data[:4]) == (mq.MQENC_NATIVE, b"RFH ")
+
+
+def test_a_dead_letter_has_its_header_in_the_form_of_the_queue_manager(connection):
+    fields = {"Report": mq.MQRO_COA_WITH_FULL_DATA, "ReplyToQ": b"NOWHERE"}
+    assert connection.put1("PLAIN", b"x", **fields).code == OK
+    letter = connection.open("DEV.DEAD.LETTER.QUEUE", mq.MQOO_INPUT_SHARED).get(mq.MQGMO_NO_SYNCPOINT)
+    assert (letter.md.Encoding, letter.md.CodedCharSetId, letter.md.Format) == (785, 500, b"MQDEAD  ")
+    struc_id, version, reason, queue = struct.unpack_from(">4s2i48s", letter.data)
+    assert (struc_id.decode("cp500"), version, reason) == ("DLH ", 1, mq.MQRC_UNKNOWN_OBJECT_NAME)
+    assert queue.decode("cp500").rstrip() == "NOWHERE"

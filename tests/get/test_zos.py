@@ -5,21 +5,31 @@ The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined 
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import struct
 
 import pytest
 
+import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.get import unreachable
+from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.spark.browse import BrowsedQueue
 from tests.put.whole_groups import THIS, put_rest
 from tests.tables import table
 
 MQSC = """
-DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID) MSGDLVSQ(FIFO) SHARE DEFSOPT(SHARED) BOTHRESH(2)
+DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID) MSGDLVSQ(FIFO) SHARE DEFSOPT(SHARED) DEFPSIST(YES)
+DEFINE QLOCAL(POISONED) LIKE(GROUPS) BOTHRESH(1) BOQNAME(BACKED.OUT)
+DEFINE QLOCAL(BACKED.OUT) LIKE(GROUPS)
 """
+
+
+class Poisoned(Exception):
+    """The application's own trouble."""
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +85,41 @@ def test_a_name_that_racf_does_not_protect_is_refused(owner, setting):
     """ "Those names are not included in any security checks when RACF generic profiles are used" (q098180)."""
     with pytest.raises(errors.ConfigurationError, match="RACF"):
         owner.producer(**setting)
+
+
+def test_messages_of_programs_on_z_os_are_read_in_their_encoding(owner):
+    """EBCDIC text and an MQRFH2 of a program there, in EBCDIC and big-endian."""
+    folder = b"<usr><colour>blue</colour></usr>"
+    fixed = ("RFH ".encode("cp500"), 2, 40 + len(folder), 785, 500, "MQSTR   ".encode("cp500"), 0, 1208, len(folder))
+    header = struct.pack(">4s4i8s3i", *fixed) + folder
+    described = {"Encoding": 785, "CodedCharSetId": 500}
+    owner.put_raw(header + "größer".encode("cp500"), Format=mq.MQFMT_RF_HEADER_2, **described)
+    owner.put_raw("größer".encode("cp500"), Format=mq.MQFMT_STRING, **described)
+    with owner.consumer(codec=mqgroups.codecs.text) as consumer:
+        found = [(message.value, dict(message.properties)) for group in consumer for message in group]
+    assert found == [("größer", {"colour": "blue"}), ("größer", {})]
+
+
+def test_properties_come_back_in_the_header_that_z_os_makes_of_them(owner):
+    with owner.producer() as producer, producer.group(properties={"colour": "blue", "number": 7}) as group:
+        group.put("text")
+        group.put(b"\x00\xff")
+    with owner.consumer() as consumer:
+        found = [(message.data, dict(message.properties), message.ccsid) for group in consumer for message in group]
+    assert found == [(b"text", {"colour": "blue", "number": 7}, 1208), (b"\x00\xff", {}, found[1][2])]
+
+
+def test_a_poison_message_is_moved_with_its_properties_and_moved_back(make_owner, zos):
+    owner = make_owner(zos, "POISONED")
+    with owner.producer() as producer, producer.group(properties={"colour": "blue"}) as group:
+        group.put("poison")
+    for _ in range(4):
+        with contextlib.suppress(Poisoned), owner.consumer(poison="skip", commit_every=1) as consumer:
+            for group in consumer:
+                for message in group:
+                    assert message.properties == {"colour": "blue"}
+                    raise Poisoned
+    assert owner.data() == []
+    with make_owner(zos, "BACKED.OUT").consumer(poison="ignore") as consumer:
+        found = [(message.data, dict(message.properties)) for group in consumer for message in group]
+    assert found == [(b"poison", {"colour": "blue"})]

@@ -30,14 +30,17 @@ from mqgroups.embedded.calls import getting, opening, putting
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.platform import Platform
-from mqgroups.embedded.queue_manager import CCSID, QueueManager
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.embedded.wire.pcf_conversion import convert_pcf
 from mqgroups.embedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_field, text_field
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
 _APPL_NAME = "command server"
+# Forms of a PCF message: as it is read and written here, and as z/OS has it.
+_NATIVE, _EBCDIC = ("<", "latin-1"), (">", "cp500")
 _LONGEST_COMMAND = 104_857_600
 # How long to wait if the command queue cannot be read, for example because gets are inhibited.
 _RETRY_S = 1.0
@@ -116,8 +119,14 @@ class CommandServer:
         assert isinstance(raw, bytes)
         assert isinstance(data, bytes)
         request = MessageDescriptor(raw)
+        platform = self._q_mgr.platform
         try:
+            if platform is Platform.ZOS and request.coded_char_set_id == platform.ccsid:
+                data = convert_pcf(data, _EBCDIC, _NATIVE) or data
+                request.encoding = mq.MQENC_NATIVE
             responses = self._answer(request, data)
+            if platform is Platform.ZOS:
+                responses = [convert_pcf(each, _NATIVE, _EBCDIC) or each for each in responses]
             self._reply(connection, request, responses)
         except Exception:
             # A bug here must not keep the next program from getting its answer.
@@ -185,7 +194,7 @@ class CommandServer:
         od = _descriptor(reply_to, text_field(request.reply_to_q_mgr))
         for data in responses:
             try:
-                putting.put1(self._q_mgr, connection, od, _reply_descriptor(request), _PMO, data)
+                putting.put1(self._q_mgr, connection, od, _reply_descriptor(request, self._q_mgr.platform), _PMO, data)
             except Failed as failed:
                 _log.info(
                     "the reply to %s cannot be put on %s: %s", text_field(request.put_appl_name), reply_to, failed
@@ -212,7 +221,7 @@ def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int 
     ]
 
 
-def _reply_descriptor(request: MessageDescriptor) -> bytes:
+def _reply_descriptor(request: MessageDescriptor, platform: Platform) -> bytes:
     """Return the MQMD of a response, with identifiers, expiry and discard option as the request's Report asks."""
     report = request.report
     msg_id = request.msg_id if report & mq.MQRO_PASS_MSG_ID else NO_ID
@@ -225,8 +234,8 @@ def _reply_descriptor(request: MessageDescriptor) -> bytes:
         mq.MQMT_REPLY,
         request.expiry if passes else mq.MQEI_UNLIMITED,
         mq.MQFB_NONE,
-        mq.MQENC_NATIVE,
-        CCSID,
+        platform.encoding,
+        platform.ccsid,
         mq.MQFMT_ADMIN,
         request.priority,
         request.persistence,
