@@ -16,8 +16,8 @@ The profile changes only what is listed here. It does not make a z/OS queue mana
 * Identifiers begin with CSQ (q097550).
 * MQOPEN of a model queue needs the authorities for the dynamic queue's own name too, and whoever makes one gets none (topic
   "Considerations for model queues"). Generic profiles do not check a name with a percent sign (q098180); here nothing does.
-* The queue manager's character set is EBCDIC (CCSID 500), and its integers are big-endian (Encoding 785): in PCF responses, and in
-  each MQRFH2 and MQDLH that it makes. What a client puts is as the client says; MQCCSI_Q_MGR is the client's character set.
+* The queue manager's character set is EBCDIC (CCSID 500), and its integers are big-endian (Encoding 785): in PCF responses and
+  in each MQRFH2 and MQDLH that it makes. What a client puts is as the client says; MQCCSI_Q_MGR is the client's character set.
 * PCF commands are of type MQCFT_COMMAND_XR and version 3, go to SYSTEM.COMMAND.INPUT, and get extended responses; there is no
   Escape (q046070, q020010, q020030, q020050).
 """

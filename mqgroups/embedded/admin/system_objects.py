@@ -11,12 +11,13 @@ from __future__ import annotations
 from mqgroups.embedded.admin import mqsc_commands
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.objects.kinds import DEFAULT_DEAD_LETTER_Q
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import QueueManager
 
 # The objects SYSTEM.DEFAULT.* come first, because the others take from them what they do not name.
 _MQSC = f"""
 DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
-DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE)
+DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) %SHARING%
 DEFINE QALIAS(SYSTEM.DEFAULT.ALIAS.QUEUE)
 DEFINE QREMOTE(SYSTEM.DEFAULT.REMOTE.QUEUE)
 DEFINE NAMELIST(SYSTEM.DEFAULT.NAMELIST)
@@ -63,4 +64,8 @@ SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
 
 def define(q_mgr: QueueManager) -> None:
     """Define the objects that do not exist yet."""
-    mqsc_commands.run(q_mgr, parse(_MQSC.replace("%COMMANDS%", q_mgr.platform.command_queue)))
+    platform = q_mgr.platform
+    # What DEFINE QLOCAL is supplied with differs by platform (topic "DEFINE QLOCAL", q085710).
+    sharing = "NOSHARE DEFSOPT(EXCL)" if platform is Platform.ZOS else "SHARE DEFSOPT(SHARED)"
+    mqsc = _MQSC.replace("%COMMANDS%", platform.command_queue).replace("%SHARING%", sharing)
+    mqsc_commands.run(q_mgr, parse(mqsc))
