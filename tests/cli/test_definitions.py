@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mqgroups
+from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.definitions import (
     Names,
@@ -21,7 +23,7 @@ from mqgroups.core.definitions import (
 )
 from mqgroups.core.findings import Severity
 from mqgroups.core.mqsc_text import MQSCCommand, commands
-from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
+from mqgroups.embedded import READINGS, ROLES_MQSC, STANDARD_MQSC
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_cli import invoke
@@ -202,6 +204,24 @@ def test_what_is_printed_is_the_same_whatever_a_site_has_altered_in_its_default_
         usual = {"USAGE": "NORMAL", "TRIGGER": "NO", "CUSTOM": "", "STREAMQ": "", "CAPEXPRY": "NOLIMIT"}
         for queue, expected in (("PLAIN", altered), ("PAYMENTS", usual)):
             assert inquired(connection_of(connected), queue, altered)[0] == expected
+
+
+@pytest.mark.parametrize("value", READINGS["name of a dynamic queue"])
+def test_the_roles_of_a_name_are_enough_whatever_is_checked_when_its_status_queue_is_made(
+    own_queue_manager, tmp_path, value
+):
+    roles_of_name = invoke("mqsc", "roles", "--name", "PAY.LOADER", "--role-user", "loader=alice").stdout
+    file = tmp_path / "roles.mqsc"
+    file.write_text(roles_of_name)
+    users, readings = {"alice": "pw"}, {"name of a dynamic queue": value}
+    q_mgr = own_queue_manager("QM5", mqsc=[file], users=users, readings=readings, data=tmp_path / "data")
+    where = (q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+    with mqgroups.connect(*where, user="alice", password="pw") as connected:
+        with connected.group_producer("ORDERS", name="PAY.LOADER") as producer, producer.group() as group:
+            group.put("paid")
+        refused = pytest.raises(errors.NotAuthorised, match=r"own name is checked too: .*'MQGROUPS\.PUT\.OTHER'")
+        with refused if value == "is checked too" else contextlib.nullcontext():
+            connected.group_producer("ORDERS", name="OTHER").close()
 
 
 def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):

@@ -26,6 +26,7 @@ from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import MODEL
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.readings import DYNAMIC_NAME_IS_CHECKED
 from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.mqi import constants as mq
 
@@ -116,8 +117,8 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """On z/OS, delete the queue that was just made and raise Failed unless the user may open it by its own name, too."""
-    if q_mgr.platform is Platform.ZOS:
+    """Where its own name counts too, delete the queue that was just made and raise Failed unless the user may open it."""
+    if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
         except Failed:
