@@ -76,8 +76,8 @@ MUTATIONS = (
     Mutation(
         "a claim whose record expires is not followed by messages",
         "batch/claimed_records.py",
-        "            if self._claimed:\n                check_stays",
-        "            if False:\n                check_stays",
+        "            if self._claimed:\n                check_stays(self.name, md)\n",
+        "",
         "tests/batch/test_batch_producer.py -k limits_the_expiry",
     ),
     Mutation(
@@ -973,8 +973,8 @@ MUTATIONS = (
     Mutation(
         "batch: an attempt that was replaced is fenced",
         "batch/claimed_records.py",
-        "elif not self._shared.take(self._current):",
-        "elif not (self._shared.take(self._current) or self._claimed):",
+        "            if md is None:\n                raise self._lost",
+        "            if md is None and not self._claimed:\n                raise self._lost",
         "tests/batch/test_batch_producer.py -k fenced",
     ),
     Mutation(

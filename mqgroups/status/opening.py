@@ -49,7 +49,7 @@ def open_or_make(
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
             f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) "
-            f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO)",
+            f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO); `mqgroups mqsc` prints both with what a site may have altered besides",
             status_queue=name,
         ) from error
     except MQIError as error:

@@ -305,7 +305,7 @@ class StatusQueue(RecordKeeper):
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
         self._current = OnQueue(kept, self._current.anchor)
         # As the last call: a foreign backout at any earlier moment has brought the old record back.
-        if self._held is not None and self._get(self._held) is not None:
+        if self._held is not None and self._get(self._held):
             raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on that queue")
 
     def _renew_record(self) -> None:
