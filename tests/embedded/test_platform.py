@@ -186,6 +186,7 @@ def test_an_mqrfh2_that_the_queue_manager_makes_is_in_its_own_form_unless_it_is_
 
 
 def test_a_dead_letter_has_its_header_in_the_form_of_the_queue_manager(connection):
+    empty(connection, "DEV.DEAD.LETTER.QUEUE")
     fields = {"Report": mq.MQRO_COA_WITH_FULL_DATA, "ReplyToQ": b"NOWHERE"}
     assert connection.put1("PLAIN", b"x", **fields).code == OK
     letter = connection.open("DEV.DEAD.LETTER.QUEUE", mq.MQOO_INPUT_SHARED).get(mq.MQGMO_NO_SYNCPOINT)
