@@ -25,6 +25,7 @@ from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.errors import KeyInTwoPartitions, OwnershipLost
 from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.opening import check_stays
 from mqgroups.status.records import foreign_record
 
 NOTHING = MessagesDigest().value()
@@ -95,13 +96,16 @@ class ClaimedRecords(RecordKeeper):
         Raises:
             OwnerActive: another attempt replaced the record between ``read`` and the claim; claim again.
             OwnershipLost: another attempt has replaced the record.
+            StatusQueueUnusable: the record that the claim has put expires.
         """
         if self._current is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)
-        elif not self._shared.take(self._current):
-            if not self._claimed:
-                raise self._shared.in_use("MQGET")
-            raise self._lost(self._current.record)
+        else:
+            md = self._shared.take(self._current)
+            if md is None:
+                raise self._lost(self._current.record) if self._claimed else self._shared.in_use("MQGET")
+            if self._claimed:
+                check_stays(self.name, md)
         self._current = self._shared.put(record, self._claim.status_id)
 
     def ended(self, *, committed: bool) -> None:

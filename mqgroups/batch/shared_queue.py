@@ -187,9 +187,10 @@ class SharedStatusQueue:
         if self.take(found):
             self._put(record, found.correl_id, found.expiry)
 
-    def take(self, record: FoundRecord) -> bool:
-        """Get a record in the caller's unit of work; ``False`` if it is gone or hidden by another unit of work."""
-        return self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE) is not None
+    def take(self, record: FoundRecord) -> bytes | None:
+        """Get a record in the caller's unit of work; returns its MQMD, ``None`` if it is gone or hidden."""
+        got = self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE)
+        return None if got is None else got[1]
 
     def lock(self, correl_id: bytes) -> Queue:
         """Lock a group in order to claim it. Closing the returned queue unlocks the group, and so does the connection's end.
@@ -265,7 +266,7 @@ class SharedStatusQueue:
             options = following
 
     def _open(self, model: str) -> Queue:
-        return open_or_make(self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
+        return open_or_make(self._connection, self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
         return self._connection.open_queue(

@@ -15,6 +15,7 @@ from mqgroups.cli.table import Output
 from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.definitions import (
+    RELEASES,
     Names,
     as_text,
     compared,
@@ -93,6 +94,13 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
 )
 @click.option(
+    "--release",
+    type=click.Choice(RELEASES),
+    default=RELEASES[-1],
+    show_default=True,
+    help="The queue manager's release, or the last one before it: older ones do not know all attributes.",
+)
+@click.option(
     "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
 )
 @output_option
@@ -106,6 +114,7 @@ def definitions(
     name: str | None,
     users: dict[str, str],
     ask: bool,
+    release: str,
     check: bool,
     output: Output,
     wait_s: float,
@@ -137,7 +146,7 @@ def definitions(
         backout = checked_queue_name("--backout-queue", backout_queue or f"{queue}.BACKOUT")
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
-    names = Names(queue, target, backout, name or "", users, ask)
+    names = Names(queue, target, backout, name or "", users, ask, release)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):
@@ -156,7 +165,7 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
     queues, authorities = _templates()
     return [
         *(status_definitions(queues, names) if part in ("status", "all") else []),
-        *(spark_definitions(queues) if part in ("spark", "all") else []),
+        *(spark_definitions(queues, names) if part in ("spark", "all") else []),
         *(role_definitions(authorities, names) if part in ("roles", "all") else []),
     ]
 

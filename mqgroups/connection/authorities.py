@@ -18,12 +18,24 @@ _FOR_OPTIONS = {
 }
 
 
-def to_open(queue: str, options: int, *, is_model: bool) -> str:
-    """Return the authorities for opening a queue with these MQOO_* options. ``is_model``: it is a model queue."""
+def to_open(queue: str, options: int, *, makes: str = "") -> str:
+    """Return the authorities for opening a queue with these MQOO_* options.
+
+    Args:
+        queue: its name.
+        options: MQOO_*.
+        makes: the name of the dynamic queue that is made from it, if it is a model queue.
+    """
     named = [names for bit, names in _FOR_OPTIONS.items() if options & bit]
-    needed = sorted({authority for _, authority in named} | ({"DSP"} if is_model else set()))
+    own = sorted({authority for _, authority in named})
+    needed = sorted([*own, "DSP"]) if makes else own
     asked = " + ".join(option for option, _ in named)
-    return f"It was opened for {asked}, which needs {', '.join(needed)}: {_line('QUEUE', queue, needed)}"
+    said = f"It was opened for {asked}, which needs {', '.join(needed)}: {_line('QUEUE', queue, needed)}"
+    if makes:
+        # IBM's texts disagree whether the name counts (embedded reading "name of a dynamic queue"); on z/OS it does.
+        profile = f"{makes[:-1]}**" if makes.endswith("*") else makes
+        said += f". If that is there, the new queue's own name is checked too: {_line('QUEUE', profile, own)}"
+    return said
 
 
 def to_delete(queue: str) -> str:

@@ -315,7 +315,7 @@ class Connection:
         try:
             opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
         except NotAuthorised as error:
-            error.context = authorities.to_open(name, options, is_model=bool(dynamic_q_name))
+            error.context = authorities.to_open(name, options, makes=dynamic_q_name)
             raise
         return Queue(self, shown, opened, max_message_length)
 

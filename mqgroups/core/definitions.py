@@ -22,6 +22,17 @@ _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
 _WIDTH = 80
+# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
+# named in every definition, each from the first release that knows it.
+_PINNED = {
+    "9.2": "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ')",
+    "9.3": "STREAMQ(' ')",
+    "9.4": "CAPEXPRY(NOLIMIT)",
+}
+RELEASES = tuple(_PINNED)
+# More than what is defined does no harm.
+_AT_LEAST = frozenset({"MAXDEPTH", "MAXMSGL"})
+_BLANK = "' '"
 # They say how a definition is made, and not what it is.
 _NOT_COMPARED = frozenset({"DESCR"})
 _NO_ATTRIBUTES = frozenset({"DEFINE", "REPLACE", "NOREPLACE", "SET", "AUTHREC"})
@@ -38,6 +49,7 @@ class Names:
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
+        release: of the queue manager, one of ``RELEASES``: the definitions name only attributes that it knows.
     """
 
     queue: str = _QUEUE
@@ -46,6 +58,12 @@ class Names:
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
+    release: str = RELEASES[-1]
+
+
+def pinned(release: str = RELEASES[0]) -> str:
+    """Return the attributes that every definition names, as a queue manager of this release and later ones know them."""
+    return " ".join(text for since, text in _PINNED.items() if since <= release)
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
@@ -57,17 +75,26 @@ def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
     ]
     found += [
         MQSCCommand(
-            f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) NOREPLACE",
+            f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) "
+            f"{pinned(names.release)} NOREPLACE",
             ("A predefined status queue, for users who may not make one from the model",),
         )
         for role in (("PUT", "GET") if names.name else ())
     ]
-    return found
+    return [_for_release(each, names.release) for each in found]
 
 
-def spark_definitions(template: str) -> list[MQSCCommand]:
+def spark_definitions(template: str, names: Names) -> list[MQSCCommand]:
     """Return the models that the Spark sink needs."""
-    return [_named(template, "QMODEL", name) for name in _SPARK_MODELS]
+    return [_for_release(_named(template, "QMODEL", name), names.release) for name in _SPARK_MODELS]
+
+
+def _for_release(command: MQSCCommand, release: str) -> MQSCCommand:
+    """Leave out the attributes that the release does not know."""
+    text = command.text
+    for since, unknown in _PINNED.items():
+        text = text if since <= release else text.replace(f" {unknown}", "")
+    return MQSCCommand(text, command.comments)
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
@@ -184,8 +211,11 @@ def _differences(command: MQSCCommand, shown: str) -> list[tuple[str, str]]:
     there, there_words = attributes(shown), shown.split()
     found = []
     for name, value in command.attributes.items():
-        if name in there and name not in _NOT_COMPARED and there[name] != value:
-            found.append((f"{name}({value})", f"{name}({there[name]})"))
+        if name not in there or name in _NOT_COMPARED or there[name] == value:
+            continue
+        if name in _AT_LEAST and int(there[name]) > int(value):
+            continue
+        found.append((f"{name}({value or _BLANK})", f"{name}({there[name]})"))
     for word in command.words:
         other = word.removeprefix("NO") if word.startswith("NO") else f"NO{word}"
         if word not in _NO_ATTRIBUTES and other in there_words:

@@ -77,7 +77,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     Args:
         name: of the local queue.
         facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
-            CLWLUSEQ, CAPEXPRY; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
+            CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
     subject = f"queue {name}"
@@ -109,19 +109,8 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
             ),
             "SHARE",
         )
-    if "CAPEXPRY" in facts:
-        limited = facts["CAPEXPRY"] not in ("NOLIMIT", "")
-        yield _either(
-            not limited,
-            Finding(
-                f"{subject}: CAPEXPRY",
-                Severity.WARNING,
-                f"CAPEXPRY({facts['CAPEXPRY']})",
-                "messages of a group expire one by one, so the rest of a group can stay without its beginning",
-                mqsc=(f"{alter} CAPEXPRY(NOLIMIT)",),
-            ),
-            "no limit on the expiry of messages",
-        )
+    why = "messages of a group expire one by one, so the rest of a group can stay without its beginning"
+    yield from _cap(subject, alter, facts, Severity.WARNING, why)
     if "DEFPSIST" in facts:
         yield ok(
             f"{subject}: DEFPSIST, PROPCTL, MSGDLVSQ",
@@ -172,6 +161,25 @@ def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role])
             )
 
 
+def _cap(subject: str, alter: str, facts: Facts, severity: Severity, why: str) -> Iterator[Finding]:
+    """Yield a finding on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
+    if not {"CAPEXPRY", "CUSTOM"} & set(facts):
+        return
+    custom, cap = str(facts.get("CUSTOM", "")), facts.get("CAPEXPRY", "NOLIMIT")
+    in_custom = "CAPEXPRY" in custom
+    yield _either(
+        not in_custom and cap == "NOLIMIT",
+        Finding(
+            f"{subject}: CAPEXPRY",
+            severity,
+            f"CUSTOM({custom})" if in_custom else f"CAPEXPRY({cap})",
+            why,
+            mqsc=(f"{alter} CUSTOM(' ')" if in_custom else f"{alter} CAPEXPRY(NOLIMIT)",),
+        ),
+        "no limit on the expiry of messages",
+    )
+
+
 def _depth(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     depth, most = facts.get("CURDEPTH"), facts.get("MAXDEPTH")
     if not isinstance(depth, int) or not isinstance(most, int):
@@ -196,11 +204,11 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('...'): a queue that consumers may put to (PUT)"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT, PASSALL)"
+        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT)"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
         why = (
@@ -341,13 +349,34 @@ def _noticed(interval_s: int) -> str:
     return f"the loss of a client's host is noticed {after}"
 
 
+# What a status queue may have from the site's default objects: attribute, right value, the MQSC of it, and why another matters.
+_INHERITED = (
+    (
+        "STREAMQ",
+        "",
+        "STREAMQ(' ')",
+        Severity.WARNING,
+        "each record is put to another queue too, and may be refused there",
+    ),
+    ("TRIGGER", "NO", "NOTRIGGER", Severity.WARNING, "trigger messages are in the unit of work, and count in MAXUMSGS"),
+    (
+        "USAGE",
+        "NORMAL",
+        "USAGE(NORMAL)",
+        Severity.ERROR,
+        "a transmission queue needs other authorities, and channels empty it",
+    ),
+)
+
+
 def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = False) -> Iterator[Finding]:
     """Yield findings on a status queue, or on the model of status queues.
 
     Args:
         name: of the queue.
         kind: ``"QLOCAL"`` or ``"QMODEL"``.
-        facts: DEFTYPE, DEFPSIST, SHARE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ.
+        facts: DEFTYPE, DEFPSIST, SHARE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER,
+            USAGE.
         shared: whether many owners share it.
     """
     subject = f"{'model queue' if kind == 'QMODEL' else 'status queue'} {name}"
@@ -378,6 +407,21 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
             why,
             mqsc=(f"{alter} CLUSTER(' ') CLUSNL(' ')",),
         )
+    why = "a record expires, and then its group is put again from the beginning, or the rest of it never got"
+    yield from _cap(subject, alter, facts, Severity.ERROR, why)
+    for attribute, right, mends, severity, why in _INHERITED:
+        if attribute in facts:
+            yield _either(
+                facts[attribute] == right,
+                Finding(
+                    f"{subject}: {attribute}",
+                    severity,
+                    f"{attribute}({facts[attribute]})",
+                    f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*",
+                    mqsc=(f"{alter} {mends}",),
+                ),
+                mends,
+            )
     if shared and facts.get("SHARE") == "NO":
         why = "many attempts have to open it at the same time"
         yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE",))

@@ -49,7 +49,10 @@ _NO_FLAGS = MsgFlag.NONE
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it."""
+    """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
+
+    ``expires``: whether it has an expiry, because the queue limited it when the message was put.
+    """
 
     msg_id: bytes
     correl_id: bytes
@@ -58,6 +61,7 @@ class FoundMessage:
     length: int
     msg_flags: MsgFlag
     record: StatusRecord
+    expires: bool = False
 
 
 @dataclass(frozen=True, slots=True)

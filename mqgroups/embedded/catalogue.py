@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import (
     BY_SELECTOR,
+    DEFAULT_QUEUES,
     LOCAL,
     MODEL,
     REMOTE,
     TYPE_NAMES,
     Attribute,
     Value,
-    default_values,
+    supplied_values,
 )
 from mqgroups.embedded.objects.authority import Authorities
 from mqgroups.embedded.objects.definition import Definition
@@ -50,7 +51,7 @@ class Catalogue:
         self.objects = Objects(store, self.authorities)
         self.q_mgr_values: dict[int, Value] = {**defaults(Q_MGR_ATTRIBUTES), **store.q_mgr_values}
         for stored in store.objects():
-            values = {**default_values(stored.type), **stored.values}
+            values = {**supplied_values(stored.type), **stored.values}
             self._objects[stored.name] = (
                 self._queue(stored.name, values, stored.definition_type)
                 if stored.type == LOCAL
@@ -109,7 +110,7 @@ class Catalogue:
             raise CatalogueError(mq.MQRC_OBJECT_ALREADY_EXISTS)
         definition_type = model.values[mq.MQIA_DEFINITION_TYPE]
         assert isinstance(definition_type, int)
-        own = default_values(LOCAL)
+        own = supplied_values(LOCAL)
         # A model queue has no workload attributes; the new queue gets their defaults.
         values = {selector: model.values.get(selector, default) for selector, default in own.items()}
         queue = self._queue(name, values, definition_type)
@@ -143,9 +144,9 @@ class Catalogue:
     def define(
         self, kind: int, name: str, values: Mapping[int, Value], *, like: str | None = None, replace: bool = False
     ) -> None:
-        """Define a queue. Attributes that are not given are taken from the queue ``like``, or have their defaults.
+        """Define a queue. Attributes that are not given are taken from the queue ``like``, or from the type's default object.
 
-        Replacing a queue keeps its messages, and sets attributes that are not given to their defaults (topic "DEFINE QLOCAL").
+        Replacing a queue keeps its messages, and sets attributes that are not given in the same way (topic "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
@@ -158,7 +159,9 @@ class Catalogue:
             raise CatalogueError(pcf.MQRCCF_OBJECT_WRONG_TYPE, f"{name} exists as a {TYPE_NAMES[existing.type]}")
         if existing is not None and not replace:
             raise CatalogueError(pcf.MQRCCF_OBJECT_ALREADY_EXISTS, f"{name} exists")
-        merged = default_values(kind)
+        merged = supplied_values(kind)
+        if like is None and DEFAULT_QUEUES[kind] in self._objects:
+            like = DEFAULT_QUEUES[kind]
         if like is not None:
             model = self._objects.get(like)
             if model is None or model.type != kind:

@@ -51,9 +51,12 @@ _log = logging.getLogger(__name__)
 # MQINQ's answer: the level whose documentation this queue manager follows. It does not claim to be that product.
 COMMAND_LEVEL = 940
 VERSION = "09040000"
+# Of clients: what MQCCSI_Q_MGR means to them.
 CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
+# Half of what a position may be. Messages that do not lie in order of arrival lie before it, all others behind it.
+_MIDDLE = 1 << 55
 _LONGEST_MSG = 104_857_600
 _NO_ACCOUNTING_TOKEN, _NO_IDENTITY_DATA = bytes(32), b" " * 32
 
@@ -99,7 +102,9 @@ class QueueManager:
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
-        self.identifiers = Identifiers(name, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME]))
+        self.identifiers = Identifiers(
+            name, platform.product_identifier, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME])
+        )
         # Positions are used again after a restart, message tokens never are.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
@@ -127,7 +132,7 @@ class QueueManager:
             message.properties = stored.properties
             queue.held += 1
             queue.make_available((message,))
-            last = stored.position
+            last = max(last, abs(stored.position - _MIDDLE))
         return last
 
     # --- connections
@@ -196,6 +201,8 @@ class QueueManager:
 
     def require(self, user: str, object_type: str, name: str, needed: frozenset[str]) -> None:
         """Raise Failed with MQRC_NOT_AUTHORIZED unless a user has these authorities for an object."""
+        if self.platform is Platform.ZOS and "%" in name:
+            return
         profile = Q_MGR_PROFILE if object_type == "QMGR" else name
         missing = needed - self.catalogue.authorities.of(user, object_type, profile)
         if missing:
@@ -388,9 +395,14 @@ class QueueManager:
 
     # --- new values for messages
 
-    def new_position(self) -> int:
-        """Return the next place in order of arrival."""
-        return next(self._positions)
+    def new_position(self, *, is_ordered: bool = True) -> int:
+        """Return the next place in order of arrival; or one before all others."""
+        number = next(self._positions)
+        return _MIDDLE + number if is_ordered else _MIDDLE - number
+
+    def position_on(self, queue: Queue, msg_seq_number: int) -> int:
+        """Return a place for a message that is put on a queue."""
+        return self.new_position(is_ordered=self.platform.is_ordered(queue.values[mq.MQIA_INDEX_TYPE], msg_seq_number))
 
     def new_serial(self) -> bytes:
         """See ``Identifiers.serial``."""

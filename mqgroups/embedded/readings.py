@@ -216,6 +216,14 @@ IDENTIFIERS_BEGIN_WITH_NAME = Reading(
         Value("begin otherwise", False, "They begin with a number, followed by the name."),
     ),
 )
+DYNAMIC_NAME_IS_CHECKED = Reading(
+    "name of a dynamic queue",
+    "Dynamic queues: the model counts; Granting authority to put messages to a model queue: both; z/OS: both",
+    (
+        Value("needs no authority", False, "MQOPEN of a model queue checks the model; on z/OS it checks both."),
+        Value("is checked too", True, "MQOPEN of a model queue checks the model, and the dynamic queue's own name."),
+    ),
+)
 
 TABLE: tuple[Reading[Any], ...] = (
     CURDEPTH_COUNTS_GETS,
@@ -234,6 +242,7 @@ TABLE: tuple[Reading[Any], ...] = (
     OWN_INPUT_IS_NOT_IN_THE_WAY,
     TOLD_OF_A_FAILED_PUT,
     IDENTIFIERS_BEGIN_WITH_NAME,
+    DYNAMIC_NAME_IS_CHECKED,
 )
 READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {reading.name: tuple(value.name for value in reading.values) for reading in TABLE}

@@ -2,13 +2,16 @@
 
 Parameters may be integers, strings, and lists of them; other parameters of a response are skipped. Names are read as Latin-1.
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570).
+z/OS takes commands of type MQCFT_COMMAND_XR and version 3 only, and answers with extended responses in one or more sets: items,
+messages that say what is wrong, and a summary, which says no more than that something is wrong.
+
+Source: IBM MQ, "Structures for commands and responses" (topic q088570); q020030, q020050, q046070.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,6 +24,9 @@ MQCFT_INTEGER = 3
 MQCFT_STRING = 4
 MQCFT_INTEGER_LIST = 5
 MQCFT_STRING_LIST = 6
+MQCFT_BYTE_STRING = 9
+MQCFT_COMMAND_XR = 16
+MQCFT_XR_SUMMARY = 19
 MQCFC_LAST = 1
 MQCMD_INQUIRE_Q_NAMES = 18
 MQCMD_ESCAPE = 38
@@ -40,6 +46,8 @@ MQCACH_CHANNEL_NAME = 3501
 MQCACH_CONNECTION_NAME = 3506
 MQET_MQSC = 1
 MQQSOT_INPUT = 2
+MQBACF_RESPONSE_SET = 7003
+MQBACF_RESPONSE_ID = 7004
 MQRCCF_Q_STATUS_NOT_FOUND = 4091
 
 _HEADER_BYTES = 36
@@ -49,17 +57,36 @@ _BYTE_ORDERS = {1: ">", 2: "<"}
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One response message: whether it is the last one, the command's codes, and the parameters by identifier."""
+    """One response message.
+
+    Attributes:
+        is_last: whether it is the last one of its set.
+        comp, reason: the command's codes.
+        values: the parameters by identifier.
+        kind: MQCFT_*.
+        of_set: the set that it belongs to; empty for a standard response.
+        sets: the sets that it announces.
+    """
 
     is_last: bool
     comp: int
     reason: int
     values: Mapping[int, Value]
+    kind: int = 0
+    of_set: bytes = b""
+    sets: tuple[bytes, ...] = ()
 
 
-def command(number: int, parameters: Mapping[int, Value]) -> bytes:
-    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order."""
-    header = (MQCFT_COMMAND, _HEADER_BYTES, 1, number, 1, MQCFC_LAST, 0, 0, len(parameters))
+def are_all(responses: Sequence[Response]) -> bool:
+    """Whether a command has no more responses: each set, the first one and those that were announced, has its last one."""
+    known = {responses[0].of_set}.union(*(each.sets for each in responses))
+    return known <= {each.of_set for each in responses if each.is_last}
+
+
+def command(number: int, parameters: Mapping[int, Value], *, extended: bool = False) -> bytes:
+    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order; ``extended``: as z/OS takes it."""
+    kind, version = (MQCFT_COMMAND_XR, 3) if extended else (MQCFT_COMMAND, 1)
+    header = (kind, _HEADER_BYTES, version, number, 1, MQCFC_LAST, 0, 0, len(parameters))
     return struct.pack(f"{_NATIVE}9i", *header) + b"".join(_structure(*each) for each in parameters.items())
 
 
@@ -71,19 +98,24 @@ def response(data: bytes, encoding: int) -> Response:
     """
     order = _BYTE_ORDERS.get(encoding & 0xF, _NATIVE)
     try:
-        _, at, _, _, _, control, comp, reason, count = struct.unpack_from(f"{order}9i", data)
+        type_, at, _, _, _, control, comp, reason, count = struct.unpack_from(f"{order}9i", data)
         values: dict[int, Value] = {}
+        sets: dict[int, list[bytes]] = {MQBACF_RESPONSE_ID: [], MQBACF_RESPONSE_SET: []}
         for _ in range(count):
             kind, length, identifier = struct.unpack_from(f"{order}3i", data, at)
             if length < 12:
                 raise ValueError(f"a PCF structure of {length} bytes")
+            if kind == MQCFT_BYTE_STRING and identifier in sets:
+                (many,) = struct.unpack_from(f"{order}i", data, at + 12)
+                sets[identifier].append(data[at + 16 : at + 16 + many])
             value = _value(kind, data, at, order)
             if value is not None:
                 values[identifier] = value
             at += length
     except struct.error as error:
         raise ValueError(f"{len(data)} bytes that are not a PCF message ({error})") from error
-    return Response(control == MQCFC_LAST, comp, reason, values)
+    of_set, announced = b"".join(sets[MQBACF_RESPONSE_ID]), tuple(sets[MQBACF_RESPONSE_SET])
+    return Response(control == MQCFC_LAST, comp, reason, values, type_, of_set, announced)
 
 
 def _structure(identifier: int, value: Value) -> bytes:

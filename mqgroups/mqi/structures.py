@@ -35,6 +35,7 @@ _STS = struct.Struct("4s7i48s48s48s48s")
 
 # Offsets of the fields that are read back or changed, in bytes.
 MD_MSG_TYPE = 12
+MD_EXPIRY = 16
 MD_FEEDBACK = 20
 MD_ENCODING = 24
 MD_CODED_CHAR_SET_ID = 28

@@ -12,6 +12,8 @@ from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConnectionBroken, MQIError
 from mqgroups.mqi import constants as mq
 
+# Known from release 9.3.1 on, and not to pymqi.
+_MQIA_CAP_EXPIRY = 276
 # Attributes by selector, and the words of MQSC for their values.
 _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "PUT": (mq.MQIA_INHIBIT_PUT, {0: "ENABLED", 1: "DISABLED"}),
@@ -36,6 +38,9 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
             mq.MQQDT_TEMPORARY_DYNAMIC: "TEMPDYN",
         },
     ),
+    "TRIGGER": (mq.MQIA_TRIGGER_CONTROL, {mq.MQTC_OFF: "NO", mq.MQTC_ON: "YES"}),
+    "USAGE": (mq.MQIA_USAGE, {mq.MQUS_NORMAL: "NORMAL", mq.MQUS_TRANSMISSION: "XMITQ"}),
+    "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
     "PROPCTL": (
         mq.MQIA_PROPERTY_CONTROL,
         {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
@@ -52,7 +57,10 @@ _NUMBERS = {
 _NAMES = {
     "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
     "CLUSTER": mq.MQCA_CLUSTER_NAME,
+    "CUSTOM": mq.MQCA_CUSTOM,
     "DEADQ": mq.MQCA_DEAD_LETTER_Q_NAME,
+    # Known from release 9.3 on.
+    "STREAMQ": mq.MQCA_STREAM_QUEUE_NAME,
     "TARGET": mq.MQCA_BASE_Q_NAME,
 }
 

@@ -20,9 +20,8 @@ from mqgroups.mqi import pcf
 from mqgroups.mqi import structures as st
 
 _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
+_ZOS_COMMAND_QUEUE = "SYSTEM.COMMAND.INPUT"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
-_MD_MSG_TYPE = 12
-_MD_EXPIRY = 16
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
 PATIENCE_MS = 30_000
@@ -36,7 +35,9 @@ class PCFClient:
     def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
         """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
         self._patience_ms = patience_ms
-        self._commands = connection.open_queue(_COMMAND_QUEUE, mq.MQOO_OUTPUT)
+        self._is_zos = connection.platform == mq.MQPL_ZOS
+        command_queue = _ZOS_COMMAND_QUEUE if self._is_zos else _COMMAND_QUEUE
+        self._commands = connection.open_queue(command_queue, mq.MQOO_OUTPUT)
         try:
             self._replies = connection.open_queue(
                 _REPLY_MODEL, mq.MQOO_INPUT_EXCLUSIVE, dynamic_q_name="MQGROUPS.REPLY.*"
@@ -46,18 +47,20 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command; returns all responses.
+        """Run one command; returns all responses, of extended ones without a summary that repeats what the others say.
 
         Raises:
             CommandRefused: no response came in time, or one is not PCF.
             MQIError: the command cannot be put, or a response cannot be got.
         """
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
-        struct.pack_into("=i", md, _MD_MSG_TYPE, mq.MQMT_REQUEST)
+        struct.pack_into("=i", md, st.MD_MSG_TYPE, mq.MQMT_REQUEST)
         # In tenths of a second. A command server that is started later must not run a command that was given up.
-        struct.pack_into("=i", md, _MD_EXPIRY, max(1, self._patience_ms // 100))
+        struct.pack_into("=i", md, st.MD_EXPIRY, max(1, self._patience_ms // 100))
         md[st.MD_REPLY_TO_Q] = self._replies.object_name.encode().ljust(48)
-        md_out, _ = self._commands.put(md, st.pmo(mq.MQPMO_NO_SYNCPOINT), pcf.command(command, parameters))
+        md_out, _ = self._commands.put(
+            md, st.pmo(mq.MQPMO_NO_SYNCPOINT), pcf.command(command, parameters, extended=self._is_zos)
+        )
         wanted = st.md(correl_id=md_out[st.MD_MSG_ID])
         gmo = st.gmo(
             mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_CONVERT | mq.MQGMO_FAIL_IF_QUIESCING,
@@ -75,13 +78,13 @@ class PCFClient:
                 responses.append(pcf.response(answer[0], st.long_at(answer[1], st.MD_ENCODING)))
             except ValueError as error:
                 raise CommandRefused(f"the command server answered command {command} with {error}") from error
-            if responses[-1].is_last:
-                return responses
+            if pcf.are_all(responses):
+                return [each for each in responses if each.kind != pcf.MQCFT_XR_SUMMARY] or responses
 
     def close(self) -> None:
-        """Close both queues, which deletes the one for the responses."""
+        """Close both queues, and delete the one for the responses, also if the site's model makes permanent ones."""
         self._commands.close()
-        self._replies.close()
+        self._replies.close(mq.MQCO_DELETE_PURGE)
 
 
 def uncommitted(connection: Connection, queue: str) -> int:

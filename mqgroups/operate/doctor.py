@@ -16,6 +16,7 @@ from typing import Any
 from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core.definitions import pinned
 from mqgroups.core.findings import (
     Facts,
     Finding,
@@ -49,7 +50,20 @@ _DATA_QUEUE = (
     "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
     "PROPCTL", "CLUSTER", "DEFBIND", "CLWLUSEQ",
 )  # fmt: skip
-_STATUS_QUEUE = ("DEFTYPE", "SHARE", "MAXMSGL", "CLUSTER", "GET", "PUT", "MSGDLVSQ")
+_STATUS_QUEUE = (
+    "DEFTYPE",
+    "SHARE",
+    "MAXMSGL",
+    "CLUSTER",
+    "GET",
+    "PUT",
+    "MSGDLVSQ",
+    "CAPEXPRY",
+    "CUSTOM",
+    "STREAMQ",
+    "TRIGGER",
+    "USAGE",
+)
 _Q_MGR = ("MAXUMSGS", "MAXMSGL", "DEADQ", "PLATFORM")
 
 # What each role opens: the option that shows whether an authority is there, the authority, and what it is for.
@@ -66,10 +80,7 @@ _STATUS_AUTHORITIES = (
     (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
-_BACKOUT_AUTHORITIES = (
-    (mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),
-    (mq.MQOO_OUTPUT | mq.MQOO_PASS_ALL_CONTEXT, "PASSALL", "to keep their origin"),
-)
+_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),)
 _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
 
 # To ask the command server: queues, and the queue manager.
@@ -163,6 +174,11 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
         client = MQSCClient(connection, patience_ms=5_000)
     except ConnectionBroken:
         raise
+    except CommandRefused as error:
+        yield Finding(
+            "MQSC", Severity.UNSEEN, str(error), f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
+        )
+        return
     except MQIError as error:
         yield Finding(
             "command server", Severity.UNSEEN, str(error), why, **_granted(asked.principal, *_ASK_AUTHORITIES)
@@ -184,9 +200,8 @@ def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Fac
             yield Finding(f"model queue {STATUS_MODEL}", severity, found, needed, remedy)
         if asked.queue:
             shown = _displayed(client, f"DISPLAY QLOCAL('{asked.queue}') ALL")
-            if "CAPEXPRY" in shown or "CAPEXPRY" in str(shown.get("CUSTOM", "")):
-                limit = shown.get("CAPEXPRY") or shown["CUSTOM"]
-                yield from data_queue_findings(asked.queue, {"CAPEXPRY": limit}, ())
+            caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
+            yield from data_queue_findings(asked.queue, caps, ())
         yield ok("command server", "it answers this user")
     except CommandRefused as error:
         yield Finding("command server", Severity.UNSEEN, str(error), why, "START CMDSERV, or strmqcsv")
@@ -210,9 +225,9 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     """Return the attributes of the one object that is displayed; none if there is none."""
     done, texts = client.run(command)
     found = attributes(texts[0]) if done and texts else {}
-    # DISPLAY writes these two without a value.
-    if "TYPE" in found:
-        found["SHARE"] = "NO" if "NOSHARE" in texts[0].split() else "YES"
+    # DISPLAY writes these without a value.
+    for word in ("SHARE", "TRIGGER") if "TYPE" in found else ():
+        found[word] = "NO" if f"NO{word}" in texts[0].split() else "YES"
     return {name: int(value) if value.isdecimal() else value for name, value in found.items()}
 
 
@@ -258,7 +273,11 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
     if "2085" in problem:
         why = "messages cannot be moved there, so a poison message stops its consumer"
         yield Finding(
-            subject, Severity.ERROR, "it does not exist", why, mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES)",)
+            subject,
+            Severity.ERROR,
+            "it does not exist",
+            why,
+            mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",),
         )
         return
     if "2035" in problem:
@@ -299,7 +318,9 @@ def _authorities(
             yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
             continue
         except QueueMissing as error:
-            yield Finding(subject, Severity.ERROR, str(error), "programs cannot open it", f"DEFINE QLOCAL('{name}')")
+            yield Finding(
+                subject, Severity.ERROR, str(error), "programs cannot open it", f"DEFINE QLOCAL('{name}') {pinned()}"
+            )
             return
         except MQIError as error:
             # In use by another program: this user may open it.

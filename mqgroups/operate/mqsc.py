@@ -6,6 +6,7 @@ Not here: what the commands mean (``embedded/admin/``), and how they are sent (`
 from __future__ import annotations
 
 from mqgroups.connection.connection import Connection
+from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.operate.command_server import PATIENCE_MS, PCFClient
@@ -15,7 +16,17 @@ class MQSCClient:
     """Sends commands and collects the responses."""
 
     def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
-        """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
+        """Open the queues. ``patience_ms``: how long to wait for each response message.
+
+        Raises:
+            CommandRefused: the queue manager is on z/OS, which has no Escape (not in the table of q086870 for z/OS).
+            MQIError: a queue cannot be opened.
+        """
+        if connection.platform == mq.MQPL_ZOS:
+            raise CommandRefused(
+                "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
+                "the COMMAND function of CSQUTIL"
+            )
         self._client = PCFClient(connection, patience_ms)
 
     def run(self, command: str) -> tuple[bool, list[str]]:

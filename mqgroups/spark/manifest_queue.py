@@ -16,7 +16,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.spark.manifests import sign_of
 from mqgroups.spark.reservation import ReservedQueue
-from mqgroups.status.opening import check_kind, open_or_make
+from mqgroups.status.opening import check_kind, check_stays, open_or_make
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(st.PUT_NEW_MESSAGE)
@@ -102,7 +102,7 @@ class ManifestQueue:
         )
 
     def _open(self) -> Queue:
-        queue = open_or_make(self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]
+        queue = open_or_make(self._connection, self._open_as, self.name, self._model, "SHARE DEFSOPT(SHARED)")[0]
         try:
             check_kind(queue)
         except BaseException:
@@ -140,9 +140,16 @@ class ManifestQueue:
         Returns: the MsgIds of the messages that were put.
 
         Raises:
+            StatusQueueUnusable: what was put expires.
             MQIError: a call failed.
         """
-        return self._reserved.again(lambda: self._change(source, put, tuple(delete)))
+        made = self._reserved.again(lambda: self._change(source, put, tuple(delete)))
+        if made:
+            md = st.md(msg_id=made[0], correl_id=source)
+            found = self._reserved.again(lambda: self._opened().get_descriptor(md, _LOOK))
+            if found is not None:
+                check_stays(self.name, found[0])
+        return made
 
     def _change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
         queue = self._opened()

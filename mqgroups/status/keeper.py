@@ -68,7 +68,10 @@ class RecordKeeper(Protocol):
         return
 
     def check_committed(self) -> None:
-        """After a commit on a connection that the application also uses, check that the record is there."""
+        """Check that the record that was committed is on the queue, and stays there.
+
+        To be called after the first commit, and on a connection that the application also uses after each.
+        """
         return
 
     def ended(self, *, committed: bool) -> None:  # noqa: ARG002 - for subclasses

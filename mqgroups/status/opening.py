@@ -7,25 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConfigurationError, MQIError, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
 
 
-def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str) -> tuple[Queue, bool]:
+def open_or_make(
+    connection: Connection, open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str
+) -> tuple[Queue, bool]:
     """Open a status queue, or make it from the model queue; returns the queue, and whether it was made.
 
     Args:
+        connection: to the queue manager.
         open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
         name: of the status queue.
         model: of the model queue; empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
     Raises:
+        ConfigurationError: on z/OS nothing would protect a queue of this name.
         QueueMissing: the status queue does not exist, and ``model`` is empty.
         StatusQueueUnusable: the status queue does not exist, and ``model`` does not exist or is not a model queue.
         MQIError: the queue cannot be opened.
     """
+    if connection.platform == mq.MQPL_ZOS and "%" in name:
+        raise ConfigurationError(
+            f"status queue {name} has a percent sign in its name, and queue manager {connection.q_mgr_name} is on z/OS. There "
+            "generic profiles of RACF do not cover such a name, and nothing protects the queue (IBM MQ, topic q098180). Choose "
+            "a name without it"
+        )
     try:
         return open_as(name, ""), False
     except QueueMissing:
@@ -37,7 +49,7 @@ def open_or_make(open_as: Callable[[str, str], Queue], name: str, model: str, sh
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
             f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) "
-            f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO)",
+            f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO); `mqgroups mqsc` prints both with what a site may have altered besides",
             status_queue=name,
         ) from error
     except MQIError as error:
@@ -94,6 +106,27 @@ def check_kind(queue: Queue) -> None:
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
+        )
+
+
+def check_stays(status_queue: str, md: bytes) -> None:
+    """Check that a message of a status queue, whose MQMD is ``md``, does not expire.
+
+    It was put without a limit. A limit on it is that of the queue (CAPEXPRY; IBM MQ, topic q097495), which no program can refuse.
+
+    Raises:
+        StatusQueueUnusable: the message expires.
+    """
+    left = st.long_at(md, st.MD_EXPIRY)
+    if left != mq.MQEI_UNLIMITED:
+        raise StatusQueueUnusable(
+            f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY "
+            "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the "
+            f"rest of it never got. ALTER QLOCAL('{status_queue}') CAPEXPRY(NOLIMIT) CUSTOM(' '), without CAPEXPRY before "
+            "release 9.3.1; and alter its model queue in the same way. The next start puts records that stay",
+            status_queue=status_queue,
+            found=f"{left / 10:g} s left",
+            expected="no expiry",
         )
 
 

@@ -53,7 +53,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.keeper import RecordKeeper
-from mqgroups.status.opening import check_kind, open_or_make
+from mqgroups.status.opening import check_kind, check_stays, open_or_make
 from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_record, held_by, saying_nothing
 from mqgroups.telemetry import metrics
 
@@ -124,6 +124,8 @@ class StatusQueue(RecordKeeper):
         self._committed = OnQueue()
         self._current = OnQueue()
         self._held: Kept | None = None
+        # The messages that ``read`` found and that expire.
+        self._expiring: frozenset[bytes] = frozenset()
         self._claimed = False
         if for_owner and connection.usable:
             connection.own_status_queue(name, self)
@@ -210,7 +212,7 @@ class StatusQueue(RecordKeeper):
         """
         kept = self._current.kept
         if kept is not None and not kept.is_open:
-            self._take_record()
+            self._renew_record()
             self._held = kept
 
     def stage(self, record: StatusRecord, *, last: bool = False) -> None:
@@ -231,6 +233,10 @@ class StatusQueue(RecordKeeper):
         if not self._claimed:
             for leftover in self._current.leftovers:
                 self._take_leftover(leftover)
+            if self._current.anchor in self._expiring:
+                # From a time when the queue limited its expiry.
+                self._take(self._current.anchor)
+                self._current = OnQueue(self._current.kept)
         anchor = self._current.anchor
         if anchor is None:
             said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
@@ -239,15 +245,23 @@ class StatusQueue(RecordKeeper):
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented and not last))
 
     def check_committed(self) -> None:
-        """After a commit on a connection that the application also uses, check that the record is on the queue.
+        """Check that the record that was committed is on the queue, and stays there.
 
         Raises:
-            ForeignSyncpoint: it is not, so the application backed out the unit of work before the commit.
+            ForeignSyncpoint: it is not there, so the application backed out the unit of work before the commit.
+            StatusRecordMissing: it is not there, and no application uses the connection.
+            StatusQueueUnusable: it expires.
             MQIError: the call failed.
         """
         kept = self._current.kept
-        if kept is not None and self._queue.get(st.md(msg_id=kept.msg_id), _BROWSE_ONE) is None:
+        if kept is None:
+            return
+        got = self._queue.get(st.md(msg_id=kept.msg_id), _BROWSE_ONE)
+        if got is None and not self._connection.is_shared:
+            raise self._missing(kept)
+        if got is None:
             raise ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on that queue")
+        check_stays(self.name, got[1])
 
     @property
     def can_be_removed(self) -> bool:
@@ -278,7 +292,7 @@ class StatusQueue(RecordKeeper):
                 f"({error})"
             ) from error
         if put.takes:
-            self._take_record()
+            self._renew_record()
         md = st.md(
             format_name=mq.MQFMT_STRING,
             ccsid=1208,
@@ -294,22 +308,31 @@ class StatusQueue(RecordKeeper):
         if self._held is not None and self._get(self._held):
             raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on that queue")
 
-    def _take_record(self) -> None:
+    def _renew_record(self) -> None:
+        """Get the record, in order to put the next one; one of this owner's own must not expire."""
+        md = self._take_record()
+        if self._claimed:
+            check_stays(self.name, md)
+
+    def _take_record(self) -> bytes:
+        """Get the record; returns its MQMD."""
         kept = self._current.kept
         assert kept is not None
-        if not self._get(kept):
+        md = self._get(kept)
+        if md is None:
             raise self._missing(kept)
         self._current = OnQueue(None, self._current.anchor)
+        return md
 
-    def _get(self, kept: Kept) -> bool:
-        """Get a record; returns whether it was there."""
-        if kept.segments:
-            return self._queue.get(st.md(group_id=kept.group_id), _TAKE_CHAIN) is not None
-        return self._take(kept.msg_id)
+    def _get(self, kept: Kept) -> bytes | None:
+        """Get a record; returns its MQMD, that of the first segment; ``None`` if it is not there."""
+        md, gmo = (st.md(group_id=kept.group_id), _TAKE_CHAIN) if kept.segments else (st.md(msg_id=kept.msg_id), _TAKE)
+        got = self._queue.get(md, gmo)
+        return None if got is None else got[1]
 
-    def _take(self, msg_id: bytes) -> bool:
-        """Get a message by its MsgId; returns whether it was there."""
-        return self._queue.get(st.md(msg_id=msg_id), _TAKE) is not None
+    def _take(self, msg_id: bytes) -> None:
+        """Get a message by its MsgId, if it is there."""
+        self._queue.get(st.md(msg_id=msg_id), _TAKE)
 
     def _take_leftover(self, leftover: Pair) -> None:
         kept, anchor = leftover
@@ -359,7 +382,9 @@ class StatusQueue(RecordKeeper):
 
     def _open(self, model: str) -> Queue:
         try:
-            queue, self.was_made = open_or_make(self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)")
+            queue, self.was_made = open_or_make(
+                self._connection, self._open_as, self.name, model, "NOSHARE DEFSOPT(EXCL)"
+            )
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
                 # This program may have the queue open itself, on an abandoned connection that was not collected (``handle.py``).
@@ -384,6 +409,7 @@ class StatusQueue(RecordKeeper):
         before: list[FoundMessage] | None = None
         while True:
             messages = browsed(self._queue, self._longest_bytes)
+            self._expiring = frozenset(message.msg_id for message in messages if message.expires)
             try:
                 return on_queue(messages, marks, seen_twice=messages == before)
             except RecordHidden:

@@ -48,6 +48,7 @@ def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Fou
                     len(data),
                     MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
                     decoded_record(queue.name, data),
+                    st.long_at(md, st.MD_EXPIRY) != mq.MQEI_UNLIMITED,
                 )
             )
     except MessageTooLong as error:

@@ -4,13 +4,13 @@ For each of them only the position of the last commit counts. It changes when MQ
 that the commit took effect. A backout goes back to it. A producer or consumer has one owner, a pipe has two, and each owner has a
 status queue. The owners of a pipe commit together; if one loses its name, both do.
 
-    the owner's first       MQPUT record and anchor,              MQCMIT
+    the owner's first       MQPUT record and anchor,              MQCMIT, a browse of the record
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner six more. With its own record on the queue from the first call
-to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and gone
-(``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
+So N messages in U units of work take N + 3U calls, and each owner seven more. With its own record on the queue from the first
+call to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and
+gone (``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
 
 On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
 first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
@@ -86,6 +86,7 @@ class UnitsOfWork:
 
         Raises:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
+            StatusQueueUnusable: the status queue limits the expiry of records.
             MQIError: a call failed; either nothing was changed, or all names are claimed.
         """
         most, status_messages = self._connection.max_uncommitted_msgs, sum(o.keeper.most_messages for o in self.owners)
@@ -99,6 +100,9 @@ class UnitsOfWork:
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
         self._of_records(self.owners, Owner.claim)
+        if not self._connection.is_shared:
+            for owner in self.owners:
+                owner.keeper.check_committed()
 
     def _of_records(self, owners: Iterable[Owner], stage: Callable[[Owner], None]) -> None:
         """Commit the records that ``stage`` puts and gets, in a unit of work of their own; if that fails, back it out.

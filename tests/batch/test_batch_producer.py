@@ -342,6 +342,13 @@ def test_a_status_queue_that_cannot_be_shared_is_refused(batches):
         batches.attempt(status_model="NO.SUCH")
 
 
+def test_a_group_is_not_put_while_the_status_queue_limits_the_expiry_of_its_records(batches, make_queue):
+    batches.status_queue = make_queue("TEST.EXPIRING.SHARED")
+    with pytest.raises(errors.StatusQueueUnusable, match="CAPEXPRY"):
+        batches.attempt().put_group("A", messages("A", 3))
+    assert batches.depth() == 0
+
+
 def test_a_model_for_locks_has_to_be_temporary(batches):
     with pytest.raises(errors.StatusQueueUnusable, match="DEFTYPE"):
         batches.attempt(claim_model="MQGROUPS.STATUS.MODEL").put_group("A", messages("A", 1))

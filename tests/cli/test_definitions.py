@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 import mqgroups
+from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.definitions import Names, compared, role_definitions, roles, spark_definitions, status_definitions
+from mqgroups.core.definitions import (
+    Names,
+    compared,
+    pinned,
+    role_definitions,
+    roles,
+    spark_definitions,
+    status_definitions,
+)
 from mqgroups.core.findings import Severity
 from mqgroups.core.mqsc_text import MQSCCommand, commands
-from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
+from mqgroups.embedded import READINGS, ROLES_MQSC, STANDARD_MQSC
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_cli import invoke
 from tests.tables import table
 
+ROOT = Path(__file__).parents[2]
 DONE, USAGE, WARNING, MISSING = 0, 2, 3, 5
 NAMES = (
     "--queue",
@@ -117,7 +131,7 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
     assert made == [
         "MQGROUPS.STATUS.MODEL", "PAYMENTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
     ]  # fmt: skip
-    assert len(spark_definitions(queues)) == 2
+    assert len(spark_definitions(queues, names)) == 2
 
 
 def test_a_queue_that_exists_is_not_replaced():
@@ -138,6 +152,78 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
     result = invoke("doctor", "--queue", "PAYMENTS", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
     assert [each for each in findings(result) if each["severity"] != "ok"] == []
+
+
+def test_every_definition_names_what_a_site_may_have_altered_in_the_default_objects():
+    """ "Values ... are the defaults supplied with IBM MQ, but your installation might have changed them" (q085710)."""
+    files = [*(ROOT / "docker").rglob("*.mqsc"), *(ROOT / "recipes").glob("*.m[dq]*"), ROOT / "docs/reference/mqsc.md"]
+    found = [each for file in files for each in commands(_mqsc_of(file)) if each.words[0] == "DEFINE"]
+    found = [each for each in found if {"QLOCAL", "QMODEL"} & set(each.attributes)]
+    assert len(found) > 15
+    assert [each.text for each in found if pinned("9.4") not in each.text] == []
+
+
+def _mqsc_of(file):
+    """Return the MQSC of a file; of a document, the lines that define queues, with those that continue them."""
+    text = file.read_text()
+    if file.suffix == ".mqsc":
+        return text
+    return "\n".join(re.findall(r"^ *DEFINE Q(?:LOCAL|MODEL)\((?:.*\+\n)*.*$", text, re.MULTILINE))
+
+
+def test_a_release_is_given_what_it_knows():
+    old = invoke("mqsc", "all", "--name", "N", "--release", "9.2").stdout
+    assert "CUSTOM(' ')" in old
+    assert "STREAMQ" not in old
+    assert "CAPEXPRY" not in old
+    assert "STREAMQ(' ')" in (middle := invoke("mqsc", "all", "--release", "9.3").stdout)
+    assert "CAPEXPRY" not in middle
+
+
+ALTERED_DEFAULTS = """
+ALTER QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) GET(DISABLED) PUT(DISABLED) TRIGGER MAXMSGL(10) USAGE(XMITQ) +
+  CUSTOM('CAPEXPRY(600)') STREAMQ(COPIES) CAPEXPRY(600)
+ALTER QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) GET(DISABLED) PUT(DISABLED) TRIGGER MAXMSGL(10) USAGE(XMITQ) +
+  CUSTOM('CAPEXPRY(600)') STREAMQ(COPIES) CAPEXPRY(600)
+"""
+
+
+def test_what_is_printed_is_the_same_whatever_a_site_has_altered_in_its_default_objects(own_queue_manager, tmp_path):
+    file = tmp_path / "altered.mqsc"
+    printed = invoke("mqsc", "status", "--queue", "PAYMENTS").stdout
+    file.write_text(f"{ALTERED_DEFAULTS}DEFINE QLOCAL('PLAIN')\n{printed}")
+    q_mgr = own_queue_manager("QM5", mqsc=[file], data=tmp_path / "data")
+    with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name) as connected:
+        with connected.group_producer("PAYMENTS", name="PAY.LOADER") as producer, producer.group() as group:
+            group.put("longer than ten")
+        altered = {
+            "USAGE": "XMITQ",
+            "TRIGGER": "YES",
+            "CUSTOM": "CAPEXPRY(600)",
+            "STREAMQ": "COPIES",
+            "CAPEXPRY": "600",
+        }
+        usual = {"USAGE": "NORMAL", "TRIGGER": "NO", "CUSTOM": "", "STREAMQ": "", "CAPEXPRY": "NOLIMIT"}
+        for queue, expected in (("PLAIN", altered), ("PAYMENTS", usual)):
+            assert inquired(connection_of(connected), queue, altered)[0] == expected
+
+
+@pytest.mark.parametrize("value", READINGS["name of a dynamic queue"])
+def test_the_roles_of_a_name_are_enough_whatever_is_checked_when_its_status_queue_is_made(
+    own_queue_manager, tmp_path, value
+):
+    roles_of_name = invoke("mqsc", "roles", "--name", "PAY.LOADER", "--role-user", "loader=alice").stdout
+    file = tmp_path / "roles.mqsc"
+    file.write_text(roles_of_name)
+    users, readings = {"alice": "pw"}, {"name of a dynamic queue": value}
+    q_mgr = own_queue_manager("QM5", mqsc=[file], users=users, readings=readings, data=tmp_path / "data")
+    where = (q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name)
+    with mqgroups.connect(*where, user="alice", password="pw") as connected:
+        with connected.group_producer("ORDERS", name="PAY.LOADER") as producer, producer.group() as group:
+            group.put("paid")
+        refused = pytest.raises(errors.NotAuthorised, match=r"own name is checked too: .*'MQGROUPS\.PUT\.OTHER'")
+        with refused if value == "is checked too" else contextlib.nullcontext():
+            connected.group_producer("ORDERS", name="OTHER").close()
 
 
 def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):

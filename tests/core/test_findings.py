@@ -28,6 +28,11 @@ STATUS: dict[str, int | str] = {
     "GET": "ENABLED",
     "PUT": "ENABLED",
     "MSGDLVSQ": "FIFO",
+    "CAPEXPRY": "NOLIMIT",
+    "CUSTOM": "",
+    "STREAMQ": "",
+    "TRIGGER": "NO",
+    "USAGE": "NORMAL",
 }
 BOTH = (Role.PUT, Role.GET)
 
@@ -64,6 +69,12 @@ def wrong(findings):
         ({"INDXTYPE": "GROUPID", "PLATFORM": "MQPL_ZOS"}, BOTH, []),
         ({"CAPEXPRY": "NOLIMIT"}, BOTH, []),
         ({"CAPEXPRY": 600}, BOTH, [(WARNING, "CAPEXPRY", ("ALTER QLOCAL('Q') CAPEXPRY(NOLIMIT)",))]),
+        # The word in CUSTOM comes before the attribute (q097495).
+        (
+            {"CAPEXPRY": "NOLIMIT", "CUSTOM": "CAPEXPRY(600)"},
+            BOTH,
+            [(WARNING, "CAPEXPRY", ("ALTER QLOCAL('Q') CUSTOM(' ')",))],
+        ),
         ({"DEFBIND": "NOTFIXED"}, BOTH, []),
         (
             {"DEFBIND": "NOTFIXED", "CLUSTER": "C"},
@@ -100,6 +111,11 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
         ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
         ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
         ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
+        ("QMODEL", {"CAPEXPRY": 600}, [(ERROR, "CAPEXPRY", ("ALTER QMODEL('S') CAPEXPRY(NOLIMIT)",))]),
+        ("QLOCAL", {"CUSTOM": "CAPEXPRY(600)"}, [(ERROR, "CAPEXPRY", ("ALTER QLOCAL('S') CUSTOM(' ')",))]),
+        ("QMODEL", {"STREAMQ": "COPIES"}, [(WARNING, "STREAMQ", ("ALTER QMODEL('S') STREAMQ(' ')",))]),
+        ("QLOCAL", {"TRIGGER": "YES"}, [(WARNING, "TRIGGER", ("ALTER QLOCAL('S') NOTRIGGER",))]),
+        ("QMODEL", {"USAGE": "XMITQ"}, [(ERROR, "USAGE", ("ALTER QMODEL('S') USAGE(NORMAL)",))]),
         ("QLOCAL", {"MSGDLVSQ": "PRIORITY"}, [(WARNING, "MSGDLVSQ", ("ALTER QLOCAL('S') MSGDLVSQ(FIFO)",))]),
     ],
 )

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 
 from mqgroups.embedded.admin import pcf
-from mqgroups.embedded.admin.command_server import COMMAND_QUEUE
 from mqgroups.embedded.admin.commands import COMMANDS
 from mqgroups.embedded.admin.pcf import Header, Parameter
 from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.embedded.wire.pcf_conversion import convert_pcf
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, failed
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
+COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 PING = pcf.build(Header(cf.MQCFT_COMMAND, cf.MQCMD_PING_Q_MGR), [])
 
 
 class Asker:
     """Puts command messages, and gets what comes back on a queue of its own."""
 
-    def __init__(self, connection, queue):
+    def __init__(self, connection, queue, command_queue=COMMAND_QUEUE):
         self.connection = connection
+        self.command_queue = command_queue
         self.queue = queue
         self.replies = connection.open(queue, mq.MQOO_INPUT_SHARED)
 
     def put(self, data, **fields):
         fields = {"Format": mq.MQFMT_ADMIN, "MsgType": mq.MQMT_REQUEST, "ReplyToQ": self.queue.encode(), **fields}
-        answer = self.connection.put1(COMMAND_QUEUE, data, **fields)
+        answer = self.connection.put1(self.command_queue, data, **fields)
         assert answer.code == OK
         return answer.md
 
@@ -215,3 +218,66 @@ def test_a_waiting_command_is_carried_out_after_a_restart(own_queue_manager, con
     asker = Asker(connect(to=again), "SYSTEM.DEFAULT.LOCAL.QUEUE")
     assert asker.ask(PING)[0].reason == 0
     assert asker.connection.open("LATER", mq.MQOO_OUTPUT).code == OK
+
+
+# --- on z/OS
+
+ZOS_QUEUE = "SYSTEM.COMMAND.INPUT"
+NAMES = [pcf.string(mq.MQCA_Q_NAME, "SYSTEM.DEFAULT.*")]
+
+
+@pytest.fixture(scope="module")
+def zos(module_queue_manager):
+    return module_queue_manager("DEFINE QLOCAL(REPLIES)", "QMZ", platform="zos")
+
+
+@pytest.fixture
+def zos_asker(connect, zos):
+    return Asker(connect(to=zos), "REPLIES", ZOS_QUEUE)
+
+
+@table(
+    ("kind", "version", "command", "parameters", "expected"),
+    [
+        # "z/OS requires MQCFH_VERSION_3" (q046070); MQCFT_COMMAND is "supported on all platforms except z/OS" (q020030).
+        (cf.MQCFT_COMMAND, 3, cf.MQCMD_PING_Q_MGR, [], [(17, 2, cf.MQRCCF_CFH_TYPE_ERROR), (19, 2, 3008)]),
+        (cf.MQCFT_COMMAND_XR, 1, cf.MQCMD_PING_Q_MGR, [], [(17, 2, cf.MQRCCF_CFH_VERSION_ERROR), (19, 2, 3008)]),
+        (cf.MQCFT_COMMAND_XR, 3, cf.MQCMD_ESCAPE, [], [(17, 2, cf.MQRCCF_CFH_COMMAND_ERROR), (19, 2, 3008)]),
+        (cf.MQCFT_COMMAND_XR, 3, cf.MQCMD_PING_Q_MGR, [], [(19, 0, 0)]),
+        (cf.MQCFT_COMMAND_XR, 3, cf.MQCMD_INQUIRE_Q_NAMES, NAMES, [(18, 0, 0), (19, 0, 0)]),
+        (cf.MQCFT_COMMAND_XR, 3, cf.MQCMD_CLEAR_Q, NAMES, [(17, 2, 2085), (19, 2, 3008)]),
+    ],
+)
+def test_z_os_takes_extended_commands_and_answers_with_extended_responses(
+    zos_asker, kind, version, command, parameters, expected
+):
+    """Items or messages, and a summary (q020050)."""
+    sent = zos_asker.put(pcf.build(Header(kind, command, version), parameters))
+    answers = [pcf.parse(zos_asker.reply(sent.MsgId).data, 2) for _ in expected]
+    assert [(header.type, header.comp_code, header.reason) for header, _ in answers] == expected
+    assert [header.control for header, _ in answers] == [*[cf.MQCFC_NOT_LAST] * (len(expected) - 1), cf.MQCFC_LAST]
+    assert [header.msg_seq_number for header, _ in answers] == list(range(1, len(expected) + 1))
+    sets = [found.value for _, row in answers for found in row if found.identifier == cf.MQBACF_RESPONSE_ID]
+    assert (len(sets), len(set(sets))) == (len(expected), 1)
+
+
+def test_commands_of_z_os_have_a_queue_of_their_own(connect, zos):
+    connection = connect(to=zos)
+    assert connection.open(COMMAND_QUEUE, mq.MQOO_OUTPUT).code == failed(mq.MQRC_UNKNOWN_OBJECT_NAME)
+    handle = connection.open("", mq.MQOO_INQUIRE, ObjectType=mq.MQOT_Q_MGR)
+    assert handle.inquire(mq.MQCA_COMMAND_INPUT_Q_NAME) == (OK, ZOS_QUEUE.encode().ljust(48))
+
+
+def test_answers_of_z_os_are_in_ebcdic_and_converted_if_that_is_asked_for(zos_asker):
+    command = pcf.build(Header(cf.MQCFT_COMMAND_XR, cf.MQCMD_INQUIRE_Q_NAMES, 3), NAMES)
+    wanted = {"match": mq.MQMO_MATCH_CORREL_ID, "wait_ms": PATIENCE_MS, "length": 10**6}
+    as_it_is = zos_asker.replies.get(CorrelId=zos_asker.put(command).MsgId, **wanted)
+    assert (as_it_is.md.Encoding, as_it_is.md.CodedCharSetId) == (785, 500)
+    assert as_it_is.data[:8] == struct.pack(">2i", cf.MQCFT_XR_ITEM, 36)
+    assert "SYSTEM.DEFAULT.LOCAL.QUEUE".encode("cp500") in as_it_is.data
+    converted = zos_asker.replies.get(mq.MQGMO_CONVERT, CorrelId=zos_asker.put(command).MsgId, **wanted)
+    assert b"SYSTEM.DEFAULT.LOCAL.QUEUE" in converted.data
+    # A command may come in any form.
+    sent = zos_asker.put(convert_pcf(command, ("<", "latin-1"), (">", "cp500")), Encoding=785, CodedCharSetId=500)
+    header, _ = pcf.parse(zos_asker.reply(sent.MsgId).data, 2)
+    assert (header.type, header.reason) == (cf.MQCFT_XR_ITEM, 0)

@@ -6,8 +6,14 @@ it for TLS, whose commands are told again here in our own words.
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
+from mqgroups.embedded.admin.mqsc import parse
+from mqgroups.embedded.admin.mqsc_commands import run
+from mqgroups.embedded.objects.kinds import Kind
+from mqgroups.embedded.serve.start_up import started
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK, failed, text
@@ -59,7 +65,6 @@ SYSTEM_QUEUES = [
     "SYSTEM.CHANNEL.SYNCQ",
     "SYSTEM.DEAD.LETTER.QUEUE",
     "SYSTEM.DEFAULT.INITIATION.QUEUE",
-    "SYSTEM.DEFAULT.LOCAL.QUEUE",
     "SYSTEM.RETAINED.PUB.QUEUE",
 ]
 
@@ -169,3 +174,56 @@ def test_channel_authentication_records_are_told_to_be_disabled_while_nothing_lo
     assert code == OK
     assert of_q_mgr(admin, cf.MQIA_CHLAUTH_RECORDS) == (OK, cf.MQCHLA_DISABLED)
     admin.disconnect()
+
+
+CHANGED_DEFAULTS = """
+ALTER QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) MAXDEPTH(7) CAPEXPRY(600) STREAMQ(COPIES)
+ALTER QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) MAXDEPTH(8)
+ALTER QALIAS(SYSTEM.DEFAULT.ALIAS.QUEUE) PUT(DISABLED)
+ALTER QREMOTE(SYSTEM.DEFAULT.REMOTE.QUEUE) DEFPRTY(6)
+ALTER CHANNEL(SYSTEM.DEF.SVRCONN) CHLTYPE(SVRCONN) HBINT(5)
+ALTER NAMELIST(SYSTEM.DEFAULT.NAMELIST) DESCR('changed')
+ALTER PROCESS(SYSTEM.DEFAULT.PROCESS) DESCR('changed')
+ALTER TOPIC(SYSTEM.DEFAULT.TOPIC) DEFPRTY(3)
+DEFINE QLOCAL(NAMED) MAXDEPTH(9)
+DEFINE QLOCAL(LIKENED) LIKE(DEV.QUEUE.1)
+DEFINE QLOCAL(REPLACED) MAXDEPTH(9)
+DEFINE QLOCAL(REPLACED) REPLACE
+DEFINE QMODEL(MODEL)
+DEFINE QALIAS(AN.ALIAS)
+DEFINE QREMOTE(REMOTE)
+DEFINE CHANNEL(CHANGED.SVRCONN) CHLTYPE(SVRCONN)
+DEFINE NAMELIST(NAMES)
+DEFINE PROCESS(PROCESS)
+DEFINE TOPIC(TOPIC) TOPICSTR('a')
+"""
+
+
+def test_define_takes_what_it_does_not_name_from_the_default_object_of_its_type(tmp_path):
+    """DEFINE QLOCAL without LIKE "is the same as DEFINE LIKE(SYSTEM.DEFAULT.LOCAL.QUEUE)" (q020830)."""
+
+    def values(name):
+        found = catalogue.get(name)
+        assert found is not None
+        return found.values
+
+    def of(name):
+        return [values(name)[selector] for selector in (mq.MQIA_MAX_Q_DEPTH, cf.MQIA_CAP_EXPIRY)]
+
+    for mqsc in (CHANGED_DEFAULTS, "DEFINE QLOCAL(AFTER.A.RESTART)"):
+        with contextlib.closing(started("QM2", tmp_path)) as q_mgr:
+            run(q_mgr, parse(mqsc))
+            catalogue = q_mgr.catalogue
+            objects = catalogue.objects
+    assert of("NAMED") == [9, 600]
+    assert of("LIKENED") == [5000, cf.MQCEX_NOLIMIT]
+    assert of("REPLACED") == of("AFTER.A.RESTART") == [7, 600]
+    assert values("NAMED")[mq.MQCA_STREAM_QUEUE_NAME] == "COPIES"
+    model = values("MODEL")
+    assert (model[mq.MQIA_MAX_Q_DEPTH], model[mq.MQIA_SHAREABILITY], model[mq.MQCA_Q_DESC]) == (8, 0, "")
+    assert values("AN.ALIAS")[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED
+    assert values("REMOTE")[mq.MQIA_DEF_PRIORITY] == 6
+    assert objects.get(Kind.CHANNEL, "CHANGED.SVRCONN")[cf.MQIACH_HB_INTERVAL] == 5
+    assert objects.get(Kind.NAMELIST, "NAMES")[cf.MQCA_NAMELIST_DESC] == "changed"
+    assert objects.get(Kind.PROCESS, "PROCESS")[cf.MQCA_PROCESS_DESC] == "changed"
+    assert objects.get(Kind.TOPIC, "TOPIC")[mq.MQIA_DEF_PRIORITY] == 3

@@ -1,11 +1,15 @@
-"""Messages that expire; expected values from IBM MQ, topic q097490 (Expiry)."""
+"""Messages that expire; expected values from IBM MQ, topics q097490 (Expiry) and q097495 (CAPEXPRY)."""
 
 from __future__ import annotations
 
 import pytest
 
+import mqgroups
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_mqi import EMPTY, OK, shared_input, wait_until
+from tests.tables import table
 
 HOUR = 36_000  # in tenths of a second
 SOON = 1
@@ -70,3 +74,55 @@ def test_time_goes_on_while_the_queue_manager_is_down(connect, own_queue_manager
     answer = into.get()
     assert (answer.code, answer.data) == (OK, b"lasting")
     assert HOUR - 600 < answer.md.Expiry <= HOUR
+
+
+CAPPED = f"""
+DEFINE QLOCAL(NOTHING)
+DEFINE QLOCAL(CAPPED) CAPEXPRY({HOUR})
+DEFINE QLOCAL(CUSTOM) CUSTOM('CAPEXPRY({HOUR})')
+DEFINE QALIAS(LOWER) TARGET(CAPPED) CAPEXPRY({HOUR // 2})
+DEFINE QALIAS(HIGHER) TARGET(CAPPED) CUSTOM('CAPEXPRY({HOUR * 2})')
+DEFINE QMODEL(MODEL) DEFTYPE(PERMDYN) SHARE CAPEXPRY({HOUR})
+"""
+
+
+@pytest.fixture(scope="module")
+def capped(module_queue_manager):
+    return module_queue_manager(CAPPED)
+
+
+@pytest.mark.embedded
+@table(
+    ("opened", "given", "most"),
+    [
+        ("NOTHING", mq.MQEI_UNLIMITED, None),
+        ("CAPPED", mq.MQEI_UNLIMITED, HOUR),
+        ("CAPPED", HOUR * 3, HOUR),
+        ("CAPPED", HOUR // 3, HOUR // 3),
+        ("CUSTOM", mq.MQEI_UNLIMITED, HOUR),
+        ("LOWER", mq.MQEI_UNLIMITED, HOUR // 2),
+        ("HIGHER", mq.MQEI_UNLIMITED, HOUR),
+        ("MODEL", mq.MQEI_UNLIMITED, HOUR),
+    ],
+)
+def test_the_lowest_capexpry_of_the_objects_that_a_put_goes_through_limits_any_expiry(
+    capped, connect, opened, given, most
+):
+    handle = connect(to=capped).open(opened, mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT, DynamicQName=b"MADE.*")
+    # Expiry is an input field of MQPUT, so the limit does not come back.
+    assert handle.put(b"x", Expiry=given).md.Expiry == given
+    left = handle.get().md.Expiry
+    assert left == mq.MQEI_UNLIMITED if most is None else most - 600 < left <= most
+
+
+@pytest.mark.embedded
+def test_a_changed_capexpry_counts_for_the_next_put_and_not_for_what_is_there(capped, connect):
+    """ "Changes to the CAPEXPRY values take effect immediately" (q097495)."""
+    handle = connect(to=capped).open("NOTHING", mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
+    with mqgroups.connect("QM2", "SYSTEM.DEF.SVRCONN", capped.conn_name) as q_mgr:
+        commands = MQSCClient(connection_of(q_mgr))
+        for cap in (HOUR, "NOLIMIT"):
+            handle.put(b"x")
+            assert commands.run(f"ALTER QLOCAL(NOTHING) CAPEXPRY({cap})")[0]
+    handle.put(b"x")
+    assert [handle.get().md.Expiry == mq.MQEI_UNLIMITED for _ in range(3)] == [True, False, True]

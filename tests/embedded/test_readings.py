@@ -461,3 +461,23 @@ def test_the_readme_has_the_table():
         [reading.name, "; ".join(value.name for value in reading.values), reading.source] for reading in TABLE
     ]
     assert all(row[3] for row in rows)
+
+
+MODEL_ONLY = """
+DEFINE QMODEL(MODEL) DEFTYPE(PERMDYN)
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('fred') AUTHADD(CONNECT)
+SET AUTHREC PROFILE('MODEL') OBJTYPE(QUEUE) PRINCIPAL('fred') AUTHADD(DSP,GET)
+SET AUTHREC PROFILE('KNOWN.**') OBJTYPE(QUEUE) PRINCIPAL('fred') AUTHADD(GET)
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "code"), [("needs no authority", OK), ("is checked too", failed(mq.MQRC_NOT_AUTHORIZED))]
+)
+def test_name_of_a_dynamic_queue(module_queue_manager, connect, value, code):
+    readings = {"name of a dynamic queue": value}
+    q_mgr = module_queue_manager(MODEL_ONLY, "QMR", users={"fred": "pw"}, readings=readings)
+    connection = connect(to=q_mgr, user="fred", password="pw")
+    assert connection.open("MODEL", mq.MQOO_INPUT_SHARED, DynamicQName=b"UNKNOWN.1").code == code
+    made = connection.open("MODEL", mq.MQOO_INPUT_SHARED, DynamicQName=b"KNOWN.1")
+    assert (made.code, made.close(), connection.open("KNOWN.1", mq.MQOO_OUTPUT).code) == (OK, OK, OK)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mqgroups.embedded.messages.groups import View, Whole
 from mqgroups.embedded.messages.queue import Match, Message, Queue
-from mqgroups.embedded.objects.attributes import LOCAL, default_values
+from mqgroups.embedded.objects.attributes import LOCAL, supplied_values
 from mqgroups.mqi.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
 from tests.tables import table
 
@@ -23,7 +23,7 @@ positions = itertools.count(1)
 
 
 def queue():
-    return Queue("Q", default_values(LOCAL))
+    return Queue("Q", supplied_values(LOCAL))
 
 
 def message(on, group, seq=1, offset=0, flags=MIG):

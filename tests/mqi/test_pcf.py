@@ -48,6 +48,32 @@ def test_a_response_is_read_and_what_is_not_needed_is_skipped():
     assert said.values == {3011: ("MQGROUPS.PUT.ALPHA", "MQGROUPS.PUT.BETA"), 1261: (1, 1), 3012: "text", 1027: 7}
 
 
+def _extended(of_set, *announced, last=False):
+    sets = [theirs.byte_string(pcf.MQBACF_RESPONSE_SET, each) for each in announced]
+    row = [theirs.byte_string(pcf.MQBACF_RESPONSE_ID, of_set), *sets]
+    header = theirs.Header(17, 1, 3, control=1 if last else 0)
+    return pcf.response(theirs.build(header, row), mq.MQENC_NATIVE)
+
+
+FIRST = (_extended(b"1", b"2", b"3"), _extended(b"1", last=True))
+
+
+@table(
+    ("responses", "expected"),
+    [
+        (FIRST[:1], False),
+        (FIRST, False),
+        ((*FIRST, _extended(b"2", last=True)), False),
+        ((*FIRST, _extended(b"2", last=True), _extended(b"3")), False),
+        ((*FIRST, _extended(b"2", last=True), _extended(b"3", last=True)), True),
+        ((*FIRST, _extended(b"2", last=True), _extended(b"3", b"4", last=True)), False),
+    ],
+)
+def test_a_command_is_answered_when_each_set_that_was_announced_has_ended(responses, expected):
+    """ "Any set might include MQBACF_RESPONSE_SET structures to indicate that additional sets are generated" (q020050)."""
+    assert pcf.are_all(responses) is expected
+
+
 @table(("encoding", "order"), [(REVERSED, "<"), (NORMAL, ">")])
 def test_integers_are_read_in_the_order_that_the_message_gives(encoding, order):
     data = struct.pack(order + "9i", 2, 36, 1, 41, 1, 1, 0, 0, 1) + struct.pack(order + "4i", 3, 16, 1027, 5)

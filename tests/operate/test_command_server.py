@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
+from mqgroups.core.findings import Severity
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import pcf
 from mqgroups.operate import command_server
+from mqgroups.operate.doctor import examine
+from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_mqi import OK, wait_until
 
 pytestmark = pytest.mark.embedded
@@ -69,3 +74,37 @@ def test_nothing_is_left_open_by_a_question(owner, asker):
     command_server.uncommitted(asker, owner.queue)
     # Only the queue that this question is answered on.
     assert len(command_server.queue_names(asker, "MQGROUPS.REPLY.*")) == 1
+
+
+def test_no_reply_queue_stays_where_a_site_makes_permanent_ones(own_queue_manager, tmp_path, binding):
+    file = tmp_path / "permanent.mqsc"
+    file.write_text("ALTER QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(PERMDYN)")
+    q_mgr = own_queue_manager("QM5", mqsc=[file], data=tmp_path / "data")
+    with mqgroups.connect("QM5", q_mgr.channel, q_mgr.conn_name) as connected:
+        asker = connection_of(connected)
+        assert command_server.uncommitted(asker, "ORDERS") == 0
+        # Only the queue that this question is answered on.
+        assert len(command_server.queue_names(asker, "MQGROUPS.REPLY.*")) == 1
+
+
+@pytest.fixture(scope="module")
+def zos(module_queue_manager):
+    return module_queue_manager("DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID)", "QMZ", platform="zos")
+
+
+def test_z_os_is_asked_in_the_form_that_it_takes(zos, connect):
+    """It refuses MQCFT_COMMAND, version 1 and Escape (q020030, q046070), and answers in sets of extended responses (q020050)."""
+    with mqgroups.connect("QMZ", zos.channel, zos.conn_name) as q_mgr:
+        asker = connection_of(q_mgr)
+        handle = connect(to=zos).open("GROUPS", mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
+        assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
+        assert command_server.uncommitted(asker, "GROUPS") == 1
+        assert command_server.queue_names(asker, "GROUPS*") == ("GROUPS",)
+        assert command_server.queue_names(asker, "NO.SUCH.*") == ()
+        assert list(command_server.holders(asker, "GROUPS")) == ["GROUPS"]
+        with pytest.raises(errors.CommandRefused, match="refused command 41 with reason 3014"):
+            command_server._asked(asker, pcf.MQCMD_INQUIRE_Q_STATUS, {mq.MQIA_Q_TYPE: 1})
+        with pytest.raises(errors.CommandRefused, match="CSQUTIL"):
+            MQSCClient(asker)
+        unseen = [each for each in examine(q_mgr, queue="GROUPS") if each.severity is Severity.UNSEEN]
+        assert [each.subject for each in unseen] == ["MQSC"]

@@ -377,3 +377,8 @@ def test_a_change_is_made_when_the_connection_is_lost_at_any_call(opened, faults
         assert [data for _, data in there] == [b"new 1", b"new 2"] * (2 if (verb, when) == ("MQCMIT", "after") else 1)
         assert [msg_id for msg_id, _ in there][-2:] == new
         queue.change(source, (), [msg_id for msg_id, _ in there])
+
+
+def test_a_status_queue_whose_messages_expire_is_refused_before_an_offset_names_a_manifest(opened, make_queue):
+    with pytest.raises(StatusQueueUnusable, match="CAPEXPRY"):
+        opened(make_queue("TEST.EXPIRING.SHARED")).change(b"S" * 24, [b"{}"], ())

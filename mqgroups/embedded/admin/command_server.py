@@ -1,13 +1,14 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
-It gets requests from SYSTEM.ADMIN.COMMAND.QUEUE, and puts responses on the queue that each request names. It uses the same
-verbs as applications, and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot
-answer is logged and dropped, and the command server continues.
+It gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs as applications,
+and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot answer is logged and
+dropped, and the command server continues.
 
 Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
 
 Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Commands
-of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms.
+of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended
+responses only ("Extended responses", q020050): an item for each row, or a message that says what is wrong, and then a summary.
 """
 
 from __future__ import annotations
@@ -28,15 +29,18 @@ from mqgroups.embedded.answer import ConnectionGone, Failed
 from mqgroups.embedded.calls import getting, opening, putting
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.objects.others import CatalogueError
-from mqgroups.embedded.queue_manager import CCSID, QueueManager
+from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
+from mqgroups.embedded.wire.pcf_conversion import convert_pcf
 from mqgroups.embedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_field, text_field
 from mqgroups.mqi import constants as mq
 
 _log = logging.getLogger(__name__)
 
-COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _APPL_NAME = "command server"
+# Forms of a PCF message: as it is read and written here, and as z/OS has it.
+_NATIVE, _EBCDIC = ("<", "latin-1"), (">", "cp500")
 _LONGEST_COMMAND = 104_857_600
 # How long to wait if the command queue cannot be read, for example because gets are inhibited.
 _RETRY_S = 1.0
@@ -78,7 +82,7 @@ class CommandServer:
     def start(self) -> None:
         """Open the command queue, before any application can, and start; raises Failed if the queue cannot be opened."""
         connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
-        od = _descriptor(COMMAND_QUEUE, "")
+        od = _descriptor(self._q_mgr.platform.command_queue, "")
         _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
         self._thread = threading.Thread(target=self._serve, args=(connection, opened[0]), name=_APPL_NAME, daemon=True)
         self._thread.start()
@@ -106,7 +110,7 @@ class CommandServer:
             got = getting.get(self._q_mgr, connection, hobj, _ANY_MESSAGE, _GMO, _LONGEST_COMMAND)[2]
         except Failed as failed:
             if failed.reason != self._refused:
-                _log.warning("%s cannot be read: %s", COMMAND_QUEUE, failed)
+                _log.warning("%s cannot be read: %s", self._q_mgr.platform.command_queue, failed)
             self._refused = failed.reason
             self._waiter.wait(_RETRY_S)
             return
@@ -115,8 +119,14 @@ class CommandServer:
         assert isinstance(raw, bytes)
         assert isinstance(data, bytes)
         request = MessageDescriptor(raw)
+        platform = self._q_mgr.platform
         try:
+            if platform is Platform.ZOS and request.coded_char_set_id == platform.ccsid:
+                data = convert_pcf(data, _EBCDIC, _NATIVE) or data
+                request.encoding = mq.MQENC_NATIVE
             responses = self._answer(request, data)
+            if platform is Platform.ZOS:
+                responses = [convert_pcf(each, _NATIVE, _EBCDIC) or each for each in responses]
             self._reply(connection, request, responses)
         except Exception:
             # A bug here must not keep the next program from getting its answer.
@@ -125,51 +135,55 @@ class CommandServer:
     def _answer(self, request: MessageDescriptor, data: bytes) -> list[bytes]:
         """Carry out a command, and return the data of each response message."""
         try:
-            if request.format != mq.MQFMT_ADMIN:
-                raise PCFError(cf.MQRCCF_MD_FORMAT_ERROR)
-            header, parameters = pcf.parse_command(data, request.encoding)
-            known = COMMANDS.get(header.command)
-            if known is None:
-                raise PCFError(cf.MQRCCF_CFH_COMMAND_ERROR)
-            shape, carry_out = known
-            checked = dataclasses.replace(shape.check(parameters), user=text_field(request.user_identifier))
-            with self._q_mgr.lock:
-                created = permission.check(self._q_mgr, header.command, checked)
-                rows = carry_out(self._q_mgr, checked)
-                if created is not None:
-                    self._q_mgr.catalogue.authorities.created(checked.user, *created)
-                rows = permission.visible(self._q_mgr, header.command, checked, rows)
+            rows, reason = self._carried_out(request, data), mq.MQRC_NONE
         except EscapeFailed as error:
-            return [_response(data, request, error.reason, escape_text(error.text))]
+            rows, reason = [escape_text(error.text)], error.reason
         except PCFError as error:
             detail = [pcf.integer(error.error_parameter, error.error_value)] if error.error_value else []
-            return [_response(data, request, error.reason, detail)]
+            rows, reason = [detail], error.reason
         except CatalogueError as error:
             detail = [pcf.integer(cf.MQIACF_PARAMETER_ID, error.selector)] if error.selector else []
-            return [_response(data, request, error.reason, detail)]
+            rows, reason = [detail], error.reason
         except Failed as failed:
-            return [_response(data, request, failed.reason)]
+            rows, reason = [[]], failed.reason
         except sqlite3.Error:
             _log.exception("a command could not be written")
-            return [_response(data, request, mq.MQRC_RESOURCE_PROBLEM)]
+            rows, reason = [[]], mq.MQRC_RESOURCE_PROBLEM
         except Exception:
             _log.exception("a command of %d bytes failed", len(data))
-            detail = [pcf.integer(cf.MQIACF_ERROR_ID, mq.MQRC_UNEXPECTED_ERROR)]
-            return [_response(data, request, mq.MQRC_UNEXPECTED_ERROR, detail)]
-        last = len(rows) - 1
-        built = [
-            pcf.build(
-                Header(
-                    cf.MQCFT_RESPONSE,
-                    header.command,
-                    msg_seq_number=number + 1,
-                    control=cf.MQCFC_LAST if number == last else cf.MQCFC_NOT_LAST,
-                ),
-                row,
-            )
-            for number, row in enumerate(rows)
+            rows, reason = [[pcf.integer(cf.MQIACF_ERROR_ID, mq.MQRC_UNEXPECTED_ERROR)]], mq.MQRC_UNEXPECTED_ERROR
+        command = pcf.parse_header(data, request.encoding).command
+        if self._q_mgr.platform is Platform.ZOS:
+            return self._extended(command, rows, reason)
+        return _built([(cf.MQCFT_RESPONSE, reason, row) for row in rows or [[]]], command)
+
+    def _carried_out(self, request: MessageDescriptor, data: bytes) -> list[Row]:
+        """Carry out a command, and return the parameters of each response."""
+        if request.format != mq.MQFMT_ADMIN:
+            raise PCFError(cf.MQRCCF_MD_FORMAT_ERROR)
+        platform = self._q_mgr.platform
+        header, parameters = pcf.parse_command(data, request.encoding, platform)
+        known = COMMANDS.get(header.command)
+        if known is None or (platform is Platform.ZOS and header.command == cf.MQCMD_ESCAPE):
+            raise PCFError(cf.MQRCCF_CFH_COMMAND_ERROR)
+        shape, carry_out = known
+        checked = dataclasses.replace(shape.check(parameters), user=text_field(request.user_identifier))
+        with self._q_mgr.lock:
+            created = permission.check(self._q_mgr, header.command, checked)
+            rows = carry_out(self._q_mgr, checked)
+            if created is not None:
+                self._q_mgr.catalogue.authorities.created(checked.user, *created)
+            return permission.visible(self._q_mgr, header.command, checked, rows)
+
+    def _extended(self, command: int, rows: list[Row], reason: int) -> list[bytes]:
+        """Return one set of extended responses, which ends with a summary."""
+        of_set = [
+            pcf.byte_string(cf.MQBACF_RESPONSE_ID, self._q_mgr.new_identifier()),
+            pcf.string(cf.MQCACF_RESPONSE_Q_MGR_NAME, self._q_mgr.name, mq.MQ_Q_MGR_NAME_LENGTH),
         ]
-        return built or [_response(data, request, mq.MQRC_NONE)]
+        kind, ends = (cf.MQCFT_XR_MSG, cf.MQRCCF_COMMAND_FAILED) if reason else (cf.MQCFT_XR_ITEM, mq.MQRC_NONE)
+        messages = [(kind, reason, of_set + row) for row in rows]
+        return _built([*messages, (cf.MQCFT_XR_SUMMARY, ends, of_set)], command, cf.MQCFH_VERSION_3)
 
     def _reply(self, connection: Connection, request: MessageDescriptor, responses: Sequence[bytes]) -> None:
         """Put the responses on the queue that the request names."""
@@ -180,7 +194,7 @@ class CommandServer:
         od = _descriptor(reply_to, text_field(request.reply_to_q_mgr))
         for data in responses:
             try:
-                putting.put1(self._q_mgr, connection, od, _reply_descriptor(request), _PMO, data)
+                putting.put1(self._q_mgr, connection, od, _reply_descriptor(request, self._q_mgr.platform), _PMO, data)
             except Failed as failed:
                 _log.info(
                     "the reply to %s cannot be put on %s: %s", text_field(request.put_appl_name), reply_to, failed
@@ -188,14 +202,26 @@ class CommandServer:
                 return
 
 
-def _response(data: bytes, request: MessageDescriptor, reason: int, parameters: Row | None = None) -> bytes:
-    """Return the single response of a command that succeeded without data, or failed."""
-    command = pcf.parse_header(data, request.encoding).command
-    comp = mq.MQCC_FAILED if reason else mq.MQCC_OK
-    return pcf.build(Header(cf.MQCFT_RESPONSE, command, comp_code=comp, reason=reason), parameters or [])
+def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int = cf.MQCFH_VERSION_1) -> list[bytes]:
+    """Return response messages, given the type, the reason code and the parameters of each."""
+    return [
+        pcf.build(
+            Header(
+                kind,
+                command,
+                version,
+                number,
+                cf.MQCFC_LAST if number == len(messages) else cf.MQCFC_NOT_LAST,
+                mq.MQCC_FAILED if reason else mq.MQCC_OK,
+                reason,
+            ),
+            row,
+        )
+        for number, (kind, reason, row) in enumerate(messages, 1)
+    ]
 
 
-def _reply_descriptor(request: MessageDescriptor) -> bytes:
+def _reply_descriptor(request: MessageDescriptor, platform: Platform) -> bytes:
     """Return the MQMD of a response, with identifiers, expiry and discard option as the request's Report asks."""
     report = request.report
     msg_id = request.msg_id if report & mq.MQRO_PASS_MSG_ID else NO_ID
@@ -208,8 +234,8 @@ def _reply_descriptor(request: MessageDescriptor) -> bytes:
         mq.MQMT_REPLY,
         request.expiry if passes else mq.MQEI_UNLIMITED,
         mq.MQFB_NONE,
-        mq.MQENC_NATIVE,
-        CCSID,
+        platform.encoding,
+        platform.ccsid,
         mq.MQFMT_ADMIN,
         request.priority,
         request.persistence,

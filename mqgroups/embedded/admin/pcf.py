@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
@@ -188,12 +189,13 @@ def parse_header(data: bytes, encoding: int) -> Header:
     return Header(kind, command, version, seq, control, comp, reason)
 
 
-def parse_command(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
+def parse_command(data: bytes, encoding: int, platform: Platform = Platform.UNIX) -> tuple[Header, list[Parameter]]:
     """Read a command message; raises PCFError."""
     header, parameters = parse(data, encoding)
-    if header.type not in _COMMAND_TYPES:
+    zos = platform is Platform.ZOS
+    if header.type not in ({pcf.MQCFT_COMMAND_XR} if zos else _COMMAND_TYPES):
         raise PCFError(pcf.MQRCCF_CFH_TYPE_ERROR)
-    if header.version not in _VERSIONS:
+    if header.version not in ({pcf.MQCFH_VERSION_3} if zos else _VERSIONS):
         raise PCFError(pcf.MQRCCF_CFH_VERSION_ERROR)
     if header.msg_seq_number != 1:
         raise PCFError(pcf.MQRCCF_CFH_MSG_SEQ_NUMBER_ERR)

@@ -1,8 +1,8 @@
 """MQGMO_CONVERT: character data from one coded character set to another.
 
-Only text (MQFMT_STRING) is converted. Other data that would need conversion is returned unconverted, with IBM MQ's warning for
-it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are unknown here. A character that the
-target set does not have is replaced by the target's substitute character.
+Only text (MQFMT_STRING) and PCF (MQFMT_ADMIN) are converted. Other data that would need conversion is returned unconverted, with
+IBM MQ's warning for it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are unknown here. A
+character that the target set does not have is replaced by the target's substitute character.
 
 Source: IBM MQ, topics "Data conversion" and those of the reason codes 2110, 2111, 2115, 2119.
 """
@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.queue_manager import CCSID
+from mqgroups.embedded.wire.pcf_conversion import convert_pcf
 from mqgroups.embedded.wire.structures import describes_data, describing_data
 from mqgroups.mqi import constants as mq
 
@@ -40,6 +41,7 @@ _CODECS = {
 }
 _UTF_16 = frozenset({1200, 13488, 17584})
 _INTEGER_REVERSED = 2
+_ORDERS = {1: ">", 2: "<"}
 
 
 @lru_cache
@@ -74,13 +76,17 @@ def convert(
     """
     if source == target:
         return data, mq.MQRC_NONE
-    if format_name != mq.MQFMT_STRING:
+    if format_name not in (mq.MQFMT_STRING, mq.MQFMT_ADMIN):
         return None, mq.MQRC_FORMAT_ERROR if format_name == mq.MQFMT_NONE else mq.MQRC_NOT_CONVERTED
     read, write = codec_name(*source), codec_name(*target)
     if read is None:
         return None, mq.MQRC_SOURCE_CCSID_ERROR
     if write is None:
         return None, mq.MQRC_TARGET_CCSID_ERROR
+    if format_name == mq.MQFMT_ADMIN:
+        orders = [_ORDERS.get(encoding & 0xF, "<") for _, encoding in (source, target)]
+        converted = convert_pcf(data, (orders[0], read), (orders[1], write))
+        return converted, mq.MQRC_NONE if converted is not None else mq.MQRC_NOT_CONVERTED
     if read == write:
         return data, mq.MQRC_NONE
     try:

@@ -28,6 +28,7 @@ from mqgroups.embedded.messages.queue import ANYTHING, Match, Message
 from mqgroups.embedded.messages.waiting import Turn, WaitingCall, Wanted
 from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.properties.control import present
+from mqgroups.embedded.properties.rfh2 import NATIVE
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.readings import PRECEDENCE
 from mqgroups.embedded.reports.reports import (
@@ -342,7 +343,9 @@ class Get:
         unconverted = 0
         if self.options & mq.MQGMO_CONVERT and len(data) <= self.buffer_length:
             md, data, unconverted = converted_message(md, data, self.md.encoding_and_ccsid, self.buffer_length)
-        md, data = properties.with_header(md, data)
+        platform = self.q_mgr.platform
+        form = NATIVE if self.options & mq.MQGMO_CONVERT else (platform.encoding, platform.ccsid)
+        md, data = properties.with_header(md, data, form)
         if self.md.version == 1:
             md, data = as_version_1(md, data)
         truncated = len(data) > self.buffer_length

@@ -14,7 +14,7 @@ from mqgroups.embedded.objects.attributes import ALIAS, BY_SELECTOR, Value, char
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
-from mqgroups.embedded.queue_manager import CCSID, COMMAND_LEVEL, MAX_PRIORITY, VERSION, QueueManager
+from mqgroups.embedded.queue_manager import COMMAND_LEVEL, MAX_PRIORITY, VERSION, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
@@ -204,10 +204,10 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         **q_mgr.catalogue.q_mgr_values,
         mq.MQCA_Q_MGR_NAME: q_mgr.name,
         mq.MQCA_Q_MGR_IDENTIFIER: q_mgr.store.identifier,
-        mq.MQCA_COMMAND_INPUT_Q_NAME: "SYSTEM.ADMIN.COMMAND.QUEUE",
+        mq.MQCA_COMMAND_INPUT_Q_NAME: q_mgr.platform.command_queue,
         mq.MQCA_VERSION: VERSION,
         mq.MQCA_INSTALLATION_NAME: "Embedded",
-        mq.MQIA_CODED_CHAR_SET_ID: CCSID,
+        mq.MQIA_CODED_CHAR_SET_ID: q_mgr.platform.ccsid,
         mq.MQIA_COMMAND_LEVEL: COMMAND_LEVEL,
         mq.MQIA_MAX_PRIORITY: MAX_PRIORITY,
         mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgroups.embedded.answer import Answer, Failed
-from mqgroups.embedded.calls.permission import check_deletion, check_open, grant_created
+from mqgroups.embedded.calls.permission import check_deletion, check_dynamic, check_open, grant_created
 from mqgroups.embedded.catalogue import MANAGED
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Direction, Handle
@@ -157,6 +157,7 @@ def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
         if isinstance(model, Definition) and model.type == MODEL:
             unique = q_mgr.new_serial().hex().upper()[-15:]
             queue = q_mgr.catalogue.create_dynamic(model, od.dynamic_q_name, unique)
+            check_dynamic(q_mgr, connection, od, options, queue)
             created, opened_name, values = True, queue.name, queue.values
         else:
             queue, named = q_mgr.catalogue.resolve(od.object_name)

@@ -23,8 +23,11 @@ from __future__ import annotations
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
+from mqgroups.embedded.messages.queue import Queue
 from mqgroups.embedded.objects.attributes import MODEL
+from mqgroups.embedded.platform import Platform
 from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.readings import DYNAMIC_NAME_IS_CHECKED
 from mqgroups.embedded.wire.object_descriptors import ObjectDescriptor
 from mqgroups.mqi import constants as mq
 
@@ -115,11 +118,23 @@ def options_of_put1(put_options: int) -> int:
     return options
 
 
+def check_dynamic(
+    q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
+) -> None:
+    """Where its own name counts too, delete the queue that was just made and raise Failed unless the user may open it."""
+    if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
+        try:
+            q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
+        except Failed:
+            q_mgr.catalogue.delete_dynamic(queue)
+            raise
+
+
 def grant_created(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
 ) -> None:
-    """Give the user who opened a model queue all authorities for the queue that was created."""
-    if handle.creates_dynamic:
+    """Give the user who opened a model queue all authorities for the queue that was created; on z/OS profiles must do that."""
+    if handle.creates_dynamic and q_mgr.platform is not Platform.ZOS:
         user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
 

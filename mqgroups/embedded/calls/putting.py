@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
 
 from mqgroups.embedded.answer import Answer, Failed
@@ -273,7 +272,10 @@ def _put(
     # From here on only the disk can refuse the put.
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
-    messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces)
+    # Its attributes as they are now: a change of CAPEXPRY counts at once.
+    opened = q_mgr.catalogue.get(handle.opened_name)
+    expires_at_s = queue.expires_at_s(md.expiry, opened.values if opened else None)
+    messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces, expires_at_s)
     messages[0].properties = properties
     extent = messages[0].extent if len(messages) == 1 else sum(message.extent for message in messages)
     if away is not None:
@@ -354,6 +356,7 @@ def _messages(
     pmo: PutMessageOptions,
     identity: Identity,
     pieces: list[bytes],
+    expires_at_s: float | None,
 ) -> list[Message]:
     """Make the messages to store, and set in ``md`` what MQPUT returns; the caller's flags and CCSID stay unchanged."""
     if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
@@ -386,13 +389,13 @@ def _messages(
         messages.append(
             Message(
                 queue,
-                q_mgr.new_position(),
+                q_mgr.position_on(queue, md.msg_seq_number),
                 queue.delivery_priority(_placed_priority(q_mgr, queue, md)),
                 md.pack(2),
                 piece,
                 group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
                 persistent=md.persistence == mq.MQPER_PERSISTENT,
-                expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
+                expires_at_s=expires_at_s,
             )
         )
         md.offset += extent

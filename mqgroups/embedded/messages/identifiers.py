@@ -12,15 +12,15 @@ _CLIENTS_NUMBERS = 1 << 63
 
 
 class Identifiers:
-    """Makes identifiers of 24 bytes: ``AMQ``, the queue manager's name and a number, or the number first."""
+    """Makes identifiers of 24 bytes: product, the queue manager's name and a number, or the number first."""
 
-    def __init__(self, q_mgr_name: str, *, begin_with_name: bool) -> None:
+    def __init__(self, q_mgr_name: str, product: bytes, *, begin_with_name: bool) -> None:
         # The counts start with the time. They stay behind the clock, because no queue manager puts a thousand million messages
         # a second.
         self._serial = itertools.count(time.time_ns())
         self._blocks = itertools.count(time.time_ns(), _BLOCK)
         self._begin_with_name = begin_with_name
-        self._prefix = b"AMQ " + q_mgr_name.encode("latin-1")[:12].ljust(12)
+        self._prefix = product + q_mgr_name.encode("latin-1")[:12].ljust(12)
 
     def serial(self) -> bytes:
         """Return 8 bytes that were never returned before."""

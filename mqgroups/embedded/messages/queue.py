@@ -15,7 +15,7 @@ import heapq
 import itertools
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
@@ -27,7 +27,7 @@ from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.marks import Marks
 from mqgroups.embedded.messages.segments import NO_REPORT
 from mqgroups.embedded.messages.waiting import Identifier, WaitingCalls
-from mqgroups.embedded.objects.attributes import LOCAL, Value
+from mqgroups.embedded.objects.attributes import LOCAL, Value, cap_on_expiry
 from mqgroups.embedded.wire.structures import NO_ID
 from mqgroups.mqi import constants as mq
 
@@ -293,6 +293,17 @@ class Queue:
         """Return the priority that decides the place of a message that is put now (topic MsgDeliverySequence)."""
         fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
+
+    def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
+        """Return when a message with this Expiry expires that is put now; None for never.
+
+        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (topic q097495): of this queue, and of
+        the one that was opened, whose attributes are ``opened``.
+        """
+        own = None if expiry == mq.MQEI_UNLIMITED else expiry
+        limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
+        lowest = min((limit for limit in limits if limit is not None), default=None)
+        return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
         """Make these messages available, each at its place, and let the waiting calls look that could get one of them."""

@@ -8,9 +8,11 @@ Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its sibli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
 Value = int | str
@@ -25,6 +27,14 @@ _ALL = frozenset({LOCAL, MODEL, ALIAS})
 _DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
 _FOR_PUTS = _ALL | {REMOTE}
 TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
+# DEFINE without LIKE takes what it does not name from these objects, which a site may have altered (topic q020830).
+DEFAULT_QUEUES = {
+    LOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    MODEL: "SYSTEM.DEFAULT.MODEL.QUEUE",
+    ALIAS: "SYSTEM.DEFAULT.ALIAS.QUEUE",
+    REMOTE: "SYSTEM.DEFAULT.REMOTE.QUEUE",
+}
+_CUSTOM_CAP = re.compile(r"\bCAPEXPRY\(\s*([1-9]\d*)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,15 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         {"QMGR": mq.MQCLWL_USEQ_AS_Q_MGR, "LOCAL": mq.MQCLWL_USEQ_LOCAL, "ANY": mq.MQCLWL_USEQ_ANY},
     ),
     Attribute(mq.MQCA_CUSTOM, "CUSTOM", "", _FOR_PUTS, length=mq.MQ_CUSTOM_LENGTH),
+    Attribute(
+        pcf.MQIA_CAP_EXPIRY,
+        "CAPEXPRY",
+        pcf.MQCEX_NOLIMIT,
+        _FOR_PUTS,
+        {"NOLIMIT": pcf.MQCEX_NOLIMIT},
+        low=1,
+        number_too=True,
+    ),
     Attribute(mq.MQIA_MAX_Q_DEPTH, "MAXDEPTH", 5000),
     Attribute(mq.MQIA_MAX_MSG_LENGTH, "MAXMSGL", 4_194_304, high=104_857_600),
     Attribute(mq.MQIA_SHAREABILITY, "SHARE", mq.MQQA_SHAREABLE, keywords={"SHARE": mq.MQQA_SHAREABLE, "NOSHARE": 0}),
@@ -145,6 +164,13 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     Attribute(mq.MQIA_USAGE, "USAGE", mq.MQUS_NORMAL, keywords={"NORMAL": 0, "XMITQ": 1}),
     Attribute(mq.MQIA_NPM_CLASS, "NPMCLASS", mq.MQNPM_CLASS_NORMAL, keywords={"NORMAL": 0, "HIGH": 10}),
+    Attribute(mq.MQCA_STREAM_QUEUE_NAME, "STREAMQ", "", length=mq.MQ_Q_NAME_LENGTH),
+    Attribute(
+        mq.MQIA_STREAM_QUEUE_QOS,
+        "STRMQOS",
+        mq.MQST_BEST_EFFORT,
+        keywords={"BESTEF": mq.MQST_BEST_EFFORT, "MUSTDUP": mq.MQST_MUST_DUP},
+    ),
     Attribute(mq.MQIA_RETENTION_INTERVAL, "RETINTVL", 999_999_999),
     Attribute(mq.MQIA_DIST_LISTS, "DISTL", mq.MQDL_NOT_SUPPORTED, keywords=_YES_NO),
     Attribute(mq.MQIA_TRIGGER_CONTROL, "TRIGGER", mq.MQTC_OFF, keywords={"TRIGGER": 1, "NOTRIGGER": 0}),
@@ -198,9 +224,22 @@ COMPUTED_CHARACTER_LENGTHS = {
 }
 
 
-def default_values(queue_type: int) -> dict[int, Value]:
-    """Return the attributes of a newly defined queue of this type, by selector."""
+def supplied_values(queue_type: int) -> dict[int, Value]:
+    """Return the attributes that the default object of this type is supplied with, by selector."""
     return {attribute.selector: attribute.default for attribute in QUEUE_ATTRIBUTES if queue_type in attribute.types}
+
+
+def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
+    """Return the most that Expiry may be for messages put through a queue, in tenths of a second; None if nothing limits it.
+
+    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (topic q097495).
+    """
+    custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
+    if custom:
+        return int(custom[1])
+    cap = values.get(pcf.MQIA_CAP_EXPIRY, pcf.MQCEX_NOLIMIT)
+    assert isinstance(cap, int)
+    return None if cap == pcf.MQCEX_NOLIMIT else cap
 
 
 def character_length(selector: int) -> int:

@@ -31,6 +31,15 @@ BASE_TOPIC = "SYSTEM.BASE.TOPIC"
 _WITHOUT_TOPIC_STRING = frozenset({BASE_TOPIC, "SYSTEM.DEFAULT.TOPIC"})
 _MOST_NAMES = 256
 
+# As ``DEFAULT_QUEUES`` for queues.
+_DEFAULT_OBJECTS = {
+    Kind.CHANNEL: "SYSTEM.DEF.SVRCONN",
+    Kind.NAMELIST: "SYSTEM.DEFAULT.NAMELIST",
+    Kind.PROCESS: "SYSTEM.DEFAULT.PROCESS",
+    Kind.AUTH_INFO: DEFAULT_AUTH_INFO,
+    Kind.TOPIC: "SYSTEM.DEFAULT.TOPIC",
+}
+
 ObjectValue = int | str | list[str]
 ObjectValues = dict[int, ObjectValue]
 
@@ -99,11 +108,16 @@ class Objects:
         like: str | None = None,
         replace: bool = False,
     ) -> None:
-        """Define an object. Attributes that are not given are taken from ``like``, or have defaults; raises CatalogueError."""
+        """Define an object. Attributes that are not given are taken from ``like``, or from the default object of its kind.
+
+        Raises CatalogueError.
+        """
         if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
             raise CatalogueError(_REASONS[kind][2], f"{name!r} is not a legal name of a {kind.value}")
         if name in self._objects[kind] and not replace:
             raise CatalogueError(_REASONS[kind][1], f"{name} exists")
+        if like is None and _DEFAULT_OBJECTS[kind] in self._objects[kind]:
+            like = _DEFAULT_OBJECTS[kind]
         base = _fresh(kind) if like is None else self.get(kind, like)
         made = {**base, **_checked(kind, values)}
         if kind is Kind.TOPIC:

@@ -102,12 +102,12 @@ class Presented:
     in_header: PropertySet | None = None
     in_handle: PropertySet | None = None
 
-    def with_header(self, md: bytes, data: bytes) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with the MQRFH2 in front if there is one. Call this after converting the data."""
+    def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
+        """Return descriptor and data, with the MQRFH2, if any, in this form in front. Call this after converting the data."""
         if self.in_header is None:
             return md, data
-        header = rfh2.packed(kept(self.in_header), *describes(md))
-        return _describing(md, mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2), header + data
+        header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
+        return _describing(md, *form, mq.MQFMT_RF_HEADER_2), header + data
 
 
 _AS_IT_IS = Presented()

@@ -13,12 +13,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from mqgroups.embedded.properties.folders import property_folders
 from mqgroups.embedded.properties.names import MOST_PROPERTIES, PropertyError
 from mqgroups.embedded.properties.values import UTF_8, byte_order, codec
 from mqgroups.mqi import constants as mq
 
+# Encoding and CCSID of a header itself.
+Form: TypeAlias = tuple[int, int]
+NATIVE: Form = (mq.MQENC_NATIVE, UTF_8)
 _FIXED = "4siiii8sii"
 _IN_EBCDIC = "RFH ".encode("cp500")
 FIXED_LENGTH = struct.calcsize("<" + _FIXED)
@@ -71,11 +75,19 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: 
     return folders
 
 
-def packed(variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0) -> bytes:
-    """Return an MQRFH2 in this machine's encoding; ``encoding`` and the parameters after it describe the data behind it."""
+def packed(
+    variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0, form: Form = NATIVE
+) -> bytes:
+    """Return an MQRFH2 in this form; ``encoding`` and the parameters after it describe the data behind it."""
     length = FIXED_LENGTH + len(variable)
-    fixed = (b"RFH ", 2, length, encoding, coded_char_set_id, format_, flags, UTF_8)
-    return struct.pack("<" + _FIXED, *fixed) + variable
+    order = byte_order(form[0], 0xF)
+    if form == NATIVE or order is None:
+        fixed = (b"RFH ", 2, length, encoding, coded_char_set_id, format_, flags, UTF_8)
+        return struct.pack("<" + _FIXED, *fixed) + variable
+    struc_id, format_ = (text.decode("ascii").encode(f"cp{form[1]}") for text in (b"RFH ", format_))
+    fixed = (struc_id, 2, length, encoding, coded_char_set_id, format_, flags, UTF_8)
+    folders = [folder.encode() for folder in read_variable_part(variable)]
+    return struct.pack(order + _FIXED, *fixed) + b"".join(struct.pack(order + "i", len(f)) + f for f in folders)
 
 
 def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], bytes]:

@@ -10,7 +10,6 @@ temporary dynamic queue.
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Sequence
 
 from mqgroups.embedded.answer import Failed
@@ -87,7 +86,7 @@ def message_of(
         body,
         group_fields=(md.group_id, 1, 0, mq.MQMF_NONE),
         persistent=md.persistence == mq.MQPER_PERSISTENT,
-        expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
+        expires_at_s=queue.expires_at_s(md.expiry),
     )
     message.properties = kept(properties)
     return message

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import struct
-import time
 
 from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.messages.logical_order import IS_SEGMENT
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.messages.route import Target
 from mqgroups.embedded.messages.transmission import Bound
-from mqgroups.embedded.queue_manager import CCSID, MAX_PRIORITY, QueueManager
+from mqgroups.embedded.platform import Platform
+from mqgroups.embedded.queue_manager import MAX_PRIORITY, QueueManager
 from mqgroups.embedded.wire.structures import MessageDescriptor, name_field
 from mqgroups.mqi import constants as mq
 
@@ -56,7 +56,7 @@ def dead_letter(
     letter.
     """
     name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
-    header = DLH.pack(
+    fields = (
         b"DLH ",
         1,
         reason,
@@ -69,7 +69,13 @@ def dead_letter(
         name_field(q_mgr.name, 28)[:28],
         *q_mgr.put_date_and_time(),
     )
-    md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, CCSID, mq.MQFMT_DEAD_LETTER_HEADER
+    platform = q_mgr.platform
+    if platform is Platform.ZOS:
+        in_ebcdic = (each.decode("latin-1").encode("cp500") if isinstance(each, bytes) else each for each in fields)
+        header = struct.pack(DLH.format.replace("<", ">"), *in_ebcdic)
+    else:
+        header = DLH.pack(*fields)
+    md.encoding, md.coded_char_set_id, md.format = platform.encoding, platform.ccsid, mq.MQFMT_DEAD_LETTER_HEADER
     try:
         return placed(q_mgr, q_mgr.cluster.addressed(name, q_mgr.name), md, header + data, properties)
     except Failed as failed:
@@ -105,13 +111,13 @@ def placed(
         raise Failed(mq.MQRC_Q_FULL)
     message = Message(
         queue,
-        q_mgr.new_position(),
+        q_mgr.position_on(queue, md.msg_seq_number),
         queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
         md.pack(2),
         data,
         group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
         persistent=persistent,
-        expires_at_s=None if md.expiry == mq.MQEI_UNLIMITED else time.time() + md.expiry / 10,
+        expires_at_s=queue.expires_at_s(md.expiry),
     )
     message.properties = properties
     if target.is_away:
