@@ -11,6 +11,7 @@ Sources: IBM MQ, topics q026790 (syncpoint), "MQDISC", q027340 (asynchronous put
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -18,11 +19,16 @@ from pathlib import Path
 
 import pytest
 
+from mqgroups.connection.holder import connection_of
+from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as c
+from mqgroups.operate.mqsc import MQSCClient
 from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
 from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
+# As many messages as the model of test queues has room for, nearly.
+_DEEP = 4_000
 
 
 def test_does_the_depth_count_an_uncommitted_put(connect, queue, finding):
@@ -258,6 +264,56 @@ def test_what_do_identifiers_begin_with(connection, queue, mq, finding):
             "identifiers",
             {True: "begin with the name", False: "begin otherwise"},
         )
+
+
+def test_does_the_name_of_a_dynamic_queue_need_an_authority(connect, mq, finding):
+    if mq.user is None:
+        pytest.skip("the tests connect without a user, whom nothing is refused")
+    connection = connect()
+    od = connection.mqi.od(ObjectName=b"UNNAMED.MODEL", DynamicQName=b"UNNAMED.QUEUE.*")
+    made = connection.open("", c.MQOO_INQUIRE | c.MQOO_OUTPUT, od=od)
+    finding(
+        "MQOPEN of a model queue by a user who has authorities for the model alone",
+        made.code,
+        "name of a dynamic queue",
+        {OK: "needs no authority", failed(c.MQRC_NOT_AUTHORIZED): "is checked too"},
+    )
+    if made.code == OK:
+        made.close(c.MQCO_DELETE_PURGE)
+
+
+def test_how_much_longer_does_a_get_by_number_take_on_a_deep_queue(connection, queue, finding):
+    """IBM MQ on Multiplatforms has no index by GroupId that is documented: a restart may have to search."""
+    target = connection.open(queue, c.MQOO_OUTPUT)
+    wanted = {"GroupId": b"wanted".ljust(24, b"."), "MsgSeqNumber": 2}
+    source = shared_input(connection, queue)
+    match = c.MQMO_MATCH_GROUP_ID | c.MQMO_MATCH_MSG_SEQ_NUMBER
+    seconds = []
+    for before in (10, _DEEP):
+        for number in range(before):
+            others = {"GroupId": b"%d of %d" % (number, before), "MsgSeqNumber": 1}
+            assert target.put(b"m", MsgFlags=c.MQMF_LAST_MSG_IN_GROUP, **others).code == OK
+        assert target.put(b"wanted", MsgFlags=c.MQMF_LAST_MSG_IN_GROUP, **wanted).code == OK
+        begun_s = time.perf_counter()
+        assert source.get(match=match, **wanted).data == b"wanted"
+        seconds.append(time.perf_counter() - begun_s)
+    finding(
+        f"a get by GroupId and number behind {_DEEP:,} messages, in times of one behind 10",
+        round(seconds[1] / seconds[0], 1),
+    )
+
+
+def test_which_heartbeats_does_a_connection_of_the_library_have(owner, mq, finding):
+    client = MQSCClient(connection_of(owner.qmgr))
+    try:
+        done, texts = client.run(f"DISPLAY CHSTATUS('{mq.channel}') HBINT CURSHCNV")
+    except CommandRefused as error:
+        pytest.skip(f"the command server may not be asked: {error}")
+    finally:
+        client.close()
+    shown = sorted({each for text in texts for each in re.findall(r"(?:HBINT|CURSHCNV)\(\d+\)", text)})
+    finding("HBINT and CURSHCNV of the tests' connections, that of the library among them", shown)
+    assert done
 
 
 def test_which_level_answered(connection, finding):

@@ -218,7 +218,7 @@ IDENTIFIERS_BEGIN_WITH_NAME = Reading(
 )
 DYNAMIC_NAME_IS_CHECKED = Reading(
     "name of a dynamic queue",
-    "Dynamic queues: the model counts; Granting authority to put messages to a model queue: both; z/OS: both",
+    "IBM's texts disagree for other platforms than z/OS",
     (
         Value("needs no authority", False, "MQOPEN of a model queue checks the model; on z/OS it checks both."),
         Value("is checked too", True, "MQOPEN of a model queue checks the model, and the dynamic queue's own name."),

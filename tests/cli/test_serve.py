@@ -55,7 +55,7 @@ def test_line_of_users_file_without_password_is_named_but_not_shown(tmp_path):
 @table(
     ("given", "said"),
     [
-        ("curdepth", "is not NAME=VALUE; names are 'curdepth', "),
+        ("curdepth", "is neither NAME=VALUE nor @FILE; names are 'curdepth', "),
         ("depth=both", "there is no reading 'depth'; there are 'curdepth', "),
         ("curdepth=both", "it has 'excludes uncommitted gets', 'counts uncommitted gets'"),
     ],

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.embedded
 ROOT = Path(__file__).parents[2]
 ZOMBIE = "zombie put/classic/plain stop@24"
 # On a cluster: the reply of the first group's first commit is lost, and the rest of the group is put after that.
-SPLIT = "cluster-put/classic/plain drop-after@20"
+SPLIT = "cluster-put/classic/plain drop-after@22"
 
 
 def interruption(level, connection):

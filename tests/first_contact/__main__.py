@@ -48,6 +48,9 @@ def main() -> int:
     for old in (findings, figures):
         old.unlink(missing_ok=True)
     where = [f"--mq={arguments.mq}", f"--mq-image={arguments.mq_image}"]
+    if arguments.mq == GIVEN:
+        # With the container, each process would start one.
+        where += ["--numprocesses=auto", "--dist=worksteal"]
     failed = _run("pytest", "-m", "contract", *where, f"--findings={findings}")
     if not arguments.quick:
         with _environment(wanted) as environment:

@@ -107,4 +107,4 @@ def test_z_os_is_asked_in_the_form_that_it_takes(zos, connect):
         with pytest.raises(errors.CommandRefused, match="CSQUTIL"):
             MQSCClient(asker)
         unseen = [each for each in examine(q_mgr, queue="GROUPS") if each.severity is Severity.UNSEEN]
-        assert [each.subject for each in unseen] == ["MQSC"]
+        assert "MQSC" in [each.subject for each in unseen]
