@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -285,7 +286,7 @@ def test_does_the_name_of_a_dynamic_queue_need_an_authority(connect, mq, finding
 def test_how_much_longer_does_a_get_by_number_take_on_a_deep_queue(connection, queue, finding):
     """IBM MQ on Multiplatforms has no index by GroupId that is documented: a restart may have to search."""
     target = connection.open(queue, c.MQOO_OUTPUT)
-    wanted = {"GroupId": b"wanted".ljust(24, b"."), "MsgSeqNumber": 2}
+    wanted: dict[str, Any] = {"GroupId": b"wanted".ljust(24, b"."), "MsgSeqNumber": 2}
     source = shared_input(connection, queue)
     match = c.MQMO_MATCH_GROUP_ID | c.MQMO_MATCH_MSG_SEQ_NUMBER
     seconds = []

@@ -31,8 +31,8 @@ class Site:
         self._stranger = stranger
         if stranger:
             count_mqstat()
-        # What a queue manager does about which nothing is known.
-        self._hides = stranger or hides_messages(readings)
+        # Nothing is known of a queue manager of somebody else, unless it is said.
+        self._hides = hides_messages(readings) or (stranger and not readings)
         self._more: dict[str, Any] = {"readings": dict(readings)} if readings else {}
         self._directory = directory
         self._watch = Watch()
