@@ -149,6 +149,8 @@ def test_a_producers_record_that_is_older_than_its_messages_is_an_error(owner, d
     assert (result.exit_code, f"producer {owner.name}" in problems(found)) == (ERROR, True)
 
 
+# What --apply alters is also the channel of all tests.
+@pytest.mark.embedded
 def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_apply(owner, doctor):
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
     _, found = doctor("--fix", "--apply")
@@ -160,6 +162,7 @@ def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_apply(owner, docto
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 0)
 
 
+@pytest.mark.embedded
 def test_only_apply_changes_something(owner, doctor):
     alter = f"ALTER QLOCAL('{owner.queue}') "
     assert MQSCClient(connection_of(owner.qmgr)).run(f"{alter} NOSHARE")[0]
@@ -176,6 +179,7 @@ def test_only_apply_changes_something(owner, doctor):
     assert said not in problems(doctor()[1], "warning")
 
 
+@pytest.mark.embedded
 def test_what_is_applied_does_not_keep_a_consumer_from_starting(owner, doctor):
     owner.consumer(poison="skip").close()
     _, found = doctor("--fix", "--apply")

@@ -50,7 +50,7 @@ static struct shared {
     char control[108];
     int32_t proxy_port, fired, armed_count;
     bool ended;
-    struct fault armed[8];
+    struct fault armed[32];
     struct line lines[256];
 } *shared;
 
