@@ -987,15 +987,15 @@ MUTATIONS = (
     Mutation(
         "another TLS identity is refused",
         "connection/tls_identity.py",
-        "    if refused:",
-        "    if False:",
+        "if is_ignored and asked and asked not in alive:",
+        "if False:",
         "tests/connection/test_tls_identity.py -k another",
     ),
     Mutation(
         "threads that connect at once have one identity",
         "connection/tls_identity.py",
-        "*_being_made.values()",
-        "",
+        "for one, asked in _being_made.copy().items() if one is not but",
+        "for one, asked in ()",
         "tests/connection/test_tls_identity.py -k threads",
     ),
     Mutation(

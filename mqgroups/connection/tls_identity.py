@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import weakref
+from typing import TypeAlias
 
 from mqgroups.connection.handle import Handle
 from mqgroups.errors import ConfigurationError
@@ -18,11 +18,12 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
 
 _log = logging.getLogger("mqgroups")
-_lock = threading.Lock()
+_Identities: TypeAlias = dict["weakref.ref[Handle]", str]
 # The identities of this process's connections: those that are made, and those of threads that are in MQCONNX. Equal ones may
-# start at once, and only the first of them is answered without the warning.
-_made: weakref.WeakKeyDictionary[Handle, str] = weakref.WeakKeyDictionary()
-_being_made: dict[Handle, str] = {}
+# start at once, and only the first of them is answered without the warning. Each step is one operation of a dictionary: a lock
+# could be left locked by an interruption, for ever.
+_made: _Identities = {}
+_being_made: _Identities = {}
 
 
 def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
@@ -32,33 +33,44 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
         ConfigurationError: the identity is another one. Nothing is committed, and the connection is ended. Or as MQCONNX.
     """
     asked = _identity(arguments)
-    comp, reason = mq.MQCC_FAILED, mq.MQRC_NONE
-    with _lock:
-        _being_made[handle] = asked
+    known = weakref.ref(handle, _forget)
+    _being_made[known] = asked
     try:
         comp, reason = handle.connect(arguments)
+        is_ignored = comp == mq.MQCC_WARNING and reason == mq.MQRC_SSL_ALREADY_INITIALIZED
+        alive = _alive(known)
+        if is_ignored and asked and asked not in alive:
+            handle.let_go()
+            raise ConfigurationError(
+                f"this connection asks for {asked}, but this process has a TLS environment already, "
+                + (f"with {' or '.join(sorted(alive))}" if alive else "which this package did not make")
+                + ", and the connection would get that one (MQRC_SSL_ALREADY_INITIALIZED, 2391). Use a process for each TLS "
+                "identity, or close the other connections with TLS first, or make this one before them"
+            )
+        if comp != mq.MQCC_FAILED:
+            _made[known] = asked
     finally:
-        with _lock:
-            del _being_made[handle]
-            made = [one for other, one in _made.items() if other.hconn != mq.MQHC_UNUSABLE_HCONN]
-            alive = {*made, *_being_made.values()} - {""}
-            is_ignored = comp == mq.MQCC_WARNING and reason == mq.MQRC_SSL_ALREADY_INITIALIZED
-            refused = is_ignored and asked != "" and asked not in alive
-            if not refused:
-                _made[handle] = asked
-    if refused:
-        handle.let_go()
-        raise ConfigurationError(
-            f"this connection asks for {asked}, but this process has a TLS environment already, "
-            + (f"with {' or '.join(sorted(alive))}" if alive else "which this package did not make")
-            + ", and the connection would get that one (MQRC_SSL_ALREADY_INITIALIZED, 2391). Use a process for each TLS "
-            "identity, or close the other connections with TLS first, or make this one before them"
-        )
+        _being_made.pop(known, None)
     if comp == mq.MQCC_WARNING:
         # For an equal identity the environment is the one that the application wants.
         level = logging.INFO if is_ignored and asked else logging.WARNING
         _log.log(level, "MQCONNX ended with a warning: %s (%d)", mq.reason_name(reason), reason)
     return comp, reason
+
+
+def _alive(but: weakref.ref[Handle]) -> set[str]:
+    """Return the identities of all other connections that have one."""
+    found = {asked for one, asked in _being_made.copy().items() if one is not but}
+    for one, asked in _made.copy().items():
+        handle = one()
+        if handle is not None and handle.hconn != mq.MQHC_UNUSABLE_HCONN:
+            found.add(asked)
+    return found - {""}
+
+
+def _forget(handle: weakref.ref[Handle]) -> None:
+    _made.pop(handle, None)
+    _being_made.pop(handle, None)
 
 
 def _identity(arguments: ConnectArguments) -> str:
