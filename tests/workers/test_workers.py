@@ -172,8 +172,8 @@ def test_a_stop_leaves_groups_at_the_message_that_was_processed(site):
     wait_until((site.directory / "waits.flag").exists)
     stopping = site._running[-1][0]
     stopping.stop()
-    # The handler may process its message while its worker is asked to stop already.
-    wait_until(lambda: not stopping.is_ready)
+    # The handler may process its message when its worker's consumer was asked to stop.
+    wait_until(lambda: all(owner.stopping for slot in stopping._slots for owner in slot.run._worker._owners))
     (site.directory / "go.flag").touch()
     assert site.stop()
     assert len(site.owner.data()) == 3
