@@ -207,11 +207,11 @@ MUTATIONS = (
         "tests/put/test_cluster_producer.py -k beginning",
     ),
     Mutation(
-        "a group for a remote queue goes on by the queue's own name",
+        "a remote queue is never opened by the name of its queue manager",
         "put/destination.py",
-        "(kind == mq.MQQT_LOCAL and queue.is_in_cluster)",
-        "(kind == mq.MQQT_REMOTE or queue.is_in_cluster)",
-        "tests/put/test_remote_queues.py -k its_own_name",
+        "if self._is_of_cluster() is False:",
+        "if False:",
+        "tests/put/test_resumed_groups.py",
     ),
     Mutation(
         "a member that is down may have a producer's record",

@@ -6,10 +6,10 @@ is put. The queue manager keeps to the chosen instance within one handle, but no
 goes without logical order and is workload-balanced like a single message. So the rest of an interrupted group is put to the queue
 manager that the status record names, and the destination of each message is compared with that name.
 
-A name that leads to one queue manager only (a local or remote queue, an alias of one) is opened again as it is: a full name would
-be resolved by other definitions and needs other authorities (topics q025990, q026110, "Authorizations for MQI calls"). For a
-cluster queue the recorded queue manager is named. A user who may put only to an alias of it is not allowed that; so then the
-alias itself is opened with MQOO_BIND_ON_OPEN, again and again until MQOD says that it leads there, before anything is put.
+First the queue is opened again by its own name, with MQOO_BIND_ON_OPEN: mostly MQOD says that it leads to the same queue manager.
+A full name would be resolved by other definitions and needs other authorities (topics q025990, q026110, "Authorizations for MQI
+calls"). Only for a cluster queue that leads elsewhere the recorded queue manager is named. A user who may put only to an alias of
+it is not allowed that; so then the alias is opened again and again until it leads there, before anything is put.
 
 With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
 the field is blank if the instance is not fixed, and they do not say whether a group's is (topic q098810). If the field is blank,
@@ -88,12 +88,12 @@ class Destination:
         Raises:
             MQIError: it cannot be opened; for a cluster queue, neither by the name of the recorded instance nor by its own.
         """
-        of_cluster = self._is_of_cluster()
-        if of_cluster is False:
-            return self.open()
         led_to: set[str] = set()
-        if of_cluster is None and (queue := self._open_by_its_name(1, led_to)):
+        if queue := self._open_by_its_name(1, led_to):
             return queue
+        if self._is_of_cluster() is False:
+            # The definition was changed. ``went`` refuses the first message that goes elsewhere.
+            return self.open()
         q_name, q_mgr_name = self.resolved
         try:
             # Named also if it is on this queue manager: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
