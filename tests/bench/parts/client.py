@@ -62,7 +62,7 @@ def run(bench: Bench) -> list[Figure]:
             ),
         ]
     last = restarts[str(max(map(int, restarts)))]
-    figures.append(Figure("restart, MQI calls to its first commit", last["mqi_calls"], at_most=15, digits=0))
+    figures.append(Figure("restart, MQI calls to its first commit", last["mqi_calls"], at_most=16, digits=0))
     return figures
 
 
