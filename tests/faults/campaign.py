@@ -63,7 +63,7 @@ from tests.faults.interrupter import Place
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_PUT_ROLES, CLUSTER_ROLES, PATTERNS, PLAIN_ROLES
 from tests.faults.pool import Setting, worker_processes
-from tests.faults.readings import refused_under, settings_of_readings
+from tests.faults.readings import is_refused, settings_of_readings
 from tests.faults.report import TakenOut, print_report
 from tests.faults.result import Result
 from tests.faults.stranger import injector
@@ -255,7 +255,7 @@ class _Runs:
         arguments, console = self._arguments, self._console
         began_s = time.monotonic()
         with worker_processes(1 if self._is_stranger else arguments.workers, setting) as workers:
-            patterns = [each for each in self._patterns if each.role not in refused_under(setting.readings)]
+            patterns = [each for each in self._patterns if not is_refused(each, setting.readings)]
             campaign = Campaign(
                 extents,
                 arguments.seed,

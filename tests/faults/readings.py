@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import mqgroups.embedded
+from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_ROLES
 
 # Under this one what a lost connection had stays hidden for a while.
 _CLOSES_FIRST = ("lost connection", "closes handles, then backs out")
 _COMBINATIONS = 4
+# What is put has properties.
+_WITH_PROPERTIES = ("dressed-put", "dressed-get", "sent")
 
 
 def all_readings() -> dict[str, tuple[str, ...]]:
@@ -24,9 +27,14 @@ def hides_messages(readings: Mapping[str, str]) -> bool:
     return readings.get(name) == value
 
 
-def refused_under(readings: Mapping[str, str]) -> Collection[str]:
-    """Return the roles whose programs the library refuses: where nobody learns where a group on a cluster queue went."""
-    return CLUSTER_ROLES if readings.get("bind on group") == "tells nothing" else ()
+def is_refused(pattern: Pattern, readings: Mapping[str, str]) -> bool:
+    """Whether the library refuses a program: nobody learns where its group on a cluster queue went, or its segments have
+    properties, which this queue manager does not take.
+    """
+    if pattern.role in CLUSTER_ROLES and readings.get("bind on group") == "tells nothing":
+        return True
+    has_properties = pattern.segmented and pattern.role in _WITH_PROPERTIES
+    return has_properties and readings.get("properties on segments") == "refused with 2443"
 
 
 def settings_of_readings(seed: int, *, combined: bool) -> Iterator[dict[str, str]]:
