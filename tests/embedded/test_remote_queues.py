@@ -158,6 +158,16 @@ def test_a_remote_queue_is_put_to_and_inquired_only(opened, option):
     assert text(handle.inquire(mq.MQCA_XMIT_Q_NAME)[1]) == "X"
 
 
+def test_a_put_that_is_not_answered_reaches_the_transmission_queue(q_mgr, connect, opened):
+    eye = connect(to=q_mgr)
+    before = len(eye.browse("X"))
+    target = opened("R")
+    assert target.put(b"unanswered", mq.MQPMO_ASYNC_RESPONSE).code == OK
+    assert target.close() == OK
+    assert len(eye.browse("X")) == before + 1
+
+
+
 def test_a_transmission_queue_that_is_put_inhibited_refuses_the_put(mqsc, opened):
     mqsc("ALTER QLOCAL(X) PUT(DISABLED)")
     assert opened("R").put().code == failed(mq.MQRC_PUT_INHIBITED)

@@ -27,7 +27,7 @@ from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.context import PASSES, set_context
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.put_status import Destination, PutStatus, status_answered
-from mqgroups.embedded.objects.attributes import ALIAS, LOCAL, MODEL
+from mqgroups.embedded.objects.attributes import ALIAS, LOCAL, MODEL, REMOTE
 from mqgroups.embedded.objects.others import CatalogueError
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import NO_ID, MessageDescriptor, PutMessageOptions, StructureError
@@ -35,7 +35,7 @@ from mqgroups.mqi import constants as mq
 
 _COMES_BACK = ("appl_identity_data", "put_appl_type", "put_appl_name", "appl_origin_data")
 _MD = struct.pack("<4si", b"MD  ", 1).ljust(324, b"\0")
-_OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_MODEL_Q}
+_OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_MODEL_Q, REMOTE: mq.MQOT_REMOTE_Q}
 
 
 def put_is_asynchronous(connection: Connection, options: int, default: int) -> bool:
