@@ -312,8 +312,8 @@ def test_which_heartbeats_does_a_connection_of_the_library_have(owner, mq, findi
         pytest.skip(f"the command server may not be asked: {error}")
     finally:
         client.close()
-    shown = sorted({each for text in texts for each in re.findall(r"(?:HBINT|CURSHCNV)\(\d+\)", text)})
-    finding("HBINT and CURSHCNV of the tests' connections, that of the library among them", shown)
+    shown = {" ".join(pair) for text in texts for pair in re.findall(r"(HBINT|CURSHCNV)\((\d+)\)", text)}
+    finding("of the tests' connections, that of the library among them", ", ".join(sorted(shown)))
     assert done
 
 

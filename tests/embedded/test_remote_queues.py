@@ -167,7 +167,6 @@ def test_a_put_that_is_not_answered_reaches_the_transmission_queue(q_mgr, connec
     assert len(eye.browse("X")) == before + 1
 
 
-
 def test_a_transmission_queue_that_is_put_inhibited_refuses_the_put(mqsc, opened):
     mqsc("ALTER QLOCAL(X) PUT(DISABLED)")
     assert opened("R").put().code == failed(mq.MQRC_PUT_INHIBITED)
