@@ -31,9 +31,8 @@ def open_connection(
         telemetry: what is traced, and whether messages carry trace context.
 
     Raises:
-        ConfigurationError: another queue manager answered.
+        ConfigurationError: another queue manager answered, or the connection would have another TLS identity than it asks for.
         MQIError: connecting failed.
-        ConfigurationError: the connection would have another TLS identity than it asks for.
     """
 
     def connect() -> Handle:

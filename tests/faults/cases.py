@@ -37,7 +37,8 @@ REFUSALS = {
 }
 # After these the library redoes the unit of work by itself.
 REDONE = {mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM, mq.MQRC_OBJECT_CHANGED}
-# What tries to connect get until a failover is over.
+# What tries to connect get until a failover is over: another queue manager at the address, authentication not up yet, no backend,
+# a channel not defined yet, no storage yet.
 FAILOVER = (
     mq.MQRC_Q_MGR_NAME_ERROR,
     mq.MQRC_NOT_AUTHORIZED,

@@ -134,8 +134,8 @@ class Reader:
         pymqi.Queue(self._connected(), od, CMQC.MQOO_OUTPUT).close()
 
     def make_remote_queue(self, name: str, at: str) -> None:
-        """Make the definitions that lead to a queue at another queue manager; only in a cluster."""
-        raise NotImplementedError
+        """Make the definitions that lead to a queue at another queue manager; ``cluster.ClusterReader`` can."""
+        raise NotImplementedError(f"{name} at {at}: this reader looks at one queue manager")
 
     def make_cluster_queue(self, name: str, at: Sequence[str]) -> None:
         """Define a cluster queue with an instance at each of these queue managers; ``cluster.ClusterReader`` can."""

@@ -11,21 +11,11 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.faults.cases import FAILOVER
 from tests.status.test_recovery import get_all, put_all
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
-
-# Another queue manager at the address, authentication not up yet, no backend, a channel not defined yet, no storage yet.
-FAILOVER = (
-    mq.MQRC_Q_MGR_NAME_ERROR,
-    mq.MQRC_NOT_AUTHORIZED,
-    mq.MQRC_SECURITY_ERROR,
-    mq.MQRC_SSL_INITIALIZATION_ERROR,
-    mq.MQRC_UNKNOWN_CHANNEL_NAME,
-    mq.MQRC_UNEXPECTED_ERROR,
-    mq.MQRC_RESOURCE_PROBLEM,
-)
 
 
 def refuse(faults, *reasons, verb="MQCONNX", **more):

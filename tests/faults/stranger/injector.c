@@ -30,7 +30,7 @@
 #include <cmqc.h>
 
 #define EXPORTED __attribute__((visibility("default")))
-#define LONGEST_DESCRIPTOR 4096
+#define LONGEST_MD 364
 #define SOCKETS 1024
 
 enum action { NONE, KILL_CLIENT, KILL_SERVER, DROP, ANSWER, DELAY, FREEZE };
@@ -357,8 +357,12 @@ static void *function(const char *verb, void *caller) {
         inside = was_inside;                                                                                                     \
     } while (0)
 
-/* How much of a descriptor is there cannot be seen here; MQMD, MQPMO and MQGMO are never longer. */
-static const size_t MD_LENGTH = 364;
+/* How long an MQMD is: version 1 has no group fields. */
+static size_t length_of(const void *md) {
+    int32_t version;
+    memcpy(&version, (const char *)md + 4, sizeof version);
+    return version < 2 ? 324 : LONGEST_MD;
+}
 
 EXPORTED void MQCONNX(PMQCHAR q_mgr_name, PMQCNO cno, PMQHCONN hconn, PMQLONG comp, PMQLONG reason) {
     void (*real)(PMQCHAR, PMQCNO, PMQHCONN, PMQLONG, PMQLONG) =
@@ -437,12 +441,13 @@ EXPORTED void MQPUT(MQHCONN hconn, MQHOBJ hobj, PMQVOID md, PMQVOID pmo, MQLONG 
     if (instead(&fault, hconn, comp, reason)) {
         return;
     }
-    char kept[LONGEST_DESCRIPTOR];
-    memcpy(kept, md, MD_LENGTH);
+    char kept[LONGEST_MD];
+    size_t length_of_md = length_of(md);
+    memcpy(kept, md, length_of_md);
     CALL(REAL(MQPUT, MQHCONN, MQHOBJ, PMQVOID, PMQVOID, MQLONG, PMQVOID, PMQLONG, PMQLONG)(hconn, hobj, md, pmo, length, buffer,
                                                                                          comp, reason));
     if (afterwards(&fault, hconn, comp, reason)) {
-        memcpy(md, kept, MD_LENGTH);
+        memcpy(md, kept, length_of_md);
     }
 }
 
@@ -453,12 +458,13 @@ EXPORTED void MQGET(MQHCONN hconn, MQHOBJ hobj, PMQVOID md, PMQVOID gmo, MQLONG 
     if (instead(&fault, hconn, comp, reason)) {
         return;
     }
-    char kept[LONGEST_DESCRIPTOR];
-    memcpy(kept, md, MD_LENGTH);
+    char kept[LONGEST_MD];
+    size_t length_of_md = length_of(md);
+    memcpy(kept, md, length_of_md);
     CALL(REAL(MQGET, MQHCONN, MQHOBJ, PMQVOID, PMQVOID, MQLONG, PMQVOID, PMQLONG, PMQLONG, PMQLONG)(
         hconn, hobj, md, gmo, room, buffer, data_length, comp, reason));
     if (afterwards(&fault, hconn, comp, reason)) {
-        memcpy(md, kept, MD_LENGTH);
+        memcpy(md, kept, length_of_md);
         *data_length = 0;
     }
 }
@@ -474,23 +480,16 @@ EXPORTED void MQINQ(MQHCONN hconn, MQHOBJ hobj, MQLONG selector_count, PMQLONG s
     afterwards(&fault, hconn, comp, reason);
 }
 
-EXPORTED void MQCMIT(MQHCONN hconn, PMQLONG comp, PMQLONG reason) {
-    struct fault fault = due_at("MQCMIT", hconn);
-    if (instead(&fault, hconn, comp, reason)) {
-        return;
+#define END_OF_UNIT_OF_WORK(verb)                                                                                                \
+    EXPORTED void verb(MQHCONN hconn, PMQLONG comp, PMQLONG reason) {                                                            \
+        struct fault fault = due_at(#verb, hconn);                                                                               \
+        if (!instead(&fault, hconn, comp, reason)) {                                                                             \
+            CALL(REAL(verb, MQHCONN, PMQLONG, PMQLONG)(hconn, comp, reason));                                                    \
+            afterwards(&fault, hconn, comp, reason);                                                                             \
+        }                                                                                                                        \
     }
-    CALL(REAL(MQCMIT, MQHCONN, PMQLONG, PMQLONG)(hconn, comp, reason));
-    afterwards(&fault, hconn, comp, reason);
-}
-
-EXPORTED void MQBACK(MQHCONN hconn, PMQLONG comp, PMQLONG reason) {
-    struct fault fault = due_at("MQBACK", hconn);
-    if (instead(&fault, hconn, comp, reason)) {
-        return;
-    }
-    CALL(REAL(MQBACK, MQHCONN, PMQLONG, PMQLONG)(hconn, comp, reason));
-    afterwards(&fault, hconn, comp, reason);
-}
+END_OF_UNIT_OF_WORK(MQCMIT)
+END_OF_UNIT_OF_WORK(MQBACK)
 
 EXPORTED void MQSTAT(MQHCONN hconn, MQLONG type, PMQVOID status, PMQLONG comp, PMQLONG reason) {
     struct fault fault = due_at("MQSTAT", hconn);
