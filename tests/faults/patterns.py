@@ -21,6 +21,7 @@ from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, Mov
 from tests.faults.pattern import Pattern
 from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
+from tests.faults.strangers_program import StrangersProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
 PROGRAMS: dict[str, type[AnyProgram]] = {
@@ -35,6 +36,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "sent": SentProgram,
     "quarantined": QuarantinedProgram,
     "skipped": SkippedProgram,
+    "strangers": StrangersProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
@@ -93,8 +95,8 @@ def _files_patterns() -> list[Pattern]:
 
 
 def _poison_patterns() -> list[Pattern]:
-    """Return those whose good group is behind two that have poison."""
-    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped")]
+    """Return those whose good group is behind two that have poison, or behind what partners put that are not mqgroups."""
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped", "strangers")]
 
 
 def _dressed_patterns() -> list[Pattern]:

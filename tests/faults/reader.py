@@ -22,6 +22,7 @@ from pymqi import CMQC, CMQCFC, CMQXC
 from mqgroups.embedded import EmbeddedQueueManager
 from tests.faults.stranger.queue_manager import Address
 
+IN_GROUP, LAST_IN_GROUP = CMQC.MQMF_MSG_IN_GROUP, CMQC.MQMF_LAST_MSG_IN_GROUP
 PROGRAM = "faults.program"
 _READER = "faults.reader"
 _NOTHING_THERE = (CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_UNKNOWN_OBJECT_NAME, CMQCFC.MQRCCF_Q_STATUS_NOT_FOUND)
@@ -191,6 +192,15 @@ class Reader:
             # 2241 warns of a group that is not whole.
             queue.close()
         return group_id
+
+    def put_alone(self, name: str, data: bytes, group_id: bytes, number: int, flags: int) -> bytes:
+        """Put one message, in a group or not, by itself; return its MsgId."""
+        queue = pymqi.Queue(self._connected(), name, CMQC.MQOO_OUTPUT)
+        place = {"GroupId": group_id, "MsgSeqNumber": number, "MsgFlags": flags}
+        md = pymqi.MD(Version=2, Persistence=CMQC.MQPER_PERSISTENT, **place)
+        queue.put(data, md, pymqi.PMO(Version=2, Options=CMQC.MQPMO_NO_SYNCPOINT))
+        queue.close()
+        return bytes(md.MsgId)
 
     def put_abandoned_group(self, name: str) -> bytes:
         """Put the message that ends an abandoned group, which has no other one; return its GroupId."""

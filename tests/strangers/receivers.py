@@ -1,0 +1,175 @@
+"""The receivers: each gets what is on a queue by another door of the library, until nothing comes any more.
+
+A receiver returns the data that it has at the end, in whatever it keeps it, and the texts of the errors that it met. An error
+that its application would have to act on is no end: it goes on, as a program that logs it and takes the next group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import runpy
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mqgroups
+import mqgroups.aio
+from mqgroups.errors import GroupAbandoned, GroupQuarantined
+from mqgroups.mqi import constants as mq
+from tests.fix_groups import Owner
+from tests.fix_mqi import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT, NO_SYNCPOINT = mq.MQOO_OUTPUT, mq.MQPMO_NO_SYNCPOINT
+TYPES = {str: mq.MQTYPE_STRING, int: mq.MQTYPE_INT32}
+# What a consumer does with what can never be got; its queue has a backout queue.
+GOES_ON: dict[str, Any] = {"poison": "quarantine", "stalled": "quarantine", "group_wait_s": 0.02}
+_ENDS_OF_GROUPS = (GroupAbandoned, GroupQuarantined)
+
+
+@dataclass
+class Site:
+    """Where a receiver works: an owner with its queue, a directory of its own, and a function that makes a queue."""
+
+    owner: Owner
+    directory: Path
+    make_queue: Callable[[], str]
+    told: list[str] = field(default_factory=list)
+
+    def of(self, group: Any) -> Iterator[Any]:
+        """Yield a group's messages; how it ends, if not whole, is told."""
+        try:
+            yield from group
+        except _ENDS_OF_GROUPS as error:
+            self.told.append(f"{type(error).__name__}: {error}")
+
+
+def consumer(site: Site, **more: Any) -> list[bytes]:
+    """Get them with a consumer."""
+    with site.owner.consumer(**{**GOES_ON, **more}) as consumer:
+        return [message.data for group in consumer for message in site.of(group)]
+
+
+def of_whole_groups(site: Site) -> list[bytes]:
+    """Get only groups that are complete."""
+    return consumer(site, complete_groups_only=True)
+
+
+def restarted(site: Site) -> list[bytes]:
+    """Get each group with a new consumer, which has nothing but the status record of the one before."""
+    got: list[bytes] = []
+    while True:
+        with site.owner.consumer(**GOES_ON) as consumer:
+            group = next(iter(consumer), None)
+            if group is None:
+                return got
+            got += [message.data for message in site.of(group)]
+
+
+def asynchronous(site: Site) -> list[bytes]:
+    """Get them in an event loop."""
+    target, owner = site.owner.target, site.owner
+
+    async def get() -> list[bytes]:
+        got = []
+        user = {"user": getattr(target, "user", None), "password": getattr(target, "password", None)}
+        async with (
+            await mqgroups.aio.connect(target.q_mgr_name, target.channel, target.conn_name, **user) as q_mgr,
+            await q_mgr.group_consumer(
+                owner.queue, name=owner.name, commit_every=2, wait_s=0, owner_wait_s=0, **GOES_ON
+            ) as consumer,
+        ):
+            async for group in consumer:
+                try:
+                    async for message in group:
+                        got.append(message.data)
+                except _ENDS_OF_GROUPS as error:
+                    site.told.append(f"{type(error).__name__}: {error}")
+        return got
+
+    return asyncio.run(get())
+
+
+def pipe(site: Site) -> list[bytes]:
+    """Put them to another queue in the same units of work."""
+    target = site.make_queue()
+    owner = site.owner
+    with owner.qmgr.group_pipe(
+        owner.queue, target, name=owner.name, commit_every=2, wait_s=0, owner_wait_s=0, **GOES_ON
+    ) as pipe:
+        for source, outgoing in pipe:
+            for message in site.of(source):
+                outgoing.put(message.data)
+    # An abandoned group ends with an empty message.
+    return [data for data in owner.data(target) if data]
+
+
+def files(site: Site) -> list[bytes]:
+    """Write each group to a file; those of groups that were put aside are in quarantine, what was abandoned is gone."""
+    with site.owner.consumer(**GOES_ON) as consumer:
+        sink = mqgroups.FileSink(site.directory, consumer)
+        for group in consumer:
+            with sink.file(group) as file:
+                for message in site.of(group):
+                    file.write(message.data + b"\n")
+        consumer.forget_checkpoint()
+    kept = [path for path in site.directory.rglob("*") if path.is_file() and path.suffix != ".reason"]
+    assert not [path for path in kept if path.name.startswith(".")]
+    return [line for path in kept for line in path.read_bytes().splitlines()]
+
+
+def database(site: Site) -> list[bytes]:
+    """Add them up in a database, as ``examples/orders_to_database.py`` does; returns each order as often as it was counted."""
+    example = runpy.run_path(str(ROOT / "examples" / "orders_to_database.py"))
+    connection = sqlite3.connect(site.directory / "orders.sqlite")
+    kept = example["Database"](connection, "?")
+    while True:
+        with site.owner.consumer(**GOES_ON) as consumer:
+            try:
+                example["drain"](consumer, kept)
+                break
+            except _ENDS_OF_GROUPS as error:
+                site.told.append(f"{type(error).__name__}: {error}")
+    rows = connection.execute("SELECT customer, pieces FROM pieces").fetchall()
+    connection.close()
+    return [f"{customer} 1".encode() for customer, pieces in rows for _ in range(pieces)]
+
+
+def workers(site: Site) -> list[bytes]:
+    """Share them among two workers."""
+    got: list[bytes] = []
+    owner = site.owner
+    target = owner.target
+
+    def handle(group: Any) -> None:
+        got.extend(message.data for message in site.of(group))
+
+    def opened(q_mgr: Any, /, *, name: str, wait_s: float) -> Any:
+        return q_mgr.group_consumer(owner.queue, name=name, commit_every=2, wait_s=wait_s, owner_wait_s=10, **GOES_ON)
+
+    connect = functools.partial(
+        mqgroups.connect,
+        target.q_mgr_name,
+        target.channel,
+        target.conn_name,
+        user=getattr(target, "user", None),
+        password=getattr(target, "password", None),
+    )
+    crew = mqgroups.Workers(handle, connect=connect, open=opened, name=owner.name, workers=2, threads=True)
+    thread = threading.Thread(target=crew.run)
+    thread.start()
+    try:
+        wait_until(lambda: [data for data in got if data.startswith(b"good")] == [b"good1 1", b"good2 1"])
+        wait_until(lambda: not owner.data() or crew.is_ready)
+    finally:
+        crew.stop()
+        thread.join()
+    return got
+
+
+ALL = (consumer, restarted, of_whole_groups, asynchronous, pipe, files, database, workers)
+OF_WHOLE_GROUPS = (of_whole_groups,)

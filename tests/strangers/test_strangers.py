@@ -1,0 +1,100 @@
+"""Groups of partners that are not mqgroups, and every receiver: nothing is lost, nothing is doubled untold, nobody is stopped.
+
+Behind what a partner puts lies a group that is right. Whatever the partner did, a receiver has to get to it. Each message that
+was put is in the end with the receiver, on the backout queue, or still on the queue; where it should not be, that is told.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mqgroups.get import unreachable
+from tests.fix_mqi import OK, wait_until
+from tests.fix_properties import MessageHandle
+from tests.strangers import receivers
+from tests.strangers.partners import GOOD, PARTNERS, TELLS, Partner
+
+BACKOUT_QUEUE = "TEST.BACKOUT"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "partners.md"
+
+
+def put_all(owner, partner: Partner) -> None:
+    """Put what the partner puts, and a good group; return when what expires has expired."""
+    handle = owner.eye.open(owner.queue, receivers.OUTPUT)
+    assert handle.code == OK
+    for put in (*partner.puts, *GOOD):
+        pmo = None
+        if put.properties:
+            properties = MessageHandle(owner.eye)
+            for name, value in put.properties.items():
+                assert properties.set(name, value, receivers.TYPES[type(value)]) == OK
+            pmo = owner.eye.mqi.package.PMO(
+                Version=3, Options=receivers.NO_SYNCPOINT, OriginalMsgHandle=properties.hmsg
+            )
+        assert handle.put(put.data, pmo=pmo, **put.fields).code == OK
+    handle.close()
+    wait_until(lambda: len(owner.data()) == len(partner.puts) + len(GOOD) - partner.gone)
+
+
+def told(lines) -> set[str]:
+    """Return what these texts of errors and log lines tell."""
+    return {name for name, words in TELLS.items() if any(re.search(words, line) for line in lines)}
+
+
+@pytest.fixture
+def site(make_owner, make_queue, tmp_path, monkeypatch):
+    """A function that makes a place to receive what a partner has put."""
+    monkeypatch.setattr(unreachable, "_PAUSE_S", 0.0)
+
+    def make(partner: Partner) -> receivers.Site:
+        owner = make_owner(model="TEST.BACKOUT.MODEL")
+        owner.empty(BACKOUT_QUEUE)
+        put_all(owner, partner)
+        directory = tmp_path / owner.name
+        directory.mkdir()
+        return receivers.Site(owner, directory, make_queue)
+
+    return make
+
+
+def received(receive, site, partner, caplog) -> None:
+    """Have one receiver get what one partner has put, and compare where everything is."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "mqgroups"):
+        got = Counter(receive(site))
+    owner = site.owner
+    put = Counter(each.data for each in (*partner.puts, *GOOD) if each.data)
+    aside, left = owner.data(BACKOUT_QUEUE), owner.data()
+    owner.empty(BACKOUT_QUEUE)
+    expected = partner.outcome
+    if receive in receivers.OF_WHOLE_GROUPS and partner.whole is not None:
+        expected = partner.whole
+    lacking = put - got - Counter(aside) - Counter(left)
+    assert lacking.total() == partner.gone, f"lost: {lacking}"
+    assert not got - put, f"doubled: {got - put}"
+    assert all(got[each.data] for each in GOOD), "the good group did not come"
+    found = (got.total() - len(GOOD), len([data for data in aside if data]), len([data for data in left if data]))
+    assert found == (expected.got, expected.aside, expected.left)
+    lines = [*site.told, *(record.getMessage() for record in caplog.records)]
+    assert told(lines) == expected.told, lines
+
+
+@pytest.mark.parametrize("receive", receivers.ALL, ids=lambda receive: receive.__name__)
+def test_what_a_partner_puts_is_got_or_put_aside_or_told(receive, site, caplog):
+    for partner in PARTNERS:
+        try:
+            received(receive, site(partner), partner, caplog)
+        except BaseException as error:
+            error.add_note(f"partner: {partner.name}")
+            raise
+
+
+def test_the_page_has_a_row_for_each_partner_and_its_numbers():
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in PAGE.read_text().splitlines()]
+    found = [(row[0], *row[2:]) for row in rows if len(row) == 7 and row[0] in {each.name for each in PARTNERS}]
+    assert found == [partner.row for partner in PARTNERS]
