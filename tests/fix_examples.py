@@ -12,21 +12,18 @@ from typing import Any
 
 import pytest
 
-import mqgroups
-from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
-from mqgroups.operate.mqsc import MQSCClient
+from tests.fix_mqi import empty
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
-def supervised(faults):
+def supervised(faults, connection):
     """A function that starts an example again and again, each time to be killed at an MQCMIT; not in the ``last`` run."""
     environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
-    with mqgroups.connect(faults.q_mgr_name, faults.channel, faults.conn_name) as q_mgr:
-        # Other tests use it too, and the examples warn of groups that cannot be got.
-        MQSCClient(connection_of(q_mgr)).run("CLEAR QLOCAL(ORDERS)")
+    # Other tests use it too, and the examples warn of groups that cannot be got.
+    empty(connection, "ORDERS")
 
     def run(program: str, *arguments: str, kills: list[tuple[str, int]], last: bool = True) -> list[str]:
         command = [sys.executable, str(ROOT / "examples" / program), *arguments]
