@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mqgroups.connection.turn import Turn
+from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
@@ -29,6 +30,10 @@ class IncomingGroup:
 
     Attributes:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
+        key: the group's identity, 48 bytes: its GroupId and the MsgId of its first message. The MsgId is 24 zero bytes if the
+            group's status record was rebuilt by an operator.
+        repeats: whether it has the key of the group that this consumer completed before it; false in a group that is resumed,
+            and after a start without a status record.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
         ends: in ``before_commit``: whether the commit ends the group.
@@ -46,7 +51,10 @@ class IncomingGroup:
     ) -> None:
         self._getter = getter
         self._first = first
-        self._properties = getter.owner.unit.note.properties if first is None else first.properties
+        note = getter.owner.unit.note
+        self._properties = note.properties if first is None else first.properties
+        self.key = group_key(group_id, note.first_msg_id if first is None else first.msg_id)
+        self.repeats = first is not None and getter.repeats
         self._segment: Message | None = None
         self.asked_before_commit: BeforeCommit | None = None
         self.started = False
