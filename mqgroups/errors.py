@@ -512,9 +512,12 @@ class GroupAbandoned(EnvironmentFailure):
         messages: how many messages the group had.
         result: the number that the producer gave.
         reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
+        key: ``group.key``.
     """
 
-    def __init__(self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "") -> None:
+    def __init__(
+        self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "", key: bytes = b""
+    ) -> None:
         because = f" ({brief(reason)})" if reason else ""
         super().__init__(
             f"group {group_id.hex()} on queue {queue} was abandoned by its producer after {messages} messages, result "
@@ -525,6 +528,7 @@ class GroupAbandoned(EnvironmentFailure):
         self.messages = messages
         self.result = result
         self.reason = reason
+        self.key = key
 
 
 class GroupRepeated(EnvironmentFailure):

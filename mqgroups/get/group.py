@@ -221,7 +221,7 @@ class IncomingGroup:
         """Commit the message that abandons the group; returns the error to raise."""
         getter = self._getter
         messages = getter.cursor.position.msg_seq_number - 1
-        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason)
+        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason, self.key)
         getter.owner.telemetry.abandoned(result)
         if getter.settings.hooks.on_abandon is not None:
             getter.settings.hooks.on_abandon(abandoned)
