@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from mqgroups.core.model import GROUP_ID_NONE
+from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE
 from mqgroups.core.status import RecordState, StatusRecord
 
 
@@ -25,6 +25,20 @@ class Likeness(Enum):
 def group_key(group_id: bytes, first_msg_id: bytes) -> bytes:
     """Return the key of a group, 48 bytes: its GroupId, then the MsgId of its first message. Without a group: zeros, MsgId."""
     return group_id + first_msg_id
+
+
+def short_id(key: bytes) -> str:
+    """Return what people know a group by, 48 hexadecimal digits: its GroupId; the MsgId of a message in no group."""
+    group_id, first_msg_id = key[:GROUP_ID_LENGTH], key[GROUP_ID_LENGTH:]
+    return (first_msg_id if group_id == GROUP_ID_NONE else group_id).hex()
+
+
+def may_be_same(key: bytes, other: bytes) -> bool:
+    """Whether two keys may be those of one group: they are equal, or one was rebuilt, so that its MsgId is not known."""
+    (group_id, first_msg_id), (other_id, other_msg_id) = (
+        (k[:GROUP_ID_LENGTH], k[GROUP_ID_LENGTH:]) for k in (key, other)
+    )
+    return group_id == other_id and (first_msg_id == other_msg_id or GROUP_ID_NONE in (first_msg_id, other_msg_id))
 
 
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:

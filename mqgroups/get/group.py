@@ -30,8 +30,8 @@ class IncomingGroup:
 
     Attributes:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
-        key: the group's identity, 48 bytes: its GroupId and the MsgId of its first message. The MsgId is 24 zero bytes if the
-            group's status record was rebuilt by an operator.
+        key: the group's identity, 48 bytes: its GroupId and the MsgId of its first message. The MsgId is 24 zero bytes if an
+            operator has rebuilt the group's status record.
         repeats: whether it has the key of the group that this consumer completed before it; false in a group that is resumed,
             and after a start without a status record.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mqgroups.core.group_key import Likeness, likeness
+from mqgroups.core.group_key import Likeness, likeness, may_be_same
 from mqgroups.core.status import RecordState
 from tests.core.test_restart import RECORD
 from tests.tables import table
@@ -30,3 +30,19 @@ UNGROUPED = replace(COMPLETED, group_id=NONE)
 )
 def test_only_a_completed_group_can_be_repeated(completed, group_id, first_msg_id, found):
     assert likeness(completed, group_id, first_msg_id) is found
+
+
+@table(
+    ("key", "other", "same"),
+    [
+        (GROUP + FIRST, GROUP + FIRST, True),
+        (GROUP + FIRST, GROUP + OTHER, False),
+        (GROUP + FIRST, OTHER + FIRST, False),
+        # The record was rebuilt.
+        (GROUP + FIRST, GROUP + NONE, True),
+        (GROUP + NONE, OTHER + NONE, False),
+    ],
+)
+def test_two_keys_are_those_of_the_same_group_if_one_of_them_has_no_msg_id(key, other, same):
+    assert may_be_same(key, other) is same
+    assert may_be_same(other, key) is same

@@ -50,6 +50,7 @@ def test_a_group_that_is_resumed_has_the_key_that_it_began_with(owner):
     group = next(iter(owner.consumer(qmgr)))
     assert group.key == BATCH + OURS
     for message in group:
+        group.set_checkpoint(message.msg_seq_number)
         if message.msg_seq_number == 5:
             break
     qmgr.close()
