@@ -276,6 +276,7 @@ def test_a_group_goes_on_in_its_file_if_its_record_was_rebuilt_with_the_checkpoi
     checkpoint = owner.record("get")["checkpoint"]["json"]
     owner.empty(owner.status_queue("get"))
     done = operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue, checkpoint=checkpoint)
+    assert done.record is not None
     assert (done.record.first_msg_id, part.exists()) == (bytes(24), True)
     get(owner, tmp_path)
     assert in_place(tmp_path) == {"a.csv": WHOLE}
