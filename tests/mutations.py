@@ -1125,6 +1125,13 @@ MUTATIONS = (
         "tests/get/test_group_key.py -k told",
     ),
     Mutation(
+        "the next group is not handed out as the one that another consumer got",
+        "get/group.py",
+        "if message.msg_seq_number == 1 and not message.offset and group_key(message.group_id, message.msg_id) != self.key:",
+        "if False:",
+        "tests/get/test_group_key.py -k suspected",
+    ),
+    Mutation(
         "a number that is infinite is not known",
         "files/description.py",
         "except (TypeError, ValueError, OverflowError):",

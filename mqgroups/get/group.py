@@ -38,7 +38,8 @@ class IncomingGroup:
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
         ends: in ``before_commit``: whether the commit ends the group.
         failed: in ``before_commit``: whether it ends it because the group was abandoned, or went to the backout queue.
-        has_ended: whether its last message is processed and committed, or the group was abandoned or moved.
+        has_ended: whether its last message is processed and committed, or the group was abandoned or moved; or another consumer
+            got it before this one committed any of it.
     """
 
     def __init__(
@@ -173,6 +174,16 @@ class IncomingGroup:
             if not self._is_current:
                 return None
             message = getter.take()
+            if (
+                message.msg_seq_number == 1
+                and not message.offset
+                and group_key(message.group_id, message.msg_id) != self.key
+            ):
+                # Another consumer got this group while its first message was backed out as a suspect. The next iteration has the
+                # other one.
+                getter.back_out(None)
+                self.has_ended = True
+                return None
         if not message.is_last_segment:
             message.followed_by(self._next_of_message)
             self._segment = message

@@ -8,6 +8,7 @@ import pytest
 
 from mqgroups import errors, operate
 from mqgroups.embedded import Fault
+from mqgroups.get.getter import Getter
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS
 
@@ -156,6 +157,31 @@ def test_after_a_kill_a_repeated_group_is_told_also_if_the_next_start_is_killed_
     killed_after(owner, 0)
     with owner.consumer() as consumer:
         assert repeats(consumer) == [True]
+
+
+def test_a_group_that_another_consumer_gets_while_its_first_message_is_suspected_hands_out_nothing_of_the_next_one(
+    make_owner, monkeypatch
+):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw(b"suspect", MsgId=OURS)
+    for _ in range(2):
+        handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+        assert handle.get(mq.MQGMO_SYNCPOINT).data == b"suspect"
+        owner.eye.back_out()
+        handle.close()
+    isolate = Getter.isolate
+
+    def meanwhile(getter, suspect):
+        isolate(getter, suspect)
+        owner.empty()
+        owner.put_raw(b"next", MsgId=OTHERS)
+
+    monkeypatch.setattr(Getter, "isolate", meanwhile)
+    with owner.consumer() as consumer:
+        assert [(group.key[24:], [message.data for message in group]) for group in consumer] == [
+            (OURS, []),
+            (OTHERS, [b"next"]),
+        ]
 
 
 def test_who_asks_gets_an_error_before_a_message_of_a_repeated_group_which_can_be_moved_or_processed(owner, make_queue):
