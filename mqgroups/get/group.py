@@ -174,11 +174,8 @@ class IncomingGroup:
             if not self._is_current:
                 return None
             message = getter.take()
-            if (
-                message.msg_seq_number == 1
-                and not message.offset
-                and group_key(message.group_id, message.msg_id) != self.key
-            ):
+            begins = message.msg_seq_number == 1 and not message.offset
+            if begins and group_key(message.group_id, message.msg_id) != self.key:
                 # Another consumer got this group while its first message was backed out as a suspect. The next iteration has the
                 # other one.
                 getter.back_out(None)
