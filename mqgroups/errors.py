@@ -539,14 +539,18 @@ class GroupRepeated(EnvironmentFailure):
     Attributes:
         queue, group_id: the group, and its queue.
         first_msg_id: the MsgId of its first message, 24 bytes.
+        found: what was found, and the usual causes.
     """
 
     def __init__(self, queue: str, group_id: bytes, first_msg_id: bytes) -> None:
-        super().__init__(
+        self.found = (
             f"group {group_id.hex()} on queue {queue} repeats the group completed before it: its first message has the same "
             f"MsgId, {first_msg_id.hex()}. Either messages are there twice (after RESOLVE CHANNEL, a restored queue, or dead "
             "letters that were put back twice), or their putter uses identifiers again (for example an ACE flow that copies the "
-            "MsgId of its input). Compare it with what was processed. If it is a copy, move it away, for example with `mqgroups "
+            "MsgId of its input)"
+        )
+        super().__init__(
+            f"{self.found}. Compare it with what was processed. If it is a copy, move it away, for example with `mqgroups "
             "salvage move`; if not, start once with repeats='tell'"
         )
         self.queue = queue

@@ -33,6 +33,7 @@ from mqgroups.status.owner import Owner
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import foreign_record
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry import semantic_conventions as sc
 
 _log = logging.getLogger("mqgroups.get")
 
@@ -204,18 +205,21 @@ class Getter:
         queue, group_id = self.settings.queue, first.group_id
         found = likeness(self.owner.known_record, group_id, first.msg_id)
         self.repeats = found is Likeness.KEY
+        if found is Likeness.NONE:
+            return
+        extra = {**self.owner.log_fields(), sc.GROUP_ID: group_id.hex()}
         if self.repeats:
             repeated = GroupRepeated(queue, group_id, first.msg_id)
             if self.settings.repeats == "halt":
                 raise repeated
-            _log.warning("%s", repeated, extra=self.owner.log_fields())
-        elif found is Likeness.GROUP_ID and not self._told_group_ids:
+            _log.warning("%s. It is processed; a consumer with repeats='halt' stops there", repeated.found, extra=extra)
+        elif not self._told_group_ids:
             self._told_group_ids = True
             _log.warning(
                 "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId",
                 queue,
                 group_id.hex(),
-                extra=self.owner.log_fields(),
+                extra=extra,
             )
 
     def _first(self) -> Message | None:
