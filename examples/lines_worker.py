@@ -2,9 +2,9 @@
 
     LINES=DIRECTORY mqgroups work lines_worker:handle --queue ORDERS --name lines.sink --workers 4     in this directory
 
-Each group becomes a file named by its GroupId, with a line for each message. As in resumable_consumer.py, a file is
-made durable before each commit, its length is the checkpoint, and it is first truncated to that length when a group
-is resumed. container/ runs it on Kubernetes.
+Each group becomes a file named by its key, with a line for each message. As in resumable_consumer.py, a file is made
+durable before each commit, its length is the checkpoint, and it is first truncated to that length when a group is
+resumed. A group that is on the queue twice is written twice, to the same file. container/ runs it on Kubernetes.
 """
 
 import os
@@ -15,7 +15,7 @@ import mqgroups
 
 def handle(group: mqgroups.IncomingGroup) -> None:
     directory = Path(os.environ["LINES"])
-    with (directory / group.group_id.hex()).open("ab") as file:
+    with (directory / group.key.hex()).open("ab") as file:
         length = group.checkpoint or 0
         assert isinstance(length, int)  # it is set below
         file.seek(file.truncate(length))

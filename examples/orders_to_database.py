@@ -5,8 +5,10 @@
 
 The position in the group is a row in the same database, written in the same transaction as the effects of the
 messages. That transaction is committed before the unit of work. If the program dies between the two, the messages
-come again, and the row says that they are done. So no two-phase commit is needed. A message has a customer and a
-number of pieces: "miller 3". The orders of a group that was abandoned stay counted: on_abandon= could undo them.
+come again, and the row says that they are done. So no two-phase commit is needed. The checkpoint, which the queue
+manager commits, counts the groups that have ended: a group with the identifiers of an earlier one has another count.
+The queue must have no other consumer and one priority; docs/how-to/databases.md says why. A message has a customer
+and a number of pieces: "miller 3". The orders of a group that was abandoned stay counted: on_abandon= could undo them.
 Python's sqlite3 is enough for SQLite; PostgreSQL needs psycopg. It connects to the queue manager with
 MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
@@ -30,7 +32,8 @@ class Database:
         self.execute("CREATE TABLE IF NOT EXISTS pieces (customer VARCHAR(100) PRIMARY KEY, pieces INTEGER NOT NULL)")
         self.execute(
             "CREATE TABLE IF NOT EXISTS position "
-            "(name VARCHAR(35) PRIMARY KEY, group_id CHAR(48) NOT NULL, message INTEGER NOT NULL)"
+            "(name VARCHAR(35) PRIMARY KEY, ended INTEGER NOT NULL, group_key CHAR(96) NOT NULL, "
+            "message INTEGER NOT NULL)"
         )
         connection.commit()
 
@@ -39,10 +42,10 @@ class Database:
         cursor.execute(statement.replace("?", self._mark), values)
         return cursor
 
-    def position(self, group_id: str) -> int:
-        """Return how many messages of a group are done."""
-        row = self.execute("SELECT group_id, message FROM position WHERE name = ?", NAME).fetchone()
-        return row[1] if row is not None and row[0] == group_id else 0
+    def position(self, ended: int, group_key: str) -> int:
+        """Return how many messages of a group are done; ``ended``: how many groups have ended before it."""
+        row = self.execute("SELECT ended, group_key, message FROM position WHERE name = ?", NAME).fetchone()
+        return row[2] if row is not None and row[:2] == (ended, group_key) else 0
 
     def process(self, customer: str, pieces: int) -> None:
         self.execute(
@@ -52,29 +55,34 @@ class Database:
             pieces,
         )
 
-    def commit(self, group_id: str, message: int) -> None:
+    def commit(self, ended: int, group_key: str, message: int) -> None:
         """Commit what was processed, with the position after it."""
         self.execute(
-            "INSERT INTO position VALUES (?, ?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET group_id = excluded.group_id, message = excluded.message",
+            "INSERT INTO position VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
+            "SET ended = excluded.ended, group_key = excluded.group_key, message = excluded.message",
             NAME,
-            group_id,
+            ended,
+            group_key,
             message,
         )
         self.connection.commit()
 
 
 def drain(consumer: mqgroups.GroupConsumer, database: Database) -> None:
-    done = 0
+    ended = done = 0
 
     @consumer.before_commit
     def before_commit(group: mqgroups.IncomingGroup) -> None:
-        database.commit(group.group_id.hex(), done)
+        database.commit(ended, group.key.hex(), done)
+        if group.ends:
+            group.set_checkpoint(ended + 1)
 
     for group in consumer:
         # Effects that were not committed: if a loop was left early, their messages come again.
         database.connection.rollback()
-        done = database.position(group.group_id.hex())
+        count = consumer.checkpoint
+        ended = count if isinstance(count, int) else 0
+        done = database.position(ended, group.key.hex())
         for message in group:
             if message.msg_seq_number > done:
                 customer, pieces = message.text.split()

@@ -2,13 +2,15 @@
 
     mqgroups embedded exec --data DIR -- python resumable_consumer.py DIRECTORY [WAIT_S]
 
-Each group becomes a file named by its GroupId, with a line for each message. Files are not part of the queue
+Each group becomes a file named by its key, with a line for each message. Files are not part of the queue
 manager's unit of work, so after a crash a file may have lines of messages that were backed out. Therefore the file is
 made durable before each commit, and its length is the checkpoint. When a group is resumed, its file is first
-truncated to that length. The program ends when no group arrives for WAIT_S seconds; without WAIT_S it waits for ever.
-SIGTERM and Ctrl-C end it after the message that it processes, with exit code 0; the next start resumes. container/
-runs it on Kubernetes. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER
-and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace context in messages.
+truncated to that length. A group with the identifiers of the one before it stops the program, because it would be
+written over that file; get_files.py shows a sink that keeps both. The program ends when no group arrives for WAIT_S
+seconds; without WAIT_S it waits for ever. SIGTERM and Ctrl-C end it after the message that it processes, with exit
+code 0; the next start resumes. container/ runs it on Kubernetes. It connects as `mqgroups recover` does, with
+MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace
+context in messages.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
@@ -29,7 +31,7 @@ log = logging.getLogger("resumable_consumer")
 
 def get_lines(consumer: mqgroups.GroupConsumer, directory: Path) -> None:
     for group in consumer:  # the interrupted one first
-        with (directory / group.group_id.hex()).open("ab") as file:
+        with (directory / group.key.hex()).open("ab") as file:
             length = group.checkpoint or 0
             assert isinstance(length, int)  # it is set below
             file.seek(file.truncate(length))
@@ -80,7 +82,7 @@ def main(directory: Path, wait_s: float | None) -> int:
         with (
             connect() as q_mgr,
             q_mgr.group_consumer(
-                "ORDERS", name="lines.sink", commit_every=100, wait_s=wait_s, on_resume=resumed, on_in_doubt=in_doubt
+                "ORDERS", name="lines.sink", wait_s=wait_s, repeats="halt", on_resume=resumed, on_in_doubt=in_doubt
             ) as consumer,
             mqgroups.stop_on_signals(consumer),
         ):

@@ -28,7 +28,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -189,6 +189,7 @@ class QueueManager(ConnectionHolder):
         max_message_length: int = LONGEST_MESSAGE_BYTES,
         stream: bool = False,
         poison: Poison = "halt",
+        repeats: Repeats = "tell",
         on_abandon: OnAbandon | None = None,
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
@@ -216,6 +217,10 @@ class QueueManager(ConnectionHolder):
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has
+                the same MsgId (``group.repeats``): a copy, or a partner that uses identifiers again. ``"tell"`` logs a warning;
+                ``"halt"`` raises ``GroupRepeated`` before a message is handed out. After a stop in order, which removes the
+                status record, the first group is not compared.
             codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
                 poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
                 ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
@@ -246,6 +251,7 @@ class QueueManager(ConnectionHolder):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
+            repeats=repeats,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         return GroupConsumer(self._connection, settings.checked())
@@ -264,6 +270,7 @@ class QueueManager(ConnectionHolder):
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
         poison: Poison = "halt",
+        repeats: Repeats = "tell",
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
@@ -299,6 +306,7 @@ class QueueManager(ConnectionHolder):
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
             poison=poison,
+            repeats=repeats,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         outgoing = ProducerSettings(

@@ -38,6 +38,10 @@ def pipe_s_poison(q_mgr: mqgroups.QueueManager) -> object:
     return q_mgr.group_pipe("Q", "R", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
 
 
+def repeats(q_mgr: mqgroups.QueueManager) -> object:
+    return q_mgr.group_consumer("Q", name="N", repeats="stop")  # type: ignore[arg-type]  # "halt"
+
+
 def trace(_: mqgroups.QueueManager) -> object:
     return mqgroups.connect("QM1", trace="messages")  # type: ignore[arg-type]  # "message"
 
@@ -51,7 +55,7 @@ def accept(q_mgr: mqgroups.QueueManager) -> object:
 
 
 def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(owner):
-    for wrong in (layout, consumer_s_layout, bind, poison, pipe_s_poison, trace, role, accept):
+    for wrong in (layout, consumer_s_layout, bind, poison, pipe_s_poison, repeats, trace, role, accept):
         with pytest.raises(ConfigurationError, match=r"must be .*'|must be a collection of") as refused:
             wrong(owner.qmgr)
         assert wrong.__name__.rpartition("_")[2] in str(refused.value)
@@ -59,7 +63,7 @@ def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_don
 
 
 def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused():
-    every: tuple[Any, ...] = (modes.StatusLayout, modes.Bind, modes.Poison, modes.Trace, modes.RoleName)
+    every: tuple[Any, ...] = (modes.StatusLayout, modes.Bind, modes.Poison, modes.Repeats, modes.Trace, modes.RoleName)
     for mode in every:
         words = get_args(mode)
         assert all(modes.problem("setting", word, mode) is None for word in words)

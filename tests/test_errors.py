@@ -21,6 +21,7 @@ SAMPLES = [
     errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because"),
     errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
     errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
+    errors.GroupRepeated("ORDERS", bytes(24), b"M" * 24),
     errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("", 0), ("a" * 32, 1)),
     errors.QueueManagerChanged("QM1", found="QM1_2", expected="QM1_1"),
     errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),

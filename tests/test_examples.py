@@ -379,7 +379,7 @@ def test_what_the_container_of_workers_runs_runs(workers_manifest, faults, tmp_p
     ) as process:
 
         def lines() -> list[list[str]]:
-            found = [path.read_text().splitlines() for path in tmp_path.iterdir() if len(path.name) == 48]
+            found = [path.read_text().splitlines() for path in tmp_path.iterdir() if len(path.name) == 96]
             return sorted(found, key=lambda each: LINES.index(each[0]) if each else -1)
 
         try:

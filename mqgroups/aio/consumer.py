@@ -102,6 +102,16 @@ class IncomingGroup:
         return self._sync.group_id
 
     @property
+    def key(self) -> bytes:
+        """The group's identity, 48 bytes: its GroupId and the MsgId of its first message."""
+        return self._sync.key
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it has the key of the group that this consumer completed before it."""
+        return self._sync.repeats
+
+    @property
     def resume_from(self) -> int:
         """How many messages of the group were consumed in committed units of work before this iteration."""
         return self._sync.resume_from

@@ -79,6 +79,16 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
     return RestartDecision(_BY_STATE[record.state])
 
 
+def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
+    """Return whether an owner that starts keeps what its record says, and writes only its own identity into it.
+
+    Besides a record that speaks, it is that of a group which a consumer completed on the same queue: the next one is compared
+    with it.
+    """
+    is_here = (record.queue, record.q_mgr_identifier) == (expectations.queue, expectations.q_mgr_identifier)
+    return record.speaks or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """What was moved with its messages: an owner's queues to another queue manager, an instance of its queue, or both.

@@ -52,8 +52,6 @@ _HIGHEST_COUNT = 2**63 - 1
 _LONGEST_SHOWN = 100
 # The length of the name of a queue or a queue manager, and of a queue manager's identifier.
 _MQ_NAME_LENGTH = 48
-# Fields that were added later; records without them are accepted.
-_CAME_LATER = frozenset({"traceparent", "properties", "outgoing"})
 
 
 class RecordState(Enum):
@@ -101,6 +99,8 @@ class StatusRecord:
         unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
         group_id: 24 bytes; ``GROUP_ID_NONE`` before the first group.
+        first_msg_id: the MsgId of the group's first message, 24 bytes; ``GROUP_ID_NONE`` in a producer's record, before the
+            first group, and where a salvage could not find it.
         msg_seq_number: of the last message that is committed completely; 0 before the first.
         offset: how many bytes of the next message are committed as segments.
         in_last_message: whether that next message is the group's last.
@@ -137,6 +137,7 @@ class StatusRecord:
     traceparent: str = ""
     properties: GroupProperties = None
     outgoing: Outgoing | None = None
+    first_msg_id: bytes = GROUP_ID_NONE
 
     @property
     def speaks(self) -> bool:
@@ -169,6 +170,7 @@ def encode(record: StatusRecord) -> bytes:
     values["role"] = record.role.value
     values["state"] = record.state.value
     values["group_id"] = record.group_id.hex()
+    values["first_msg_id"] = record.first_msg_id.hex()
     values["persistence"] = int(record.persistence)
     values["suspect"] = _encode_suspect(record.suspect)
     values["checkpoint"] = _encode_checkpoint(record.checkpoint)
@@ -290,8 +292,6 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
     read: dict[str, Any] = {}
     for name, field in _FIELDS.items():
         if name not in values:
-            if name in _CAME_LATER:
-                continue
             raise _corrupt(f"a status record without the field {name}")
         try:
             read[name] = field(values[name])
@@ -409,6 +409,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "unit_of_work": _count,
     "queue": _mq_name,
     "group_id": _24_bytes,
+    "first_msg_id": _24_bytes,
     "msg_seq_number": _msg_seq_number,
     "q_mgr_identifier": _mq_name,
     "resolved_q_name": _mq_name,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mqgroups.core.group_key import short_id
+from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.errors import GroupAbandoned, GroupStalled
 from mqgroups.files.description import Description, OnBytes, failure, unseen
 from mqgroups.files.sink import FileSink
@@ -122,7 +124,7 @@ class FileReceiver:
         if finished is not None:
             # Until the next commit, the sink's checkpoint is about this file.
             about: Any = self.consumer.checkpoint
-            yield Received(*finished, about["bytes"], about["group"])
+            yield Received(*finished, about["bytes"], about["key"][: 2 * GROUP_ID_LENGTH])
 
     def _check(self, group: IncomingGroup, path: Path) -> str:
         about = Description.of_group(group.properties)
@@ -148,4 +150,4 @@ def _name_of(group: IncomingGroup) -> str:
 
 def _known_as(about: Description, group: IncomingGroup) -> Path:
     """Return what the operator knows a file by: its own name, not its hidden one."""
-    return Path(about.name or group.group_id.hex())
+    return Path(about.name or short_id(group.key))

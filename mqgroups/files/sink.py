@@ -10,7 +10,8 @@
 A file is written under a hidden name. Before each commit it is made durable, and its hidden name and length become the consumer's
 checkpoint. After a crash the next start copies what is committed to a file of its own, and writes the messages that come again
 behind that. When the group's last commit has taken effect, the file is renamed. If the program dies between the two, the
-checkpoint says so, and the next start renames the file. So a file without the hidden name is whole, and is never changed again.
+checkpoint says so, and the next start renames the file. So a file without the hidden name is whole, and is never changed again:
+a group is known by its key, and a name that a file has already is not used again.
 
 A program that was stopped for a while may wake up when the next start is at work already. It commits nothing any more, but it may
 still write. Therefore each start has hidden names with a number of its own, and removes only files with lower numbers.
@@ -34,6 +35,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from mqgroups.core.group_key import may_be_same, short_id
 from mqgroups.errors import GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
@@ -100,7 +102,8 @@ class FileSink:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
-        ``.`` and the GroupId are appended, and after that a random number. A message in no group has a GroupId of zeros.
+        ``.`` and the GroupId are appended, or the MsgId of the group's first message, or a random number. For a message in no
+        group, its MsgId stands for the GroupId.
 
         Raises:
             GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
@@ -111,15 +114,18 @@ class FileSink:
     def begin(self, group: IncomingGroup) -> BinaryIO:
         """Open the file of a group, with what is committed of it; for ``GroupFile``."""
         self.finish()
-        place, group_id = _Place.of(group.checkpoint), group.group_id.hex()
-        if not group.resume_from and (place is None or place.group_id != group_id):
-            place = _Place(self._free_name(group, group_id), group_id, self._part(group_id).name, 0)
-        if place is None or place.group_id != group_id:
+        place, key = _Place.of(group.checkpoint), group.key.hex()
+        if place is not None and (place.ended or not may_be_same(bytes.fromhex(place.key), group.key)):
+            place = None
+        if place is None and not group.resume_from:
+            place = _Place(self._free_name(group), key, self._part(key).name, 0)
+        if place is None:
             raise GroupUsage(
-                f"{group.resume_from} messages of group {group_id} were consumed without this sink, so its file would have no "
-                "beginning. Get the rest of the group without the sink"
+                f"{group.resume_from} messages of group {group.group_id.hex()} were consumed without this sink, so its file "
+                "would have no beginning. Get the rest of the group without the sink"
             )
-        committed, own = self._folder / place.part, self._part(group_id)
+        key = place.key
+        committed, own = self._folder / place.part, self._part(key)
         self._check_length(committed, place.length)
         with contextlib.ExitStack() as undo:
             file = undo.enter_context(open(own, "ab", opener=_no_link))
@@ -130,7 +136,7 @@ class FileSink:
                 _copy(committed, file, place.length)
             make_durable(self._folder)
             undo.pop_all()
-        place = _Place(place.name, group_id, own.name, place.length)
+        place = _Place(place.name, key, own.name, place.length)
         self._file, self._place, self._failure = file, place, ""
         return file
 
@@ -150,12 +156,14 @@ class FileSink:
         """Rename the file of the last group that ended, if that was not done; remove files that no checkpoint names."""
         place = _Place.of(self._consumer.checkpoint)
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
-            target = self._folder / place.name
+            # A name that was free when the group began may be taken by now. rename() is the one operation after which the hidden
+            # file is gone, also if the file is taken away at once; it would replace a file, so it gets a name that is free.
+            target = self._folder / _free(self._folder, place.name)
             if place.wrong:
                 quarantine = self._folder / QUARANTINE
                 # Whoever may read what is received need not read what was rejected.
                 quarantine.mkdir(mode=0o700, exist_ok=True)
-                target = quarantine / _free(quarantine, f"{place.name}.{place.group_id}")
+                target = quarantine / _free(quarantine, f"{place.name}.{short_id(bytes.fromhex(place.key))}")
                 target.with_name(f"{target.name}.reason").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
@@ -182,7 +190,7 @@ class FileSink:
         if group.failed and not wrong:
             # Its file is removed.
             ended = False
-        place = _Place(place.name, place.group_id, place.part, file.tell(), ended, wrong if ended else "")
+        place = _Place(place.name, place.key, place.part, file.tell(), ended, wrong if ended else "")
         group.set_checkpoint(place.checkpoint)
 
     def _check_length(self, hidden: Path, committed: int) -> None:
@@ -193,9 +201,9 @@ class FileSink:
                 "it is not the one of the last start. Put the file back, or get the rest of the group without the sink"
             )
 
-    def _part(self, group_id: str) -> Path:
-        # With the GroupId: another group of the same name must not be taken for this one.
-        return self._folder / f".{self._start}.{group_id}.part"
+    def _part(self, key: str) -> Path:
+        # With the key: another group of the same name or GroupId must not be taken for this one.
+        return self._folder / f".{self._start}.{key}.part"
 
     def _remove_left_over(self) -> None:
         """Remove what earlier starts have left, but for what is committed of an interrupted group."""
@@ -206,14 +214,15 @@ class FileSink:
             elif _start_of(part) < self._start:
                 part.unlink(missing_ok=True)
 
-    def _free_name(self, group: IncomingGroup, group_id: str) -> str:
-        name = self._name_of(group)
-        names = (name, f"{name}.{group_id}") if _is_name(name, _LONGEST_NAME_BYTES) else (group_id,)
-        return _free(self._folder, *names)
+    def _free_name(self, group: IncomingGroup) -> str:
+        name, short, msg_id = self._name_of(group), short_id(group.key), group.key[len(group.group_id) :].hex()
+        if not _is_name(name, _LONGEST_NAME_BYTES):
+            return _free(self._folder, short, f"{short}.{msg_id}")
+        return _free(self._folder, name, f"{name}.{short}", f"{name}.{msg_id}")
 
 
 def _free(folder: Path, *names: str) -> str:
-    """Return the first name that nothing in a folder has, or the last one with a random end: groups may have the same GroupId."""
+    """Return the first name that nothing in a folder has, or the last one with a random end: a group may come again."""
     free = (name for name in names if not os.path.lexists(folder / name))
     return next(free, f"{names[-1]}.{secrets.token_hex(8)}")
 
@@ -285,13 +294,13 @@ class GroupFile:
 
 
 class _Place:
-    """What a checkpoint says: the name of a group's file, its GroupId in hexadecimal digits, its hidden name, how much is
+    """What a checkpoint says: the name of a group's file, the group's key in hexadecimal digits, its hidden name, how much is
     committed, whether the group has ended, and why its file goes to quarantine.
     """
 
-    def __init__(self, name: str, group_id: str, part: str, length: int, ended: bool = False, wrong: str = "") -> None:
+    def __init__(self, name: str, key: str, part: str, length: int, ended: bool = False, wrong: str = "") -> None:
         self.name = name
-        self.group_id = group_id
+        self.key = key
         self.part = part
         self.length = length
         self.ended = ended
@@ -299,7 +308,7 @@ class _Place:
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        return dict(zip(_KEYS, (self.name, self.group_id, self.part, self.length, self.ended, self.wrong), strict=True))
+        return dict(zip(_KEYS, (self.name, self.key, self.part, self.length, self.ended, self.wrong), strict=True))
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
@@ -312,7 +321,7 @@ class _Place:
                 return None
             case {
                 "file": str(name),
-                "group": str(group),
+                "key": str(key),
                 "part": str(part),
                 "bytes": int(length),
                 "ended": bool(ended),
@@ -321,11 +330,11 @@ class _Place:
             } if (
                 not others
                 and length >= 0
-                and re.fullmatch("[0-9a-f]{48}", group)
-                and re.fullmatch(rf"\.[0-9]{{1,20}}\.{group}\.part", part)
+                and re.fullmatch("[0-9a-f]{96}", key)
+                and re.fullmatch(rf"\.[0-9]{{1,20}}\.{key}\.part", part)
                 and _is_name(name, _LONGEST_BYTES)
             ):
-                return cls(name, group, part, length, ended, wrong)
+                return cls(name, key, part, length, ended, wrong)
         raise GroupUsage(
             "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, its "
             "status record was changed: get the rest of the interrupted group without the sink, and call "
@@ -333,4 +342,4 @@ class _Place:
         )
 
 
-_KEYS = ("file", "group", "part", "bytes", "ended", "wrong")
+_KEYS = ("file", "key", "part", "bytes", "ended", "wrong")

@@ -8,17 +8,19 @@ Not here: the application's interface (``consumer.py``), and the checks on each 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, ask
+from mqgroups.core.group_key import Likeness, likeness
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
-from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import ConfigurationError, GroupRepeated, GroupStalled, MQGroupsError, MQIError
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.unreachable import UnreachableGroups
@@ -31,6 +33,9 @@ from mqgroups.status.owner import Owner
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import foreign_record
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry import semantic_conventions as sc
+
+_log = logging.getLogger("mqgroups.get")
 
 
 class Partner(Protocol):
@@ -58,6 +63,7 @@ class Getter:
         turn: the connection's.
         before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
         decode: the codec's function; ``None`` if messages are not decoded.
+        repeats: whether the group that was begun last has the key of the one completed before.
         lost_suspect: whether a lost connection has backed out the suspect since it was noted or processed.
     """
 
@@ -87,6 +93,8 @@ class Getter:
         self._moved: list[Message] = []
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
+        self.repeats = False
+        self._told_group_ids = False
         self.lost_suspect = False
         self._partner = partner
         self.before_commit: Callable[[Any], None] | None = None
@@ -173,9 +181,16 @@ class Getter:
         return found if found.threshold or self.owner.unit.note.quarantine else None
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``.
+
+        Raises:
+            GroupRepeated: the group has the key of the one before, and ``repeats="halt"``.
+            MQGroupsError: any other failure.
+        """
         try:
             message = self._first()
+            if message is not None:
+                self._compare(message)
         except MQGroupsError as error:
             self.back_out(error)
             raise
@@ -184,6 +199,28 @@ class Getter:
             if not self.work.stopping:
                 self._unreachable.look(self.cursor.queue, self.owner.log_fields())
         return message
+
+    def _compare(self, first: Message) -> None:
+        """Compare a group that begins with the one that was completed before it, and tell what they have in common."""
+        queue, group_id = self.settings.queue, first.group_id
+        found = likeness(self.owner.known_record, group_id, first.msg_id)
+        self.repeats = found is Likeness.KEY
+        if found is Likeness.NONE:
+            return
+        extra = {**self.owner.log_fields(), sc.GROUP_ID: group_id.hex()}
+        if self.repeats:
+            repeated = GroupRepeated(queue, group_id, first.msg_id)
+            if self.settings.repeats == "halt":
+                raise repeated
+            _log.warning("%s. It is processed; a consumer with repeats='halt' stops there", repeated.found, extra=extra)
+        elif not self._told_group_ids:
+            self._told_group_ids = True
+            _log.warning(
+                "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId",
+                queue,
+                group_id.hex(),
+                extra=extra,
+            )
 
     def _first(self) -> Message | None:
         while not self.work.stopping:
@@ -229,8 +266,10 @@ class Getter:
         """Begin the owner's part of a unit of work, with its first message."""
         self.work.begun(self.owner)
         # A group's first message is always the first of its unit of work.
-        if message.taken is not None and message.msg_seq_number == 1 and message.offset == 0:
-            self.owner.unit.set_properties(message.properties)
+        if message.msg_seq_number == 1 and message.offset == 0:
+            self.owner.unit.set_first_msg_id(message.msg_id)
+            if message.taken is not None:
+                self.owner.unit.set_properties(message.properties)
 
     def _wait_for_next(self) -> Message:
         self._stop_if_asked()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mqgroups.connection.turn import Turn
+from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
@@ -29,11 +30,16 @@ class IncomingGroup:
 
     Attributes:
         group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
+        key: the group's identity, 48 bytes: its GroupId and the MsgId of its first message. The MsgId is 24 zero bytes if an
+            operator has rebuilt the group's status record.
+        repeats: whether it has the key of the group that this consumer completed before it; false in a group that is resumed,
+            and after a start without a status record.
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
         ends: in ``before_commit``: whether the commit ends the group.
         failed: in ``before_commit``: whether it ends it because the group was abandoned, or went to the backout queue.
-        has_ended: whether its last message is processed and committed, or the group was abandoned or moved.
+        has_ended: whether its last message is processed and committed, or the group was abandoned or moved; or another consumer
+            got it before this one committed any of it.
     """
 
     def __init__(
@@ -46,7 +52,10 @@ class IncomingGroup:
     ) -> None:
         self._getter = getter
         self._first = first
-        self._properties = getter.owner.unit.note.properties if first is None else first.properties
+        note = getter.owner.unit.note
+        self._properties = note.properties if first is None else first.properties
+        self.key = group_key(group_id, note.first_msg_id if first is None else first.msg_id)
+        self.repeats = first is not None and getter.repeats
         self._segment: Message | None = None
         self.asked_before_commit: BeforeCommit | None = None
         self.started = False
@@ -165,6 +174,13 @@ class IncomingGroup:
             if not self._is_current:
                 return None
             message = getter.take()
+            begins = message.msg_seq_number == 1 and not message.offset
+            if begins and group_key(message.group_id, message.msg_id) != self.key:
+                # Another consumer got this group while its first message was backed out as a suspect. The next iteration has the
+                # other one.
+                getter.back_out(None)
+                self.has_ended = True
+                return None
         if not message.is_last_segment:
             message.followed_by(self._next_of_message)
             self._segment = message
@@ -213,7 +229,7 @@ class IncomingGroup:
         """Commit the message that abandons the group; returns the error to raise."""
         getter = self._getter
         messages = getter.cursor.position.msg_seq_number - 1
-        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason)
+        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason, self.key)
         getter.owner.telemetry.abandoned(result)
         if getter.settings.hooks.on_abandon is not None:
             getter.settings.hooks.on_abandon(abandoned)

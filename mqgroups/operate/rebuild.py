@@ -226,7 +226,7 @@ class _Rebuild:
         if orphaned:
             _check_anchor(connection, status.name, asked.queue)
         self._planned = replace(
-            self._without_record() if damaged.kept else self._plan(found),
+            self._without_record() if damaged.kept else self._plan(found, damaged.moved),
             unreadable=damaged.messages,
             unreadable_to=asked.unreadable_to,
             orphaned=orphaned,
@@ -245,8 +245,13 @@ class _Rebuild:
         queue.close()
         return Salvage(asked.role.value, asked.name, asked.status_queue, None, None)
 
-    def _plan(self, ended: StatusRecord | None) -> Salvage:
-        """Return what to write; ``ended``: the record of a consumer's last group, which ended. It keeps its checkpoint."""
+    def _plan(self, ended: StatusRecord | None, moved: Collection[StatusRecord]) -> Salvage:
+        """Return what to write.
+
+        Args:
+            ended: the record of a consumer's last group, which ended. It keeps its checkpoint.
+            moved: the records that are moved away. They agree in the MsgId of the group's first message, which was got.
+        """
         connection, asked = self._connection, self._asked
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
@@ -288,7 +293,7 @@ class _Rebuild:
             asked.name,
             asked.status_queue,
             group,
-            self._idle(seen) if position is None else self._record(seen, group, position, ended),
+            self._idle(seen) if position is None else self._record(seen, group, position, ended, moved),
         )
 
     def _carry_out(self, status: StatusQueue, salvage: Salvage, damaged: Damage) -> None:
@@ -346,8 +351,10 @@ class _Rebuild:
         group: GroupInspection | None,
         position: GroupPosition,
         ended: StatusRecord | None,
+        moved: Collection[StatusRecord],
     ) -> StatusRecord:
         connection, asked = self._connection, self._asked
+        first_msg_ids = {each.first_msg_id for each in moved if each.group_id == position.group_id}
         puts = asked.role is Role.PUT
         # If all were got, nothing shows it any more.
         (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
@@ -360,6 +367,7 @@ class _Rebuild:
             unit_of_work=1,
             queue=seen.queue,
             group_id=position.group_id,
+            first_msg_id=first_msg_ids.pop() if len(first_msg_ids) == 1 else GROUP_ID_NONE,
             msg_seq_number=position.msg_seq_number,
             q_mgr_identifier=connection.q_mgr_identifier,
             # The group's messages are on this queue, even if new groups would go to other instances.

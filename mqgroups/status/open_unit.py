@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties, Value, kept, name_of
+from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.poison import Suspect
 from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
 
@@ -23,12 +24,14 @@ class Note(NamedTuple):
         suspect: the message that is processed alone, to see whether it is poison.
         quarantine: whether the rest of the group goes to the backout queue.
         properties: of the group's first message; ``None`` if not known.
+        first_msg_id: of the first message of a consumer's group, 24 bytes; ``GROUP_ID_NONE`` if not known.
     """
 
     checkpoint: Checkpoint = None
     suspect: Suspect | None = None
     quarantine: bool = False
     properties: GroupProperties = NO_PROPERTIES
+    first_msg_id: bytes = GROUP_ID_NONE
 
 
 NO_NOTE = Note()
@@ -38,8 +41,9 @@ def note_of(record: StatusRecord | None) -> Note:
     """Return a record's contents besides the position."""
     if record is None:
         return NO_NOTE
-    properties = record.properties if record.state is RecordState.IN_GROUP else NO_PROPERTIES
-    return Note(record.checkpoint, record.suspect, record.quarantine, properties)
+    if record.state is not RecordState.IN_GROUP:
+        return Note(record.checkpoint, record.suspect, record.quarantine)
+    return Note(record.checkpoint, record.suspect, record.quarantine, record.properties, record.first_msg_id)
 
 
 @dataclass(slots=True)
@@ -66,3 +70,7 @@ class OpenUnit:
     def set_properties(self, properties: Mapping[str, Value]) -> None:
         """Note the properties of the group's first message, which is in this unit of work."""
         self.note = self.note._replace(properties=kept(properties))
+
+    def set_first_msg_id(self, msg_id: bytes) -> None:
+        """Note the MsgId of the group's first message, which is in this unit of work."""
+        self.note = self.note._replace(first_msg_id=msg_id)

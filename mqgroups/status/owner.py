@@ -20,7 +20,14 @@ from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
 from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.poison import Suspect
-from mqgroups.core.restart import CommitOutcome, Expectations, RestartAction, commit_outcome, restart_action
+from mqgroups.core.restart import (
+    CommitOutcome,
+    Expectations,
+    RestartAction,
+    commit_outcome,
+    keeps_on_claim,
+    restart_action,
+)
 from mqgroups.core.status import Checkpoint, Mark, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import OwnerActive, OwnershipLost, QueueMissing, Stopped
 from mqgroups.printable import even_half_made
@@ -174,7 +181,7 @@ class Owner:
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Set the next record's checkpoint; ``None`` removes the one before."""
         note = self.unit.note
-        self.unit.note = Note(checkpoint, note.suspect, note.quarantine, note.properties)
+        self.unit.note = Note(checkpoint, note.suspect, note.quarantine, note.properties, note.first_msg_id)
 
     def set_suspect(self, suspect: Suspect | None) -> None:
         """Set the message that the next record names as processed alone; ``None`` removes it."""
@@ -190,7 +197,7 @@ class Owner:
     def claim(self) -> None:
         """Replace the record that was found by one of this owner's, with the same contents if they are still needed."""
         own = self._known.record
-        if own is None or not own.speaks:
+        if own is None or not keeps_on_claim(own, self._expected):
             own = replace(self._record(AT_START, RecordState.IDLE), unit_of_work=self.number - 1)
         own = replace(own, owner_id=self._owner_id, epoch=self.epoch)
         self.keeper.stage(own)
@@ -230,7 +237,7 @@ class Owner:
         persistence: Persistence = Persistence.PERSISTENT,
         outgoing: Outgoing | None = None,
     ) -> StatusRecord:
-        expected, (checkpoint, suspect, quarantine, properties) = self._expected, self.unit.note
+        expected, (checkpoint, suspect, quarantine, properties, first_msg_id) = self._expected, self.unit.note
         ended = state is RecordState.COMPLETED
         return StatusRecord(
             role=expected.role,
@@ -241,6 +248,7 @@ class Owner:
             unit_of_work=self.number,
             queue=expected.queue,
             group_id=position.group_id,
+            first_msg_id=first_msg_id,
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,

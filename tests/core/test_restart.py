@@ -12,6 +12,7 @@ from mqgroups.core.restart import (
     RestartAction,
     RestartDecision,
     adopted,
+    keeps_on_claim,
     restart_action,
 )
 from mqgroups.core.status import RecordState, StatusRecord
@@ -67,6 +68,22 @@ def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, oth
     stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
     assert stops is (mismatch.field in ("role", "name"))
     assert stops or decision.action is not RestartAction.STOP_FOR_OPERATOR
+
+
+@table(
+    ("record", "kept"),
+    [
+        ({}, True),
+        ({"state": RecordState.COMPLETED}, True),
+        ({"state": RecordState.IDLE}, False),
+        # Compared with the next group of another queue it would say nothing, and a producer compares none.
+        ({"state": RecordState.COMPLETED, "queue": "ORDERS.OLD"}, False),
+        ({"state": RecordState.COMPLETED, "role": Role.PUT}, False),
+        ({"state": RecordState.COMPLETED, "role": Role.PUT, "checkpoint": 7}, True),
+    ],
+)
+def test_a_start_keeps_a_record_that_speaks_and_that_of_a_consumers_last_group(record, kept):
+    assert keeps_on_claim(replace(RECORD, **record), OWN) is kept
 
 
 @table(

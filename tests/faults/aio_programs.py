@@ -11,7 +11,7 @@ from mqgroups import aio
 from mqgroups.connection.holder import connection_of
 from tests.aio.canceller import Canceller, goes_on
 from tests.faults.application import Application
-from tests.faults.pattern import changed
+from tests.faults.pattern import changed, key_of
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 
 
@@ -100,7 +100,7 @@ class AioGetProgram(_AioProgram, GetProgram):
         async for group in consumer:
             async for message in group:
                 async for chunk in group.chunks(message):
-                    self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                    self.notes.write(b"%s %s" % (key_of(group), chunk))
                     handled += 1
                     group.set_checkpoint(handled)
 

@@ -12,7 +12,7 @@ from typing import Any
 import mqgroups
 from mqgroups.errors import GroupAbandoned
 from tests.faults.application import Application, Notebook
-from tests.faults.pattern import Pattern, changed, cut
+from tests.faults.pattern import Pattern, changed, cut, key_of
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 from tests.faults.reader import Reader
 
@@ -168,7 +168,7 @@ class DressedGetProgram(_Dressed, GetProgram):
             try:
                 for message in group:
                     for chunk in cut(message.value, self.pattern.segmented):
-                        self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                        self.notes.write(b"%s %s" % (key_of(group), chunk))
                         handled += 1
                     group.set_checkpoint(handled)
             except GroupAbandoned:

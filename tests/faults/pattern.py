@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mqgroups.core.modes import PutResponse
 from tests.faults.reader import Seen, looks_whole, wrong_with_group
@@ -88,6 +89,11 @@ def _by_group(seen: Sequence[Seen]) -> Iterator[list[Seen]]:
     yield from by_group.values()
 
 
+def key_of(group: Any) -> bytes:
+    """Return what a line begins with: the group's key, which must be the same after a restart. No group here repeats another."""
+    return b"repeats" if group.repeats else group.key.hex().encode()
+
+
 def wrong_with_handled(lines: Sequence[bytes], pattern: Pattern, *, complete: bool = True) -> str:
     """Say what keeps the lines of notebooks from being each message of each group once, in order; empty if nothing does.
 
@@ -95,8 +101,8 @@ def wrong_with_handled(lines: Sequence[bytes], pattern: Pattern, *, complete: bo
     """
     handled: dict[bytes, list[bytes]] = {}
     for line in lines:
-        group_id, data = line.split(b" ", 1)
-        handled.setdefault(group_id, []).append(data)
+        key, data = line.split(b" ", 1)
+        handled.setdefault(key, []).append(data)
     expected = [chunk for payload in pattern.payloads() for chunk in cut(payload, pattern.segmented)]
     wrong = [data for data in handled.values() if data != (expected if complete else expected[: len(data)])]
     if wrong:

@@ -18,6 +18,7 @@ from tests.faults.pattern import (
     Pattern,
     changed,
     cut,
+    key_of,
     wrong_with_groups,
     wrong_with_handled,
     wrong_with_whole_groups,
@@ -111,7 +112,7 @@ class GetProgram(Application):
             messages = self.hand["messages"] = iter(group)
             for message in messages:
                 for chunk in message.chunks():
-                    self.notes.write(b"%s %s" % (group.group_id.hex().encode(), chunk))
+                    self.notes.write(b"%s %s" % (key_of(group), chunk))
                     handled += 1
                     group.set_checkpoint(handled)
                 self._has_handled(message.msg_seq_number)

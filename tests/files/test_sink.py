@@ -15,6 +15,7 @@ import mqgroups
 from mqgroups import errors, operate
 from mqgroups.mqi import constants as mq
 from tests.fix_mqi import OK
+from tests.get.test_group_key import BATCH, OTHERS, OURS, put_group
 
 THIS = [b"%d" % number for number in range(7)]
 WHOLE = b"".join(data + b"\n" for data in THIS)
@@ -232,8 +233,53 @@ def test_messages_in_no_group_are_files_too(owner, tmp_path):
     for data in (b"1", b"2"):
         assert handle.put(data).code == OK
     handle.close()
+    msg_ids = [bytes(found.md.MsgId).hex() for found in owner.on_queue()]
     get(owner, tmp_path)
-    assert sorted(in_place(tmp_path).values()) == [b"1\n", b"2\n"]
+    assert in_place(tmp_path) == dict(zip(msg_ids, (b"1\n", b"2\n"), strict=True))
+
+
+def test_a_partners_second_group_of_the_same_group_id_is_a_file_of_its_own_also_after_an_interrupted_one(
+    owner, tmp_path
+):
+    put_group(owner, OURS, messages=5)
+    put_group(owner, OTHERS, messages=4)
+    for stop_at in (4, 3):
+        qmgr = owner.connect()
+        with pytest.raises(Died):
+            get(owner, tmp_path, qmgr, stop_at=stop_at)
+        qmgr.close()
+    put_group(owner, OTHERS, messages=1)
+    get(owner, tmp_path)
+    first, second = b"1\n2\n3\n4\n5\n", b"1\n2\n3\n4\n"
+    names = BATCH.hex(), f"{BATCH.hex()}.{OTHERS.hex()}"
+    found = in_place(tmp_path)
+    assert (found.pop(names[0]), found.pop(names[1])) == (first, second)
+    # The third one has the key of the second, so nothing but a random number is left.
+    ((name, data),) = found.items()
+    assert (name.startswith(f"{names[1]}."), data) == (True, b"1\n")
+
+
+def test_a_file_that_has_the_name_by_now_is_not_replaced(owner, tmp_path):
+    put(owner, "a.csv")
+    with owner.consumer() as consumer:
+        sink = mqgroups.FileSink(tmp_path, consumer)
+        for group in consumer:
+            with sink.file(group) as file:
+                (tmp_path / "a.csv").write_bytes(b"another program's")
+                file.writelines(message.data + b"\n" for message in group)
+    assert in_place(tmp_path).pop("a.csv") == b"another program's"
+    assert sorted(in_place(tmp_path).values()) == [WHOLE, b"another program's"]
+
+
+def test_a_group_goes_on_in_its_file_if_its_record_was_rebuilt_with_the_checkpoint(owner, tmp_path):
+    part = part_of_an_interrupted_group(owner, tmp_path)
+    checkpoint = owner.record("get")["checkpoint"]["json"]
+    owner.empty(owner.status_queue("get"))
+    done = operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue, checkpoint=checkpoint)
+    assert done.record is not None
+    assert (done.record.first_msg_id, part.exists()) == (bytes(24), True)
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
 
 
 def test_what_a_sink_cannot_do_is_refused(owner, tmp_path):
@@ -258,8 +304,8 @@ CHANGES: list[dict[str, Any]] = [
     {"file": 7},
     {"part": "{folder}/../secret"},
     {"part": "../secret"},
-    {"part": f".1.{'0' * 48}.part"},
-    {"group": "../secret"},
+    {"part": f".1.{'0' * 96}.part"},
+    {"key": "../secret"},
     {"bytes": -1},
     {"ended": "yes"},
     {"wrong": None},
@@ -268,12 +314,12 @@ CHANGES: list[dict[str, Any]] = [
 
 
 def test_a_checkpoint_that_somebody_has_changed_moves_and_copies_nothing(owner, tmp_path):
-    folder, group_id = tmp_path / "folder", "47" * 24
-    part = folder / f".1.{group_id}.part"
+    folder, key = tmp_path / "folder", "47" * 48
+    part = folder / f".1.{key}.part"
     folder.mkdir()
     part.write_bytes(b"data")
     (tmp_path / "secret").write_bytes(b"password")
-    made = {"file": "a.csv", "group": group_id, "part": part.name, "bytes": 4, "ended": True, "wrong": ""}
+    made = {"file": "a.csv", "key": key, "part": part.name, "bytes": 4, "ended": True, "wrong": ""}
     before = sorted(tmp_path.rglob("*"))
     with owner.consumer() as consumer:
 

@@ -15,7 +15,16 @@ MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GRO
 SEG = mq.MQMF_SEGMENT
 A, B = b"A" * 24, b"B" * 24
 # What no browsing of the queue can tell: the record's owner, what the application gave, and where a pipe's outgoing group stands.
-NOT_ON_THE_QUEUE = {"sha256", "owner_id", "epoch", "unit_of_work", "checkpoint", "properties", "outgoing"}
+NOT_ON_THE_QUEUE = {
+    "sha256",
+    "owner_id",
+    "epoch",
+    "unit_of_work",
+    "checkpoint",
+    "properties",
+    "outgoing",
+    "first_msg_id",
+}
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
 

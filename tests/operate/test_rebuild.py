@@ -519,6 +519,17 @@ def test_records_that_are_moved_away_are_returned_for_their_checkpoints(owner, m
     assert [each.checkpoint for each in salvage.moved] == [{"row": 4}] * 2
 
 
+def test_the_key_of_a_group_is_taken_from_the_records_that_are_moved_away(owner, make_queue):
+    owner.put_group(THIS)
+    key = bytes(owner.on_queue()[0].md.GroupId) + bytes(owner.on_queue()[0].md.MsgId)
+    interrupt_get(owner, 3)
+    owner.put_raw(owner.records("get")[0], owner.status_queue("get"))
+    get = {"queue": owner.queue, "unreadable_to": make_queue()}
+    assert operate.salvage_owner(owner.qmgr, owner.name, "get", **get).done
+    with owner.consumer() as consumer:
+        assert next(iter(consumer)).key == key
+
+
 def test_a_damaged_record_of_no_group_is_moved_away_alone_when_that_is_accepted(owner, make_queue):
     owner.put_group(THIS)
     owner.put_raw(b"damaged", owner.status_queue("put"))
