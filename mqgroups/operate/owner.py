@@ -126,7 +126,7 @@ def inspect_owner(
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.speaks or not tidy:
             return found(OwnerState.FREE, record)
-        take_away(connection, status, record)
+        take_away(connection, status)
         return found(OwnerState.FREE, record, taken_away=True)
     except (OwnerActive, StatusRecordHidden):
         return replace(found(OwnerState.ACTIVE), hidden=True)
