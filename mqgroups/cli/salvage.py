@@ -123,7 +123,7 @@ def salvage() -> None:
 )
 @status_model_option
 @click.option(
-    "--user",
+    "--record-user",
     metavar="USER",
     help="The user that the program runs under. The record becomes its own (needs +setid), and records of others are moved away.",
 )
@@ -142,7 +142,7 @@ def rebuild(
     unreadable_to: str | None,
     status_queue: str | None,
     status_model: str,
-    user: str | None,
+    record_user: str | None,
     apply: bool,
     wait_s: float,
     output: Output,
@@ -175,12 +175,12 @@ def rebuild(
             unreadable_to=unreadable_to,
             status_queue=status_queue,
             status_model=status_model,
-            user=user,
+            record_user=record_user,
             wait_s=wait_s,
             check=not apply,
         )
     _show(report, q_mgr, done.group)
-    if done.user and user is None:
+    if done.user and record_user is None:
         report.note(
             f"the record was put by user {done.user}. A program that runs under another user refuses it: start that once with "
             f"record_users=({done.user!r},)"

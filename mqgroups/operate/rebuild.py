@@ -103,7 +103,7 @@ def salvage_owner(
     unreadable_to: str | None = None,
     status_queue: str | None = None,
     status_model: str = STATUS_MODEL,
-    user: str | None = None,
+    record_user: str | None = None,
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Salvage:
@@ -135,9 +135,9 @@ def salvage_owner(
             with its anchor is beside messages that cannot be read, only these are moved, and no record is written.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue to make the status queue from, if there is none.
-        user: the user that the owner runs under. The record is put as its own, which needs the authority +setid for the status
-            queue and the queue manager. Records of other users are not believed; they count as unreadable. By default the record
-            is this program's user's, and another user's owner has to be started once with ``record_users=``.
+        record_user: the user that the owner runs under. The record is put as its own, which needs the authority +setid for the
+            status queue and the queue manager. Records of other users count as unreadable. By default the record is this
+            program's user's, and another user's owner has to be started once with ``record_users=``.
         wait_s: how long to wait for an instance of this name to end, seconds.
         check: return what would be done, and change nothing.
 
@@ -164,7 +164,7 @@ def salvage_owner(
         unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
         status_queue=status_queue_name(owner_role, name, status_queue),
         status_model=checked_queue_name("status_model", status_model),
-        user=None if user is None else checked_user("user", user),
+        record_user=None if record_user is None else checked_user("record_user", record_user),
         wait_s=checked_seconds("wait_s", wait_s),
     )
     connection = connection_of(q_mgr)
@@ -192,7 +192,7 @@ class _Asked:
     unreadable_to: str
     status_queue: str
     status_model: str
-    user: str | None
+    record_user: str | None
     wait_s: float
 
 
@@ -218,8 +218,8 @@ class _Rebuild:
             asked.status_model,
             asked.wait_s,
             longest_bytes=st.LONGEST_MESSAGE_BYTES,
-            record_users=() if asked.user is None else (asked.user,),
-            user=None if self._check else asked.user,
+            record_users=() if asked.record_user is None else (asked.record_user,),
+            user=None if self._check else asked.record_user,
         )
         delete = status.was_made
         try:
@@ -233,7 +233,7 @@ class _Rebuild:
 
     def _salvaged(self, status: StatusQueue) -> Salvage:
         connection, asked = self._connection, self._asked
-        found, damaged, orphaned = _read(connection, status, asked.user, move_away=bool(asked.unreadable_to))
+        found, damaged, orphaned = _read(connection, status, asked.record_user, move_away=bool(asked.unreadable_to))
         if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
             return replace(self._planned, done=True)
         if found is not None and (asked.role is Role.PUT or found.state is RecordState.IN_GROUP):
@@ -331,7 +331,7 @@ class _Rebuild:
         if asked.role is not Role.PUT or asked.status_queue != status_queue_name(Role.PUT, asked.name, None):
             return None
         try:
-            users = None if asked.user is None else {asked.user}
+            users = None if asked.record_user is None else {asked.record_user}
             record = held_by(self._connection, status_queue_name(Role.GET, asked.name, None), users)
         except (QueueMissing, NotAuthorised):
             return None

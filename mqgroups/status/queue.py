@@ -59,7 +59,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.keeper import RecordKeeper
-from mqgroups.status.opening import check_kind, check_stays, open_or_make
+from mqgroups.status.opening import check_kind, check_stays, open_keeping_users, open_or_make
 from mqgroups.status.records import (
     LONGEST_RECORD_BYTES,
     browsed,
@@ -481,12 +481,8 @@ class StatusQueue(RecordKeeper):
             return opened(mq.MQOO_SET_IDENTITY_CONTEXT)
         if self._user_from is None:
             return opened(0)
-        try:
-            return opened(mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_SAVE_ALL_CONTEXT)
-        except NotAuthorised as error:
-            # It is not needed if the record is of this program's own user.
-            self._cannot_keep = error
-            return opened(mq.MQOO_SAVE_ALL_CONTEXT)
+        queue, self._cannot_keep = open_keeping_users(opened)
+        return queue
 
     def _look(self, marks: Sequence[Mark]) -> tuple[OnQueue, StatusRecord | None]:
         before: list[FoundMessage] | None = None

@@ -156,7 +156,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign
             f"{shown(mismatch.expected)} (UserIdentifier in its MQMD). It was not believed, and nothing was changed. Find out "
             "who put it. If the program has run under that user before, or an operator has written the record as that user, "
             f"start once with record_users=({shown(mismatch.found)},). If not, that user must not have +put on this queue; move "
-            "the message away with `mqgroups salvage rebuild --user OWNER --unreadable-to QUEUE`",
+            "the message away with `mqgroups salvage rebuild --record-user OWNER --unreadable-to QUEUE`",
             status_queue=status_queue,
             field=mismatch.field,
             found=mismatch.found,

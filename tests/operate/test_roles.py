@@ -229,7 +229,9 @@ def repairer(q_mgr, _administrator):
     (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
-    assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", user="loader", accept=accept).user == "loader"
+    assert (
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", record_user="loader", accept=accept).user == "loader"
+    )
     # It may not see that a producer resumes this group.
     assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
     assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS", accept=accept).done
@@ -511,7 +513,7 @@ def test_a_status_queue_that_was_deleted_is_made_by_an_administrator_who_gives_i
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
     with as_role("repairer")() as q_mgr, pytest.raises(NotAuthorised, match=r"MQGROUPS\.STATUS\.MODEL"):
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=["in-use", "other-owners"])
-    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS", user="loader").done
+    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS", record_user="loader").done
     with connect() as q_mgr, pytest.raises(NotAuthorised, match=STATUS_QUEUES[0]):
         put_group(q_mgr, NAME)
     where = f"PROFILE('{STATUS_QUEUES[0]}') OBJTYPE(QUEUE) PRINCIPAL('loader')"
@@ -544,7 +546,7 @@ def test_what_an_administrator_writes_is_believed_by_the_owner(as_role, administ
         resumed()
     # Records of others can be moved away, and the one that is written then is the owner's.
     moved = operate.salvage_owner(
-        administrator, "FEEDER", "put", queue="ORDERS", user="loader", unreadable_to="ORDERS.BACKOUT"
+        administrator, "FEEDER", "put", queue="ORDERS", record_user="loader", unreadable_to="ORDERS.BACKOUT"
     )
     assert (moved.unreadable, moved.user, resumed()) == (2, "loader", 2)
 

@@ -59,7 +59,7 @@ def start(owner, role, **more):
 def refused(owner, role, **more):
     """Whether a start is refused because of the record's user, and leaves both queues as they were."""
     before = [found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()
-    told = []
+    told: list[Any] = []
     with pytest.raises(errors.StatusRecordForeign, match="It was not believed, and nothing was changed") as caught:
         start(owner, role, on_resume=told.append, **more)
     assert ([found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()) == before
