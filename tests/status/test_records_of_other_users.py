@@ -90,6 +90,18 @@ def test_a_record_of_another_user_is_refused_and_nothing_is_skipped(owner, role,
     assert owner.data() == ROWS
 
 
+@ROLES
+def test_a_pipe_believes_neither_record_of_another_user(owner, make_queue, role):
+    make_status_queue(owner, role)
+    forge(owner, role, state=RecordState.IDLE, checkpoint=None)
+    with pytest.raises(errors.StatusRecordForeign, match=f"put by user '{SOMEBODY}'"):
+        owner.qmgr.group_pipe(owner.queue, make_queue(), name=owner.name, owner_wait_s=0)
+    with owner.qmgr.group_pipe(
+        owner.queue, make_queue(), name=owner.name, owner_wait_s=0, record_users=[SOMEBODY], wait_s=0
+    ):
+        assert owner.record(role)["epoch"] == 2
+
+
 @STATUSES
 @ROLES
 def test_the_own_record_beside_it_does_not_make_it_believed(owner, role, status):
