@@ -9,12 +9,15 @@ import dataclasses
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from mqgroups import errors
+from mqgroups.cli.main import main
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import RecordState, StatusRecord, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
+from tests.fix_cli import environment
 from tests.fix_mqi import OK
 
 ROLES = pytest.mark.parametrize("role", ["put", "get"])
@@ -166,3 +169,17 @@ def test_the_verdict_on_a_lost_commit_is_not_that_of_a_forged_record(owner, faul
     assert owner.data() == (ROWS[:2] if when == "after" else [])
     with pytest.raises(errors.StatusRecordForeign):
         producer.close()
+
+
+@pytest.mark.parametrize(("role", "command"), [("put", "send"), ("get", "receive")])
+def test_the_commands_believe_who_is_named(owner, tmp_path, role, command):
+    make_status_queue(owner, role)
+    forge(owner, role, state=RecordState.IDLE, checkpoint=None)
+    file = tmp_path / "file"
+    file.write_bytes(b"data")
+    more = [str(file)] if role == "put" else ["--into", str(tmp_path), "--wait", "0"]
+    run = CliRunner(env=environment(owner.target))
+    arguments = [command, "--queue", owner.queue, "--name", owner.name, *more]
+    refused = run.invoke(main, arguments)
+    assert (refused.exit_code, f"put by user '{SOMEBODY}'" in refused.stderr) == (1, True)
+    assert run.invoke(main, [*arguments, "--record-user", SOMEBODY]).exit_code == 0
