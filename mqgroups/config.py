@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,6 +59,7 @@ class OwnerSettings:
     status_model: str
     segmented_status: bool
     owner_wait_s: float
+    record_users: Collection[str] = ()
     hooks: Hooks = NO_HOOKS
     codec: Codec | None = None
 
@@ -147,6 +149,10 @@ def _check_owner(settings: OwnerSettings) -> None:
     checked_queue_name("status_queue", settings.status_queue)
     checked_queue_name("status_model", settings.status_model)
     checked_seconds("owner_wait_s", settings.owner_wait_s)
+    if isinstance(settings.record_users, str) or not isinstance(settings.record_users, Collection):
+        raise ConfigurationError(f"record_users must be a collection of users, got {settings.record_users!r}")
+    for each in settings.record_users:
+        checked_user("record_users", each)
     if settings.codec is not None and not all(hasattr(settings.codec, method) for method in ("encode", "decode")):
         raise ConfigurationError(
             f"codec must have encode and decode, for example mqgroups.codecs.json, got {settings.codec!r}"
@@ -227,6 +233,21 @@ def checked_queue_name(what: str, name: str) -> str:
         )
     _check_characters(what, name)
     return name
+
+
+def checked_user(what: str, user: str) -> str:
+    """Return a user as UserIdentifier has it; ``what`` is the setting's name.
+
+    Raises:
+        ConfigurationError: it is no str, or not 1 to 12 ASCII characters without blanks.
+    """
+    _check_text(what, user)
+    if not re.fullmatch(r"[!-~]{1,12}", user):
+        raise ConfigurationError(
+            f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
+            "owners --json` shows the users of records"
+        )
+    return user
 
 
 def status_queue_name(role: Role, name: str, given: str | None = None) -> str:

@@ -15,7 +15,7 @@
      │   ├─ StatusQueueUnusable     the status queue is missing, has no model queue, or cannot keep a record
      │   ├─ StatusRecordCorrupt     a message on it is not a status record, or is damaged
      │   ├─ StatusRecordVersion     another version of mqgroups wrote the record
-     │   ├─ StatusRecordForeign     the record has another name, role, queue or queue manager
+     │   ├─ StatusRecordForeign     the record has another name, role, queue or queue manager, or another user has put it
      │   ├─ StatusRecordHidden      an open unit of work hides the record, or it was removed without its anchor
      │   ├─ StatusRecordMissing     the record is gone, although only its owner may remove it
      │   ├─ DuplicateStatusRecords  there is more than one record
@@ -224,7 +224,10 @@ class StatusRecordVersion(StatusError):
 
 
 class StatusRecordForeign(StatusError):
-    """The status record has another name, role, queue or queue manager than its reader. ``field`` says which of them."""
+    """The status record has another name, role, queue or queue manager than its reader, or another user has put it.
+
+    ``field`` says which of them; for the user it is ``user_identifier``, as in MQMD.
+    """
 
     def __init__(self, message: str, *, status_queue: str, field: str, found: object, expected: object) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)

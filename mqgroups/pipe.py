@@ -245,6 +245,7 @@ class GroupPipe:
                 outgoing.owner_wait_s,
                 segmented=outgoing.segmented_status,
                 for_owner=True,
+                record_users=outgoing.record_users,
             )
             try:
                 putter = Putter(connection, outgoing, keeper, work)

@@ -6,7 +6,7 @@ Not here: the operators' functions (``mqgroups.operate``), and the checks on set
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 
 from mqgroups.config import (
@@ -96,6 +96,7 @@ class QueueManager(ConnectionHolder):
         status_model: str = STATUS_MODEL,
         status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
+        record_users: Collection[str] = (),
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
@@ -122,6 +123,9 @@ class QueueManager(ConnectionHolder):
                 of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
                 units of work, and with ``put_response="async"``. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
+            record_users: users whose status records are believed besides those of this program's own user: operators who write
+                records, or the user that the program ran under before. A record of anybody else is refused
+                (``StatusRecordForeign``). As UserIdentifier of MQMD has them, up to 12 characters.
             full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
                 refreshed knows the queue again, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
@@ -163,6 +167,7 @@ class QueueManager(ConnectionHolder):
             status_model=status_model,
             segmented_status=segmented_status(status_layout, every, self, put_response),
             owner_wait_s=owner_wait_s,
+            record_users=record_users,
             full_wait_s=full_wait_s,
             persistence=checked_persistence(persistence),
             priority=priority,
@@ -183,6 +188,7 @@ class QueueManager(ConnectionHolder):
         status_model: str = STATUS_MODEL,
         status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
+        record_users: Collection[str] = (),
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
@@ -207,6 +213,7 @@ class QueueManager(ConnectionHolder):
             status_model: the model queue to make the status queue from if it does not exist.
             status_layout: how records are kept, as for a producer.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
+            record_users: users whose status records are believed besides its own, as for a producer.
             wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
             group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
             complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
@@ -245,6 +252,7 @@ class QueueManager(ConnectionHolder):
             status_model=status_model,
             segmented_status=segmented_status(status_layout, every, self),
             owner_wait_s=owner_wait_s,
+            record_users=record_users,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
@@ -266,6 +274,7 @@ class QueueManager(ConnectionHolder):
         status_model: str = STATUS_MODEL,
         status_layout: StatusLayout = "classic",
         owner_wait_s: float = 30.0,
+        record_users: Collection[str] = (),
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
@@ -302,6 +311,7 @@ class QueueManager(ConnectionHolder):
             status_model=status_model,
             segmented_status=segmented,
             owner_wait_s=owner_wait_s,
+            record_users=record_users,
             wait_s=wait_s,
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
@@ -318,6 +328,7 @@ class QueueManager(ConnectionHolder):
             status_model=status_model,
             segmented_status=segmented,
             owner_wait_s=owner_wait_s,
+            record_users=record_users,
             full_wait_s=full_wait_s,
             persistence=checked_persistence(persistence),
             priority=priority,

@@ -136,6 +136,8 @@ WRONG = {
     **dict.fromkeys(("owner_wait_s", "full_wait_s"), (None, *NUMBERS)),
     **dict.fromkeys(("segment_bytes", "priority", "commit_every"), (2.5, *NUMBERS)),
     "persistence": (None, 2, "PERSISTENT"),
+    # A user is what UserIdentifier can hold: 12 characters.
+    "record_users": (None, 5, "ops", [5], [""], ["an operator"], ["thirteen.long"]),
 }
 
 

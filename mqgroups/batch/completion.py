@@ -7,7 +7,7 @@ that are already gone are skipped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from mqgroups.batch.errors import PurgeRefused
@@ -66,6 +66,10 @@ class _Found:
         self.marks: list[FoundRecord] = []
         self.groups: dict[tuple[int, str], _Group] = {}
 
+    @property
+    def records(self) -> list[FoundRecord]:
+        return [*self.marks, *(each for group in self.groups.values() for each in _pair(group))]
+
     def add(self, kind: RecordKind | None, found: FoundRecord) -> None:
         if kind is RecordKind.HIGH_WATER_MARK:
             self.marks.append(found)
@@ -89,6 +93,7 @@ def complete_batch(
     query: str | None = None,
     mark_expires_s: int | None = None,
     claim_wait_s: float = 60.0,
+    record_users: Collection[str] = (),
 ) -> None:
     """Record that all groups of a batch, and of those before it, are complete; then remove the records of these groups.
 
@@ -105,6 +110,7 @@ def complete_batch(
         mark_expires_s: how long to keep the high-water mark, seconds, for a sink that will have no other batch; by default for
             ever.
         claim_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
+        record_users: users whose records are believed besides this program's own.
 
     Raises:
         InputChanged: a group of this batch is incomplete: the batch had messages for it once, and has none now.
@@ -115,9 +121,10 @@ def complete_batch(
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def complete() -> None:
-        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
+        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)
         try:
             found = _find(shared, sink_name, queue).get(sink, _Found(sink))
+            shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
             _refuse_unfinished(found, batch, connection.q_mgr_name)
             if not any(_batch(mark) >= batch for mark in found.marks):
@@ -133,7 +140,9 @@ def complete_batch(
     retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
 
 
-def completed_batch(connection: Connection, status_queue: str, sink_name: str, queue: str) -> CompletedBatch | None:
+def completed_batch(
+    connection: Connection, status_queue: str, sink_name: str, queue: str, record_users: Collection[str] = ()
+) -> CompletedBatch | None:
     """Return the last batch of a sink that was completed; ``None`` if none was, or if there is no status queue.
 
     Raises:
@@ -143,7 +152,7 @@ def completed_batch(connection: Connection, status_queue: str, sink_name: str, q
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def look() -> CompletedBatch | None:
-        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
+        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)
         try:
             return shared.completed_batch(sink)
         finally:

@@ -15,7 +15,7 @@ stays incomplete.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,6 +68,7 @@ class BatchSettings:
         persistence: of the messages.
         put_response: whether messages are put synchronously, as for a group producer.
         status_model, claim_model: the model queues for the status queue and for the locks.
+        record_users: users whose records are believed besides this program's own.
     """
 
     queue: str
@@ -84,6 +85,7 @@ class BatchSettings:
     put_response: PutResponse = "sync"
     status_model: str = SHARED_STATUS_MODEL
     claim_model: str = CLAIM_MODEL
+    record_users: Collection[str] = ()
 
 
 class BatchProducer:
@@ -108,7 +110,11 @@ class BatchProducer:
         settings = self._settings
         if settings.status_queue is not None:
             self._shared = SharedStatusQueue(
-                self.connection, settings.status_queue, settings.status_model, settings.claim_model
+                self.connection,
+                settings.status_queue,
+                settings.status_model,
+                settings.claim_model,
+                record_users=settings.record_users,
             )
 
     def completed(self) -> CompletedBatch | None:

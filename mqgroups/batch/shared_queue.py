@@ -13,6 +13,9 @@ such queue can exist at a time: the next MQOPEN fails with MQRC_OBJECT_ALREADY_E
 MQRC_NAME_IN_USE, q042430). The queue is deleted when it is closed or its connection ends (topic q003140). Considered: opening one
 queue exclusively; then all groups of a sink would wait for each other.
 
+User: an attempt believes a record only if its UserIdentifier is its own, or one that it is told of (``status/queue.py``). If it
+finds a record before it has put one, it puts a message and backs out, to learn its own.
+
 It is not known whether a lost connection's unit of work is backed out before its temporary queue is deleted (read, not tried on
 IBM MQ). The code does not depend on it: the uncommitted messages are puts, which no other attempt sees in either case.
 """
@@ -20,7 +23,7 @@ IBM MQ). The code does not depend on it: the uncommitted messages are puts, whic
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -32,6 +35,7 @@ from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import (
     DuplicateStatusRecords,
     MQIError,
+    NotAuthorised,
     OwnerActive,
     QueueMissing,
     StatusQueueUnusable,
@@ -39,11 +43,18 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.status.opening import check_kind, open_or_make
-from mqgroups.status.records import LONGEST_RECORD_BYTES, corrupt_record, decoded_record, foreign_record
+from mqgroups.status.opening import check_kind, open_keeping_users, open_or_make
+from mqgroups.status.records import (
+    LONGEST_RECORD_BYTES,
+    corrupt_record,
+    decoded_record,
+    foreign_record,
+    refuse_strangers,
+)
 
 _OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(st.PUT_NEW_MESSAGE)
+_PASS_USER = st.PUT_NEW_MESSAGE | mq.MQPMO_PASS_IDENTITY_CONTEXT
 _TAKE = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
@@ -58,19 +69,30 @@ _LOCK_NAME_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A record on the queue. ``expiry``: when it expires, tenths of a second from now, as MQMD says it."""
+    """A record on the queue.
+
+    ``expiry``: when it expires, tenths of a second from now, as MQMD says it. ``user``: its UserIdentifier.
+    """
 
     record: StatusRecord
     msg_id: bytes
     correl_id: bytes
     expiry: int = mq.MQEI_UNLIMITED
+    user: str = ""
 
 
 class SharedStatusQueue:
     """A shared status queue, open."""
 
     def __init__(
-        self, connection: Connection, name: str, model: str, lock_model: str, *, exclusive: bool = False
+        self,
+        connection: Connection,
+        name: str,
+        model: str,
+        lock_model: str,
+        *,
+        record_users: Collection[str] | None = None,
+        exclusive: bool = False,
     ) -> None:
         """Open the queue, or make it from the model queue if it does not exist.
 
@@ -79,7 +101,9 @@ class SharedStatusQueue:
             name: of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
             lock_model: a model queue, DEFTYPE(TEMPDYN), for the locks.
-            exclusive: open it so that no attempt can have it open meanwhile; OwnerActive if one has.
+            record_users: users whose records are believed besides this program's own; ``None``, for operators: everybody's.
+            exclusive: open it so that no attempt can have it open meanwhile; OwnerActive if one has. Records that are replaced
+                keep their users.
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
@@ -91,6 +115,11 @@ class SharedStatusQueue:
         self._connection = connection
         self._lock_model = lock_model
         self._open_options = _OPEN_OPTIONS | (mq.MQOO_INPUT_EXCLUSIVE if exclusive else mq.MQOO_INPUT_SHARED)
+        self._keeps_users = exclusive
+        # Why users cannot be kept: the 2035 of opening the queue for that.
+        self._cannot_keep: NotAuthorised | None = None
+        self._users = None if record_users is None else set(record_users)
+        self._knows_own_user = False
         self._lock_is_good = False
         self._queue = self._open(model)
         try:
@@ -113,9 +142,24 @@ class SharedStatusQueue:
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: a record cannot be read.
+            StatusRecordForeign: another user has put one.
             MQIError: a call failed.
         """
-        return list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
+        found = list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
+        self.refuse_strangers(found)
+        return found
+
+    def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
+        """Raise StatusRecordForeign if another user has put one of these records; MQIError if a call failed."""
+        if self._users is None or not found:
+            return
+        if not self._knows_own_user:
+            self._connection.begin(self)
+            try:
+                self._put_message(st.md(), _PUT, b"")
+            finally:
+                self._connection.back_out()
+        refuse_strangers(self.name, (each.user for each in found), self._users)
 
     def find_one(self, correl_id: bytes) -> FoundRecord | None:
         """Browse the one record with this CorrelId; ``None`` if there is none. Errors as for ``find``, and:
@@ -175,17 +219,32 @@ class SharedStatusQueue:
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
         """Put a record in the caller's unit of work. It expires after ``expiry_s`` seconds, by default never."""
-        return self._put(record, correl_id, mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10)
+        return self._put(record, correl_id, mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10, _PUT)
 
-    def _put(self, record: StatusRecord, correl_id: bytes, expiry: int) -> FoundRecord:
+    def _put(self, record: StatusRecord, correl_id: bytes, expiry: int, pmo: bytearray) -> FoundRecord:
         md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, correl_id=correl_id, expiry=expiry)
-        md_out, _ = self._queue.put(md, _PUT, encode(record))
-        return FoundRecord(record, md_out[st.MD_MSG_ID], correl_id, expiry)
+        msg_id, user = self._put_message(md, pmo, encode(record))
+        return FoundRecord(record, msg_id, correl_id, expiry, user)
+
+    def _put_message(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, str]:
+        md_out, _ = self._queue.put(md, pmo, data)
+        user = st.name_at(md_out, st.MD_USER_IDENTIFIER)
+        if self._users is not None:
+            self._users.add(user)
+            self._knows_own_user = True
+        return md_out[st.MD_MSG_ID], user
 
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
-        """Replace a record that was found, if it is still there, by ``record``, which expires when that one would have."""
-        if self.take(found):
-            self._put(record, found.correl_id, found.expiry)
+        """Replace a record that was found, if it is still there, by ``record``, with the same user and the same expiry.
+
+        Raises:
+            NotAuthorised: it is another user's, and this one may not pass that on.
+            MQIError: a call failed.
+        """
+        pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
+        put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found
+        if self._cannot_keep is not None and put.user != found.user:
+            raise self._cannot_keep
 
     def take(self, record: FoundRecord) -> bytes | None:
         """Get a record in the caller's unit of work; returns its MQMD, ``None`` if it is gone or hidden."""
@@ -261,17 +320,26 @@ class SharedStatusQueue:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )
-            expiry = st.long_at(md_out, st.MD_EXPIRY)
-            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID], expiry)
+            expiry, user = st.long_at(md_out, st.MD_EXPIRY), st.name_at(md_out, st.MD_USER_IDENTIFIER)
+            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID], expiry, user)
             options = following
 
     def _open(self, model: str) -> Queue:
         return open_or_make(self._connection, self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
-        return self._connection.open_queue(
-            name, self._open_options, dynamic_q_name=dynamic_q_name, max_message_length=LONGEST_RECORD_BYTES
-        )
+        def opened(context: int) -> Queue:
+            return self._connection.open_queue(
+                name,
+                self._open_options | context,
+                dynamic_q_name=dynamic_q_name,
+                max_message_length=LONGEST_RECORD_BYTES,
+            )
+
+        if not self._keeps_users:
+            return opened(0)
+        queue, self._cannot_keep = open_keeping_users(opened)
+        return queue
 
     def _check_lock(self, lock: Queue) -> None:
         if lock.inquire(mq.MQIA_DEFINITION_TYPE) != mq.MQQDT_TEMPORARY_DYNAMIC:

@@ -54,6 +54,16 @@ json_lines_option = click.option(
 )
 
 
+# For commands that put or get groups.
+record_users_option = click.option(
+    "--record-user",
+    "record_users",
+    multiple=True,
+    metavar="USER",
+    help="Believe status records of this user too, for example of the one that the command ran under before; may be repeated.",
+)
+
+
 # For commands that print a line for each file, as it is done.
 file_lines_option = _output("A line for each file: text, text with the length, JSON, or CSV.")
 

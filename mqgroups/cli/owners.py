@@ -142,6 +142,7 @@ def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[Se
         Column("group", lambda row: row.group_name, rank=3, may_cut=True),
         Column("committed", _position, rank=1, right=True),
         Column("ago", lambda row: age(row.committed_at, now), rank=1, right=True),
+        Column("put by", lambda row: row.put_by, rank=6),
         Column("epoch", lambda row: str(row.record.epoch) if row.record else "", rank=6, right=True),
         Column("held by", lambda row: _holders(row.holders), rank=4, may_cut=True),
         *(checkpoint if show_checkpoint else ()),
@@ -188,7 +189,7 @@ def _checkpoint(row: SeenOwner) -> str:
 # The names of what ``owner_values`` returns.
 _TITLES = (
     "role", "name", "status_queue", "state", "committed_at", "holders", "leftovers", "unreadable", "problem", "shared",
-    "group_name", "record",
+    "group_name", "put_by", "record",
 )  # fmt: skip
 
 
@@ -218,5 +219,6 @@ def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
         "problem": row.problem,
         "shared": row.is_shared,
         "group_name": row.group_name,
+        "put_by": row.put_by,
         "record": record,
     }

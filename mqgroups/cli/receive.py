@@ -13,7 +13,7 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option, record_users_option
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.queue_manager import connect
@@ -51,6 +51,7 @@ _GROUP_WAIT_S = 300.0
     is_flag=True,
     help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
 )
+@record_users_option
 @file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
@@ -61,6 +62,7 @@ def receive(
     wait_s: float | None,
     max_bytes: int | None,
     complete_groups_only: bool,
+    record_users: tuple[str, ...],
     output: Output,
     verbose: bool,
     **connection: Any,
@@ -93,6 +95,7 @@ def receive(
                 group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
                 complete_groups_only=complete_groups_only,
                 stream=True,
+                record_users=record_users,
             )
             receiver = FileReceiver(
                 open_consumer, into, keep_waiting=wait_s is None, max_bytes=max_bytes, on_bytes=progress

@@ -302,6 +302,7 @@ class _Report(Report):
                 "state": status.state.value,
                 "taken_away": status.taken_away,
                 "hidden": status.hidden,
+                "put_by": status.put_by,
                 "record": record_values(status.record),
                 "contradictions": [
                     {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
@@ -399,6 +400,8 @@ def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
         lines.append(
             f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}{removed}"
         )
+    if status.put_by:
+        lines.append(f"put by        user {status.put_by}")
     if record is not None and record.state is not RecordState.IDLE:
         inside = f" and {record.offset} bytes of the next" if record.offset else ""
         lines += [

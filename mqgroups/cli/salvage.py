@@ -122,6 +122,11 @@ def salvage() -> None:
     "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
 )
 @status_model_option
+@click.option(
+    "--record-user",
+    metavar="USER",
+    help="The user that the program runs under. The record becomes its own (needs +setid), and records of others are moved away.",
+)
 @_APPLY
 @connection_options()
 @wait_for_owner_option
@@ -137,6 +142,7 @@ def rebuild(
     unreadable_to: str | None,
     status_queue: str | None,
     status_model: str,
+    record_user: str | None,
     apply: bool,
     wait_s: float,
     output: Output,
@@ -169,10 +175,16 @@ def rebuild(
             unreadable_to=unreadable_to,
             status_queue=status_queue,
             status_model=status_model,
+            record_user=record_user,
             wait_s=wait_s,
             check=not apply,
         )
     _show(report, q_mgr, done.group)
+    if done.user and record_user is None:
+        report.note(
+            f"the record was put by user {done.user}. A program that runs under another user refuses it: start that once with "
+            f"record_users=({done.user!r},)"
+        )
     if done.unreadable:
         where = f"{number(done.unreadable, 'message')} of {done.status_queue} to {done.unreadable_to}"
         report.print(f"{_tense(apply, 'move')} {where}")

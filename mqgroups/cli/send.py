@@ -15,7 +15,7 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option, record_users_option
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.queue_manager import connect
@@ -50,6 +50,7 @@ _LOOK_EVERY_S = 1.0
 @click.option(
     "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
 )
+@record_users_option
 @file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
@@ -62,6 +63,7 @@ def send(
     archive: Path | None,
     mft: bool,
     abandon: bool,
+    record_users: tuple[str, ...],
     output: Output,
     verbose: bool,
     **connection: Any,
@@ -97,7 +99,7 @@ def send(
         with (
             FileProgress() as progress,
             connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
-            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY) as producer,
+            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
             stop_on_signals(producer) as stopping,
         ):
             sender = FileSender(producer, records=divided, mft=mft, archive=archive, on_bytes=progress)

@@ -19,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, record_users_option
 from mqgroups.core.modes import Poison, Repeats
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
@@ -124,6 +124,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
+@record_users_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
@@ -141,6 +142,7 @@ def work(
     grace_s: float,
     http: tuple[str, int] | None,
     health_dir: Path | None,
+    record_users: tuple[str, ...],
     verbose: bool,
     **connection: Any,
 ) -> None:
@@ -175,6 +177,7 @@ def work(
         "complete_groups_only": complete_groups_only,
         "poison": poison,
         "repeats": repeats,
+        "record_users": record_users,
         "codec": None if codec is None else getattr(codecs, codec),
     }
     opens: Any = (

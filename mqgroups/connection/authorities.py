@@ -14,7 +14,9 @@ _FOR_OPTIONS = {
     mq.MQOO_BROWSE: ("MQOO_BROWSE", "BROWSE"),
     mq.MQOO_OUTPUT: ("MQOO_OUTPUT", "PUT"),
     mq.MQOO_INQUIRE: ("MQOO_INQUIRE", "INQ"),
+    mq.MQOO_PASS_IDENTITY_CONTEXT: ("MQOO_PASS_IDENTITY_CONTEXT", "PASSID"),
     mq.MQOO_PASS_ALL_CONTEXT: ("MQOO_PASS_ALL_CONTEXT", "PASSALL"),
+    mq.MQOO_SET_IDENTITY_CONTEXT: ("MQOO_SET_IDENTITY_CONTEXT", "SETID"),
 }
 
 
@@ -35,6 +37,8 @@ def to_open(queue: str, options: int, *, makes: str = "") -> str:
         # IBM's texts disagree whether the name counts (embedded reading "name of a dynamic queue"); on z/OS it does.
         profile = f"{makes[:-1]}**" if makes.endswith("*") else makes
         said += f". If that is there, the new queue's own name is checked too: {_line('QUEUE', profile, own)}"
+    if options & mq.MQOO_SET_IDENTITY_CONTEXT:
+        said += f". SETID is needed for the queue manager too: {_line('QMGR', '', ['SETID'])}"
     return said
 
 

@@ -51,7 +51,7 @@ _NO_FLAGS = MsgFlag.NONE
 class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
 
-    ``expires``: whether it has an expiry, because the queue limited it when the message was put.
+    ``expires``: whether it has an expiry, because the queue limited it when the message was put. ``user``: its UserIdentifier.
     """
 
     msg_id: bytes
@@ -62,6 +62,7 @@ class FoundMessage:
     msg_flags: MsgFlag
     record: StatusRecord
     expires: bool = False
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,23 @@ class RecordHidden(Exception):
 
 class LookAgain(Exception):
     """There is a record without its anchor. The anchor may have reappeared behind the browse cursor: browse again."""
+
+
+def users_of_records(messages: Sequence[FoundMessage]) -> list[str]:
+    """Return the users who have put the records, each once, in physical order.
+
+    Anchors do not count: an anchor only says that there is a record, so a forged one makes a start wait, and no more.
+    """
+    return list(dict.fromkeys(each.user for each in messages if each.record.state is not RecordState.ANCHOR))
+
+
+def strangers(messages: Sequence[FoundMessage], user: str) -> list[FoundMessage]:
+    """Return the records that other users than ``user`` have put, and the anchors that only these have."""
+    records = [each for each in messages if each.record.state is not RecordState.ANCHOR]
+    own = {each.correl_id for each in records if each.user == user}
+    strange = [each for each in records if each.user != user]
+    theirs = {each.correl_id for each in strange} - own
+    return strange + [each for each in messages if each.record.state is RecordState.ANCHOR and each.msg_id in theirs]
 
 
 def on_queue(

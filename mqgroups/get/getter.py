@@ -110,6 +110,7 @@ class Getter:
             settings.owner_wait_s,
             segmented=settings.segmented_status,
             for_owner=True,
+            record_users=settings.record_users,
         )
         try:
             self.owner = Owner(connection, self.status, Role.GET, settings.name, settings.queue, settings.hooks)

@@ -48,6 +48,7 @@ MD_CORREL_ID = slice(72, 96)
 MD_BACKOUT_COUNT = 96
 MD_REPLY_TO_Q = slice(100, 148)
 MD_REPLY_TO_Q_MGR = slice(148, 196)
+MD_USER_IDENTIFIER = slice(196, 208)
 MD_PUT_APPL_NAME = slice(276, 304)
 MD_PUT_DATE = slice(304, 312)
 MD_PUT_TIME = slice(312, 320)
@@ -92,10 +93,11 @@ def md(
     msg_type: int = mq.MQMT_DATAGRAM,
     feedback: int = mq.MQFB_NONE,
     expiry: int = mq.MQEI_UNLIMITED,
+    user: str = "",
 ) -> bytearray:
     """Return an MQMD of Version 2, because Version 1 has no groups; by default a datagram that never expires.
 
-    ``expiry`` is in tenths of a second.
+    ``expiry`` is in tenths of a second. ``user`` counts only with MQPMO_SET_IDENTITY_CONTEXT.
     """
     return bytearray(
         _MD.pack(
@@ -115,7 +117,7 @@ def md(
             0,  # BackoutCount
             b"",  # ReplyToQ
             b"",  # ReplyToQMgr
-            b"",  # UserIdentifier
+            user.encode(),  # UserIdentifier
             b"",  # AccountingToken
             b"",  # ApplIdentityData
             mq.MQAT_NO_CONTEXT,

@@ -90,7 +90,7 @@ def adopt(
     here = connection.q_mgr_identifier
     move = Move(adopt_from or here, here, connection.q_mgr_name, instance or ("", ""))
     try:
-        status = StatusQueue(connection, status_queue, "", wait_s)
+        status = StatusQueue(connection, status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return Adoption(role, name, status_queue, unknown=True)
     try:

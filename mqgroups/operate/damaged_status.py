@@ -1,4 +1,5 @@
-"""What has to be moved away from a status queue that its owner refuses: messages that are not records, or several records.
+"""What has to be moved away from a status queue that its owner refuses: messages that are not records, records of other users,
+or several records.
 
 If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it is.
 Otherwise nothing shows which record is the right one, so all messages go.
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue, strangers
 from mqgroups.errors import StatusRecordCorrupt
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -37,8 +38,8 @@ class Damage:
     moved: tuple[StatusRecord, ...] = ()
 
 
-def damage(connection: Connection, name: str) -> Damage:
-    """Browse a status queue that its owner cannot use.
+def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
+    """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
 
     Raises:
         StatusRecordVersion: a record is of another version of this package, which can read it.
@@ -60,10 +61,24 @@ def damage(connection: Connection, name: str) -> Damage:
                 continue
             offset = st.long_at(md, st.MD_OFFSET)
             found.append(
-                FoundMessage(msg_id, md[st.MD_CORREL_ID], md[st.MD_GROUP_ID], offset, len(data), flags, record)
+                FoundMessage(
+                    msg_id,
+                    md[st.MD_CORREL_ID],
+                    md[st.MD_GROUP_ID],
+                    offset,
+                    len(data),
+                    flags,
+                    record,
+                    user=st.name_at(md, st.MD_USER_IDENTIFIER),
+                )
             )
     finally:
         queue.close()
+    if user is not None:
+        strange = strangers(found, user)
+        found = [each for each in found if each not in strange]
+        unreadable += [each.msg_id for each in strange]
+        parts |= {each.msg_id for each in strange}
     try:
         kept = on_queue(found)[1]
     except (RecordHidden, LookAgain, ChainBroken):

@@ -51,6 +51,7 @@ class OwnerStatus:
             interrupted, and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its
             unit of work is not backed out yet.
         record: the status record; ``None`` if there is none, or if it is hidden.
+        put_by: the user who has put it; empty if there is none, or if the owner is active. A start refuses another user's.
         taken_away: whether a record that was no longer needed has been removed.
         hidden: whether the queue has an anchor without its record although no program has it open. Either a unit of work hides
             the record until the queue manager has backed it out, or the record is lost; ``salvage_owner`` finds out which.
@@ -63,6 +64,7 @@ class OwnerStatus:
     record: StatusRecord | None = None
     taken_away: bool = False
     hidden: bool = False
+    put_by: str = ""
 
 
 def inspect_owner(
@@ -103,9 +105,10 @@ def inspect_owner(
     checked_seconds("wait_s", wait_s)
     status_queue = status_queue_name(owner_role, name, status_queue)
     connection = connection_of(q_mgr)
+    put_by = ""
 
     def found(state: OwnerState, record: StatusRecord | None = None, *, taken_away: bool = False) -> OwnerStatus:
-        return OwnerStatus(role, name, status_queue, state, record, taken_away)
+        return OwnerStatus(role, name, status_queue, state, record, taken_away, put_by=put_by)
 
     try:
         status = StatusQueue(connection, status_queue, status_model or "", wait_s)
@@ -117,6 +120,7 @@ def inspect_owner(
         if status.was_made:
             return found(OwnerState.UNKNOWN)
         record = status.read()
+        put_by = status.record_user
         expected_queue = record.queue if record and queue is None else queue or ""
         decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
         if decision.mismatch is not None:
@@ -126,7 +130,7 @@ def inspect_owner(
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.speaks or not tidy:
             return found(OwnerState.FREE, record)
-        take_away(connection, status, record)
+        take_away(connection, status)
         return found(OwnerState.FREE, record, taken_away=True)
     except (OwnerActive, StatusRecordHidden):
         return replace(found(OwnerState.ACTIVE), hidden=True)

@@ -43,6 +43,7 @@ class SeenOwner:
         status_queue: the queue that its record is on.
         condition: its state.
         record: its current record; ``None`` if there is none, or if it is hidden or unreadable.
+        put_by: the user who has put the record, which its owner compares with its own; empty if there is none.
         committed_at: when the record was put: its last commit. 16 digits, UTC; empty if there is none.
         holders: the programs that have the status queue open for input; empty if nobody has, or if nobody could be asked.
         leftovers: how many other records are there that nobody needs.
@@ -62,6 +63,7 @@ class SeenOwner:
     unreadable: int = 0
     problem: str = ""
     is_shared: bool = False
+    put_by: str = ""
 
     @property
     def owner_of_group(self) -> GroupOwner | None:
@@ -210,6 +212,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         found.leftovers,
         look.unreadable,
         look.why_unreadable or moved or why,
+        put_by=found.message.user if found.message else "",
     )
 
 
@@ -269,6 +272,7 @@ def _shared(
             held,
             problem=moved,
             is_shared=True,
+            put_by=message.user if message else "",
         )
     if look.unreadable:
         yield SeenOwner(

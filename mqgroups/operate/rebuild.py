@@ -22,6 +22,7 @@ from mqgroups.config import (
     checked_queue_name,
     checked_role,
     checked_seconds,
+    checked_user,
     status_queue_name,
 )
 from mqgroups.connection.connection import Connection
@@ -43,6 +44,7 @@ from mqgroups.errors import (
     OwnerActive,
     QueueMissing,
     StatusRecordCorrupt,
+    StatusRecordForeign,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -70,6 +72,7 @@ class Salvage:
         orphaned: whether an anchor is removed because its record is lost.
         done: whether the changes were made; ``False`` if this was only a check.
         kept: the valid record beside the unreadable messages; it stays as it is.
+        user: the user who has put the record; empty if none was put, or if this was only a check.
         moved: the records among the messages that are moved away. Their checkpoints are not in the new record.
     """
 
@@ -84,6 +87,7 @@ class Salvage:
     done: bool = False
     kept: StatusRecord | None = None
     moved: tuple[StatusRecord, ...] = ()
+    user: str = ""
 
 
 def salvage_owner(
@@ -99,6 +103,7 @@ def salvage_owner(
     unreadable_to: str | None = None,
     status_queue: str | None = None,
     status_model: str = STATUS_MODEL,
+    record_user: str | None = None,
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Salvage:
@@ -130,6 +135,9 @@ def salvage_owner(
             with its anchor is beside messages that cannot be read, only these are moved, and no record is written.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue to make the status queue from, if there is none.
+        record_user: the user that the owner runs under. The record is put as its own, which needs the authority +setid for the
+            status queue and the queue manager. Records of other users count as unreadable. By default the record is this
+            program's user's, and another user's owner has to be started once with ``record_users=``.
         wait_s: how long to wait for an instance of this name to end, seconds.
         check: return what would be done, and change nothing.
 
@@ -156,6 +164,7 @@ def salvage_owner(
         unreadable_to="" if unreadable_to is None else checked_queue_name("unreadable_to", unreadable_to),
         status_queue=status_queue_name(owner_role, name, status_queue),
         status_model=checked_queue_name("status_model", status_model),
+        record_user=None if record_user is None else checked_user("record_user", record_user),
         wait_s=checked_seconds("wait_s", wait_s),
     )
     connection = connection_of(q_mgr)
@@ -183,6 +192,7 @@ class _Asked:
     unreadable_to: str
     status_queue: str
     status_model: str
+    record_user: str | None
     wait_s: float
 
 
@@ -203,7 +213,13 @@ class _Rebuild:
         """Open the status queue, and write the record, or plan it."""
         connection, asked = self._connection, self._asked
         status = StatusQueue(
-            connection, asked.status_queue, asked.status_model, asked.wait_s, longest_bytes=st.LONGEST_MESSAGE_BYTES
+            connection,
+            asked.status_queue,
+            asked.status_model,
+            asked.wait_s,
+            longest_bytes=st.LONGEST_MESSAGE_BYTES,
+            record_users=() if asked.record_user is None else (asked.record_user,),
+            user=None if self._check else asked.record_user,
         )
         delete = status.was_made
         try:
@@ -217,7 +233,7 @@ class _Rebuild:
 
     def _salvaged(self, status: StatusQueue) -> Salvage:
         connection, asked = self._connection, self._asked
-        found, damaged, orphaned = _read(connection, status, move_away=bool(asked.unreadable_to))
+        found, damaged, orphaned = _read(connection, status, asked.record_user, move_away=bool(asked.unreadable_to))
         if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
             return replace(self._planned, done=True)
         if found is not None and (asked.role is Role.PUT or found.state is RecordState.IN_GROUP):
@@ -236,7 +252,7 @@ class _Rebuild:
         if self._check:
             return self._planned
         self._carry_out(status, self._planned, damaged)
-        return replace(self._planned, done=True)
+        return replace(self._planned, done=True, user=status.put_by)
 
     def _without_record(self) -> Salvage:
         connection, asked = self._connection, self._asked
@@ -320,7 +336,8 @@ class _Rebuild:
         if asked.role is not Role.PUT or asked.status_queue != status_queue_name(Role.PUT, asked.name, None):
             return None
         try:
-            record = held_by(self._connection, status_queue_name(Role.GET, asked.name, None))
+            users = None if asked.record_user is None else {asked.record_user}
+            record = held_by(self._connection, status_queue_name(Role.GET, asked.name, None), users)
         except (QueueMissing, NotAuthorised):
             return None
         return record.outgoing if record else None
@@ -381,7 +398,9 @@ class _Rebuild:
         )
 
 
-def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tuple[StatusRecord | None, Damage, bool]:
+def _read(
+    connection: Connection, status: StatusQueue, user: str | None, *, move_away: bool
+) -> tuple[StatusRecord | None, Damage, bool]:
     """Read the status queue.
 
     Returns:
@@ -410,10 +429,10 @@ def _read(connection: Connection, status: StatusQueue, *, move_away: bool) -> tu
                 "SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if DISPLAY QSTATUS shows UNCOM(NO), remove the anchor",
             ) from error
         return None, Damage(), True
-    except (StatusRecordCorrupt, DuplicateStatusRecords):
+    except (StatusRecordCorrupt, DuplicateStatusRecords, StatusRecordForeign):
         if not move_away:
             raise
-        return None, damage(connection, status.name), False
+        return None, damage(connection, status.name, user), False
 
 
 def _check_anchor(connection: Connection, name: str, expected: str) -> None:

@@ -65,6 +65,7 @@ def look_at(connection: Connection, name: str) -> StatusQueueLook:
                     len(data),
                     MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
                     record,
+                    user=st.name_at(md, st.MD_USER_IDENTIFIER),
                 )
             )
             put_times.append(st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME))

@@ -126,7 +126,7 @@ def _taken_over(
 ) -> Takeover:
     nothing = Takeover(source.name, target.name)
     try:
-        theirs = StatusQueue(connection, source.status_queue, "", wait_s)
+        theirs = StatusQueue(connection, source.status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return replace(nothing, unknown=True)
     try:
@@ -135,11 +135,13 @@ def _taken_over(
             if record is not None and not record.speaks and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                take_away(connection, theirs, record)
+                take_away(connection, theirs)
             return nothing
         if role is Role.GET:
             _refuse_half_a_pipe(connection, source)
-        ours = StatusQueue(connection, target.status_queue, status_model, wait_s)
+        ours = StatusQueue(
+            connection, target.status_queue, status_model, wait_s, keeps_user=not check, user_from=theirs
+        )
         delete = ours.was_made
         try:
             there = ours.read()
@@ -220,7 +222,7 @@ def _move(
     theirs.ended(committed=True)
     ours.ended(committed=True)
     try:
-        take_away(connection, theirs, nothing)
+        take_away(connection, theirs)
     except MQIError as error:
         # The group is taken over all the same.
         _log.warning(

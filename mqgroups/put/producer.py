@@ -59,6 +59,7 @@ class GroupProducer:
             settings.owner_wait_s,
             segmented=settings.segmented_status,
             for_owner=True,
+            record_users=settings.record_users,
         )
         work = UnitsOfWork(connection, settings.commit_every)
         try:

@@ -49,7 +49,7 @@ def is_written(options: Mapping[str, str]) -> bool:
 
     parsed, sink, number, status_queue = repeatable_write(options)
     with lent(parsed.connection) as q_mgr:
-        completed = completed_batch(q_mgr, status_queue, sink, parsed.queue)
+        completed = completed_batch(q_mgr, status_queue, sink, parsed.queue, parsed.record_users or ())
     return completed is not None and completed.number >= number
 
 

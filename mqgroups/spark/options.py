@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, Literal, TypeAlias, get_args
 
-from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name
+from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name, checked_user
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
@@ -113,6 +113,7 @@ class SinkOptions:
     status_queue: str | None
     status_model: str
     claim_model: str
+    record_users: tuple[str, ...] | None
     group_by: str | None
     sequence_column: str | None
     messages_per_unit_of_work: int
@@ -192,6 +193,10 @@ def _ascii_name(length: int) -> Kind:
         return text
 
     return Kind(f"1 to {length} characters", value)
+
+
+def _users(text: str) -> tuple[str, ...]:
+    return tuple(checked_user("recordUsers", each.strip()) for each in text.split(","))
 
 
 _TEXT = Kind("text", _some)
@@ -436,6 +441,15 @@ OPTIONS: tuple[Option, ...] = (
         CLAIM_MODEL,
         Use.WRITE,
         "model queue to create locks from, DEFTYPE(TEMPDYN)",
+    ),
+    Option(
+        "recordUsers",
+        "record_users",
+        Kind("users with commas between them", _users),
+        None,
+        Use.WRITE,
+        "users whose records on the status queue are believed besides those of the query's own user, for example the user it ran "
+        "under before",
     ),
     Option(
         "groupBy",

@@ -110,6 +110,7 @@ class _GroupWriter:
             put_response=options.put_response,
             status_model=options.status_model,
             claim_model=options.claim_model,
+            record_users=options.record_users or (),
         )
         groups = messages = 0
         with lent(options.connection) as q_mgr:
@@ -154,6 +155,7 @@ class _GroupWriter:
                     query=batch.query,
                     mark_expires_s=mark_expires_s,
                     claim_wait_s=self._options.claim_timeout_ms / 1000,
+                    record_users=self._options.record_users or (),
                 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.errors import ConfigurationError, MQIError, QueueMissing, StatusQueueUnusable
+from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -67,6 +67,19 @@ def open_or_make(
             expected="a model queue",
         )
     return made, True
+
+
+def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAuthorised | None]:
+    """Open a status queue so that a record that replaces another one can keep its user (MQPMO_PASS_IDENTITY_CONTEXT).
+
+    Returns:
+        The queue. If this user may not do that, also the 2035 that said so, and the queue is open without it: that is enough for
+        records of this user itself.
+    """
+    try:
+        return open_with(mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_SAVE_ALL_CONTEXT), None
+    except NotAuthorised as error:
+        return open_with(mq.MQOO_SAVE_ALL_CONTEXT), error
 
 
 def check_kind(queue: Queue) -> None:

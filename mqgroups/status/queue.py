@@ -8,6 +8,10 @@ The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130)
 start waits for that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor
 beside the record shows that the record exists (``core.status_chain``); a start waits for the record too.
 
+A record is believed only if its UserIdentifier is that of the owner's own puts, or of a user whom the owner names. By default the
+queue manager sets this field; to set it otherwise takes an authority (+setid; IBM MQ, topics q026170, q097700). MQPUT returns it,
+so the owner learns its own with the claim, which is backed out if the record is another user's.
+
 ``stage`` and ``remove`` work in the caller's unit of work. The caller commits or backs out, and then calls ``ended``.
 """
 
@@ -15,14 +19,14 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
-from mqgroups.core.status import Mark, RecordState, StatusRecord, encode
+from mqgroups.core.status import Mark, RecordState, StatusRecord, encode, shown
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
@@ -36,6 +40,7 @@ from mqgroups.core.status_chain import (
     after_record_put,
     next_record_put,
     on_queue,
+    users_of_records,
 )
 from mqgroups.errors import (
     SALVAGE,
@@ -44,6 +49,7 @@ from mqgroups.errors import (
     ForeignSyncpoint,
     GroupUsage,
     MQIError,
+    NotAuthorised,
     OwnerActive,
     StatusError,
     StatusQueueUnusable,
@@ -53,8 +59,15 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.keeper import RecordKeeper
-from mqgroups.status.opening import check_kind, check_stays, open_or_make
-from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_record, held_by, saying_nothing
+from mqgroups.status.opening import check_kind, check_stays, open_keeping_users, open_or_make
+from mqgroups.status.records import (
+    LONGEST_RECORD_BYTES,
+    browsed,
+    corrupt_record,
+    held_by,
+    refuse_strangers,
+    saying_nothing,
+)
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
@@ -90,6 +103,10 @@ class StatusQueue(RecordKeeper):
         segmented: bool = False,
         longest_bytes: int = LONGEST_RECORD_BYTES,
         for_owner: bool = False,
+        record_users: Collection[str] = (),
+        keeps_user: bool = False,
+        user_from: StatusQueue | None = None,
+        user: str | None = None,
     ) -> None:
         """Open the status queue, or make it from the model queue if it does not exist.
 
@@ -101,9 +118,15 @@ class StatusQueue(RecordKeeper):
             segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
             longest_bytes: the longest message to accept.
             for_owner: the queue is for a new owner of the name. An owner of the same name on this connection loses it.
+            record_users: the users whose records are believed: for an owner besides its own; for others by default everybody's.
+            keeps_user: a record that replaces another one keeps its user. If that is not this program's user, that needs the
+                authority +passid.
+            user_from: with ``keeps_user``: the status queue that the other record is got from; by default this one.
+            user: put records as this user's. That needs the authority +setid.
 
         Attributes:
             was_made: whether the queue did not exist before.
+            put_by: the user of the record that was put last; empty before.
 
         Raises:
             OwnerActive: after ``owner_wait_s`` another owner still has the queue open.
@@ -113,7 +136,10 @@ class StatusQueue(RecordKeeper):
             MQIError: the queue cannot be opened.
         """
         self.name = name
+        # Why users cannot be kept: the 2035 of opening it for that.
+        self._cannot_keep: NotAuthorised | None = None
         self.was_made = False
+        self.put_by = ""
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._waiting = retrying(self._patience, OWNER_ACTIVE, connection.sleep)
@@ -124,8 +150,14 @@ class StatusQueue(RecordKeeper):
         self._committed = OnQueue()
         self._current = OnQueue()
         self._held: Kept | None = None
-        # The messages that ``read`` found and that expire.
-        self._expiring: frozenset[bytes] = frozenset()
+        # What ``read`` found last.
+        self._messages: list[FoundMessage] = []
+        self._for_owner = for_owner
+        self._user = user
+        self._user_from = (user_from or self) if keeps_user else None
+        # Whose records are believed. Until an owner has put its first message, it does not know its own user.
+        self._users = set(record_users)
+        self._judges = bool(record_users) and not for_owner
         self._claimed = False
         if for_owner and connection.usable:
             connection.own_status_queue(name, self)
@@ -177,7 +209,7 @@ class StatusQueue(RecordKeeper):
 
     def held_by(self) -> StatusRecord | None:
         """Return the committed record while another owner has the queue open; ``None`` if it is hidden."""
-        return held_by(self._connection, self.name)
+        return held_by(self._connection, self.name, self._users if self._judges else None)
 
     def read(self, marks: Sequence[Mark] = (), *, wait: bool = True) -> StatusRecord | None:
         """Browse the queue and return its record, the last one of a chain of segments; ``None`` if the queue is empty.
@@ -188,6 +220,7 @@ class StatusQueue(RecordKeeper):
 
         Raises:
             StatusRecordCorrupt, StatusRecordVersion: a message cannot be read as a record; it stays on the queue.
+            StatusRecordForeign: another user has put a record.
             DuplicateStatusRecords: more than one record or chain is needed by an owner.
             StatusRecordHidden: a record was still hidden when the wait was over.
             OwnerActive: a record is hidden, and ``marks`` are given or ``wait`` is false; try again.
@@ -228,21 +261,27 @@ class StatusQueue(RecordKeeper):
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             ForeignSyncpoint: the record that ``hold`` got is back on the queue, so the application has backed out.
             StatusRecordMissing: the record is gone.
+            StatusRecordForeign: the first call finds that another user has put a record that ``read`` has found.
             MQIError: a call failed.
         """
         if not self._claimed:
             for leftover in self._current.leftovers:
                 self._take_leftover(leftover)
-            if self._current.anchor in self._expiring:
+            if any(each.expires and each.msg_id == self._current.anchor for each in self._messages):
                 # From a time when the queue limited its expiry.
-                self._take(self._current.anchor)
+                self._take(self._current.anchor or b"")
                 self._current = OnQueue(self._current.kept)
         anchor = self._current.anchor
         if anchor is None:
             said = encode(replace(saying_nothing(record), state=RecordState.ANCHOR))
             anchor = self._queue.put(_RECORD_MD, _PUT, said)[0][st.MD_MSG_ID]
             self._current = OnQueue(self._current.kept, anchor)
+        if not self._for_owner and self._current.kept is not None:
+            # Also an open chain: the user is that of a message that was got.
+            self._take_record()
         self._put(record, next_record_put(self._current.kept, segmented=self._segmented and not last))
+        if not self._claimed and self._for_owner:
+            refuse_strangers(self.name, users_of_records(self._messages), self._users)
 
     def check_committed(self) -> None:
         """Check that the record that was committed is on the queue, and stays there.
@@ -300,13 +339,39 @@ class StatusQueue(RecordKeeper):
             group_id=put.group_id,
             offset=put.offset,
             msg_flags=put.msg_flags,
+            user=self._user or "",
         )
-        md_out, _ = self._queue.put(md, _PUT_SEGMENT if put.is_segment else _PUT, data)
+        md_out, _ = self._queue.put(md, self._pmo(_PUT_SEGMENT if put.is_segment else _PUT), data)
+        self.put_by = st.name_at(md_out, st.MD_USER_IDENTIFIER)
+        if self._for_owner:
+            self._users.add(self.put_by)
+            self._judges = True
+        if self._cannot_keep is not None and self._user_from is not None and self.put_by != self._user_from.record_user:
+            raise self._cannot_keep
         kept = after_record_put(self._current.kept, put, md_out[st.MD_MSG_ID], md_out[st.MD_GROUP_ID], len(data))
         self._current = OnQueue(kept, self._current.anchor)
         # As the last call: a foreign backout at any earlier moment has brought the old record back.
         if self._held is not None and self._get(self._held):
             raise ForeignSyncpoint(f"the status record that was got from {self.name} is back on that queue")
+
+    def _pmo(self, pmo: bytearray) -> bytearray:
+        options = st.long_at(pmo, st.PMO_OPTIONS)
+        if self._user is not None:
+            return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
+        if self._user_from is not None and self._cannot_keep is None:
+            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from.hobj)
+        return pmo
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, whose context is that of the record that was got last."""
+        return self._queue.hobj
+
+    @property
+    def record_user(self) -> str:
+        """The user who has put the record that ``read`` found; empty if there was none."""
+        kept = self._committed.kept
+        return next((each.user for each in self._messages if kept is not None and each.msg_id == kept.msg_id), "")
 
     def _renew_record(self) -> None:
         """Get the record, in order to put the next one; one of this owner's own must not expire."""
@@ -318,11 +383,18 @@ class StatusQueue(RecordKeeper):
         """Get the record; returns its MQMD."""
         kept = self._current.kept
         assert kept is not None
-        md = self._get(kept)
+        md = self._take_parts(kept.group_id) if kept.is_open else self._get(kept)
         if md is None:
             raise self._missing(kept)
         self._current = OnQueue(None, self._current.anchor)
         return md
+
+    def _take_parts(self, group_id: bytes) -> bytes | None:
+        """Get a chain segment by segment, because it has no end; returns the MQMD of the first one."""
+        first = got = self._queue.get(st.md(group_id=group_id), _TAKE_PART)
+        while got is not None:
+            got = self._queue.get(st.md(group_id=group_id), _TAKE_PART)
+        return None if first is None else first[1]
 
     def _get(self, kept: Kept) -> bytes | None:
         """Get a record; returns its MQMD, that of the first segment; ``None`` if it is not there."""
@@ -337,8 +409,7 @@ class StatusQueue(RecordKeeper):
     def _take_leftover(self, leftover: Pair) -> None:
         kept, anchor = leftover
         if kept.segments:
-            while self._queue.get(st.md(group_id=kept.group_id), _TAKE_PART) is not None:
-                pass
+            self._take_parts(kept.group_id)
         else:
             self._take(kept.msg_id)
         if anchor is not None:
@@ -401,15 +472,24 @@ class StatusQueue(RecordKeeper):
         return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
-        return self._connection.open_queue(
-            name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
-        )
+        def opened(context: int) -> Queue:
+            return self._connection.open_queue(
+                name, _OPEN_OPTIONS | context, dynamic_q_name=dynamic_q_name, max_message_length=self._longest_bytes
+            )
+
+        if self._user is not None:
+            return opened(mq.MQOO_SET_IDENTITY_CONTEXT)
+        if self._user_from is None:
+            return opened(0)
+        queue, self._cannot_keep = open_keeping_users(opened)
+        return queue
 
     def _look(self, marks: Sequence[Mark]) -> tuple[OnQueue, StatusRecord | None]:
         before: list[FoundMessage] | None = None
         while True:
-            messages = browsed(self._queue, self._longest_bytes)
-            self._expiring = frozenset(message.msg_id for message in messages if message.expires)
+            messages = self._messages = browsed(self._queue, self._longest_bytes)
+            if self._judges:
+                refuse_strangers(self.name, users_of_records(messages), self._users)
             try:
                 return on_queue(messages, marks, seen_twice=messages == before)
             except RecordHidden:
@@ -424,8 +504,9 @@ class StatusQueue(RecordKeeper):
             return corrupt_record(self.name, error.found, error.expected)
         return DuplicateStatusRecords(
             f"status queue {self.name} holds {error.found}, expected {error.expected}. Two owners have used it, or another "
-            "program puts to it. Browse it, keep the record with the highest epoch and unit_of_work, and remove the others; "
-            f"or {SALVAGE_UNREADABLE}",
+            f"program puts to it: they were put by user {', '.join(map(shown, users_of_records(self._messages)))}. Browse it, "
+            "keep the record of its owner's user with the highest epoch and unit_of_work, and move the others away; or "
+            f"{SALVAGE_UNREADABLE}",
             status_queue=self.name,
             found=error.found,
             expected=error.expected,
@@ -451,16 +532,12 @@ class StatusQueue(RecordKeeper):
         return error
 
 
-def take_away(connection: Connection, status: StatusQueue, record: StatusRecord) -> None:
-    """Remove ``record``, which is no longer needed, from its status queue. The caller is not its owner.
+def take_away(connection: Connection, status: StatusQueue) -> None:
+    """Remove the record, which is no longer needed, from its status queue. The caller is not its owner.
 
     Raises:
         CommitOutcomeUnknown, MQIError: a call failed.
     """
-    if not status.can_be_removed:
-        with connection.unit_of_work(status):
-            status.stage(record, last=True)
-        status.ended(committed=True)
     with connection.unit_of_work(status):
         status.remove()
     status.ended(committed=True)

@@ -5,12 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
+
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import Outgoing, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
-from mqgroups.core.status_chain import MOST_SEGMENTS, ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
+from mqgroups.core.status_chain import (
+    MOST_SEGMENTS,
+    ChainBroken,
+    FoundMessage,
+    LookAgain,
+    RecordHidden,
+    on_queue,
+    users_of_records,
+)
 from mqgroups.errors import (
     SALVAGE,
     SALVAGE_UNREADABLE,
@@ -49,6 +59,7 @@ def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Fou
                     MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
                     decoded_record(queue.name, data),
                     st.long_at(md, st.MD_EXPIRY) != mq.MQEI_UNLIMITED,
+                    st.name_at(md, st.MD_USER_IDENTIFIER),
                 )
             )
     except MessageTooLong as error:
@@ -56,19 +67,27 @@ def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Fou
     return found
 
 
-def held_by(connection: Connection, name: str) -> StatusRecord | None:
+def held_by(connection: Connection, name: str, users: Set[str] | None = None) -> StatusRecord | None:
     """Return the committed record on a status queue that another owner has open, by browsing.
+
+    Args:
+        connection: to the queue manager.
+        name: of the status queue.
+        users: whose records to believe; by default everybody's.
 
     Returns:
         ``None`` if no record is visible, or if the browse is not consistent: the other owner may be replacing its record.
 
     Raises:
-        StatusError: a message is not a status record of this version.
+        StatusError: a message is not a status record of this version, or is another user's.
         MQIError: a call failed.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
     try:
-        return on_queue(browsed(queue))[1]
+        messages = browsed(queue)
+        if users is not None:
+            refuse_strangers(name, users_of_records(messages), users)
+        return on_queue(messages)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         return None
     finally:
@@ -121,9 +140,28 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
     )
 
 
+def refuse_strangers(status_queue: str, found: Iterable[str], users: Set[str]) -> None:
+    """Raise StatusRecordForeign if one of the users who have put records is not one of ``users``."""
+    for each in found:
+        if each not in users:
+            raise foreign_record(status_queue, Mismatch("user_identifier", each, ", ".join(sorted(users))))
+
+
 def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
     """Return the error for a status record of another owner."""
     remedy = ""
+    if mismatch.field == "user_identifier":
+        return StatusRecordForeign(
+            f"a status record on status queue {status_queue} was put by user {shown(mismatch.found)}, expected "
+            f"{shown(mismatch.expected)} (UserIdentifier in its MQMD). It was not believed, and nothing was changed. Find out "
+            "who put it. If the program has run under that user before, or an operator has written the record as that user, "
+            f"start once with record_users=({shown(mismatch.found)},). If not, that user must not have +put on this queue; move "
+            "the message away with `mqgroups salvage rebuild --record-user OWNER --unreadable-to QUEUE`",
+            status_queue=status_queue,
+            field=mismatch.field,
+            found=mismatch.found,
+            expected=mismatch.expected,
+        )
     if mismatch.field == "q_mgr_identifier":
         remedy = (
             ". If the data and status queues were moved here from that queue manager, adopt the record: `mqgroups recover "

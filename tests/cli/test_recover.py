@@ -215,7 +215,7 @@ def test_an_interrupted_group_is_shown_with_its_properties(owner, recover):
         group.put(data)
     qmgr.close()
     lines = recover().stdout.splitlines()
-    assert lines[5:8] == [
+    assert lines[6:9] == [
         "  checkpoint    None",
         "  property      lines = 1200",
         "  property      mqgroups.Name = 'orders 0815'",
@@ -233,6 +233,7 @@ def test_an_interrupted_group_is_left_for_the_start(owner, recover, status):
         f"put {owner.name}: a group is interrupted, and the next start resumes it",
         f"  status queue  MQGROUPS.PUT.{owner.name}",
         "  record        in group, unit of work 3, epoch 1",
+        f"  put by        user {owner.on_queue()[0].md.UserIdentifier.decode().rstrip()}",
         f"  group         {owner.on_queue()[0].group_id.hex()} on queue {owner.queue}",
         "  committed     6 messages",
         "  checkpoint    5",
@@ -266,6 +267,7 @@ def test_what_is_interrupted_in_json(owner, recover):
         "state": "interrupted",
         "taken_away": False,
         "hidden": False,
+        "put_by": found.md.UserIdentifier.decode().rstrip(),
         "contradictions": [],
     }
     assert (lies["group_id"], lies["msg_seq_number"], lies["unit_of_work"]) == (found.group_id.hex(), 4, 2)

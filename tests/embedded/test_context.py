@@ -83,6 +83,14 @@ def test_all_of_it_can_be_set(connection, queue, setter):
     assert context(shared_input(connection, queue).get().md) == SET
 
 
+def test_what_follows_a_nul_in_text_that_is_set_becomes_blanks(connection, queue, setter):
+    """ApplIdentityData, topic q097430; ApplOriginData, topic q097440; UserIdentifier, topic q097700."""
+    text = {"UserIdentifier": b"ops\0x", "ApplIdentityData": b"i", "ApplOriginData": b"\0abc"}
+    assert put(setter, mq.MQPMO_SET_ALL_CONTEXT, **{**SET, **text}).code == OK
+    md = shared_input(connection, queue).get().md
+    assert (md.UserIdentifier, md.ApplIdentityData, md.ApplOriginData) == (b"ops".ljust(12), b"i".ljust(32), b" " * 4)
+
+
 def test_the_identity_can_be_set_and_the_origin_is_the_queue_manager_s(connection, queue, setter):
     assert put(setter, mq.MQPMO_SET_IDENTITY_CONTEXT, **SET).code == OK
     md = shared_input(connection, queue).get().md

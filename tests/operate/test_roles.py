@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -21,7 +21,7 @@ from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.embedded.admin.mqsc import parse
-from mqgroups.errors import NotAuthorised, SalvageRefused
+from mqgroups.errors import NotAuthorised, SalvageRefused, StatusRecordForeign
 from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.spark.browse import BrowsedQueue
@@ -151,9 +151,9 @@ def put_group(q_mgr: mqgroups.QueueManager, name: str = "FEEDER") -> None:
             group.put(b"%d" % number)
 
 
-def interrupt_group(q_mgr: mqgroups.QueueManager) -> None:
+def interrupt_group(q_mgr: mqgroups.QueueManager, **more: Any) -> None:
     """Commit two messages of a group and go."""
-    with pytest.raises(Died), q_mgr.group_producer("ORDERS", name=NAME, commit_every=2) as producer:
+    with pytest.raises(Died), q_mgr.group_producer("ORDERS", name=NAME, commit_every=2, **more) as producer:
         group = producer.group()
         for number in range(4):
             group.put(b"%d" % number)
@@ -180,7 +180,15 @@ def pipe(q_mgr, administrator):
     assert len(operate.inspect_queue(administrator, "INVOICES").groups) == 1
 
 
-def recoverer(q_mgr, _administrator):
+def recoverer(q_mgr, administrator):
+    for there in ((q_mgr.q_mgr_name, "QM9"), ("QM9", q_mgr.q_mgr_name)):
+        assert operate.adopt(q_mgr, NAME, "put", instance=there).done
+    # Its owner believes the record. It dies after its last commit, and leaves the record of a completed group.
+    with pytest.raises(Died), administrator.group_producer("ORDERS", name=NAME, owner_wait_s=0) as producer:
+        with producer.group() as group:
+            assert group.resume_from == 2
+            group.put(b"2")
+        raise Died
     found = operate.inspect_owner(q_mgr, NAME, "put", tidy=True)
     assert found.state is operate.OwnerState.FREE
     assert found.taken_away
@@ -221,7 +229,9 @@ def repairer(q_mgr, _administrator):
     (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
-    assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=accept).record is not None
+    assert (
+        operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", record_user="loader", accept=accept).user == "loader"
+    )
     # It may not see that a producer resumes this group.
     assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
     assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS", accept=accept).done
@@ -262,14 +272,8 @@ def before(role: str, administrator: mqgroups.QueueManager) -> None:
     if role == "repairer":
         interrupt_group(administrator)
         MQSCClient(connection_of(administrator)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
-    elif role == "operator":
+    elif role in ("operator", "recoverer"):
         interrupt_group(administrator)
-    elif role == "recoverer":
-        # A producer that dies after its last commit leaves the record of a completed group.
-        with pytest.raises(Died), administrator.group_producer("ORDERS", name=NAME, commit_every=2) as producer:
-            with producer.group() as group:
-                group.put(b"0")
-            raise Died
 
 
 @pytest.fixture
@@ -509,13 +513,42 @@ def test_a_status_queue_that_was_deleted_is_made_by_an_administrator_who_gives_i
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
     with as_role("repairer")() as q_mgr, pytest.raises(NotAuthorised, match=r"MQGROUPS\.STATUS\.MODEL"):
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", accept=["in-use", "other-owners"])
-    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS").done
+    assert operate.salvage_owner(administrator, NAME, "put", queue="ORDERS", record_user="loader").done
     with connect() as q_mgr, pytest.raises(NotAuthorised, match=STATUS_QUEUES[0]):
         put_group(q_mgr, NAME)
     where = f"PROFILE('{STATUS_QUEUES[0]}') OBJTYPE(QUEUE) PRINCIPAL('loader')"
     assert mqsc(f"SET AUTHREC {where} AUTHADD(BROWSE,GET,INQ,PUT)")[0]
     with connect() as q_mgr, q_mgr.group_producer("ORDERS", name=NAME, owner_wait_s=0) as producer:
         assert producer.group().resume_from == 2
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("status", ["classic", "segmented"])
+def test_what_an_administrator_writes_is_believed_by_the_owner(as_role, administrator, mqsc, status):
+    connect = as_role("loader")
+    with connect() as q_mgr:
+        put_group(q_mgr, "FEEDER")
+        mqsc("CLEAR QLOCAL('ORDERS')")
+        interrupt_group(q_mgr, status_layout=status)
+    for there in ((administrator.q_mgr_name, "QM9"), ("QM9", administrator.q_mgr_name)):
+        assert operate.adopt(administrator, NAME, "put", instance=there).done
+    assert operate.take_over(administrator, NAME, "put", by="FEEDER").done
+
+    def resumed(**more):
+        with connect() as q_mgr, q_mgr.group_producer("ORDERS", name="FEEDER", owner_wait_s=0, **more) as producer:
+            return producer.group().resume_from
+
+    assert resumed() == 2
+    # A record that there was none of is the administrator's own, unless it says whose it is.
+    assert mqsc("CLEAR QLOCAL('MQGROUPS.PUT.FEEDER')")[0]
+    rebuilt = operate.salvage_owner(administrator, "FEEDER", "put", queue="ORDERS")
+    with pytest.raises(StatusRecordForeign, match=rf"record_users=\('{rebuilt.user}',\)"):
+        resumed()
+    # Records of others can be moved away, and the one that is written then is the owner's.
+    moved = operate.salvage_owner(
+        administrator, "FEEDER", "put", queue="ORDERS", record_user="loader", unreadable_to="ORDERS.BACKOUT"
+    )
+    assert (moved.unreadable, moved.user, resumed()) == (2, "loader", 2)
 
 
 def test_every_role_of_the_file_works():

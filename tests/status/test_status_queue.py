@@ -285,7 +285,7 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
         start(owner, role)
     found = f"{number} records, more than one of them still needed"
     assert f"holds {found}, expected one" in str(caught.value)
-    assert "keep the record with the highest epoch and unit_of_work" in str(caught.value)
+    assert "keep the record of its owner's user with the highest epoch and unit_of_work" in str(caught.value)
     assert (caught.value.found, caught.value.expected) == (found, "one")
     assert owner.records(role) == records
     assert is_free(owner, role)

@@ -12,7 +12,7 @@ from mqgroups.embedded.answer import Failed
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.wire.structures import MessageDescriptor, PutMessageOptions
+from mqgroups.embedded.wire.structures import MessageDescriptor, PutMessageOptions, blank_padded
 from mqgroups.mqi import constants as mq
 
 IDENTITY = ("user_identifier", "accounting_token", "appl_identity_data")
@@ -76,7 +76,12 @@ def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescript
         passed = IDENTITY + ORIGIN if options & mq.MQPMO_PASS_ALL_CONTEXT else IDENTITY
         for field in passed:
             setattr(md, field, getattr(source, field))
-    elif not options & SETS:
+    elif options & SETS:
+        # "The null character and any following characters are converted to blanks" (topics q097700, q097430, q097440).
+        md.user_identifier = blank_padded(md.user_identifier, 12)
+        md.appl_identity_data = blank_padded(md.appl_identity_data, 32)
+        md.appl_origin_data = blank_padded(md.appl_origin_data, 4)
+    else:
         q_mgr.default_identity_context(connection, md)
     if not options & (mq.MQPMO_PASS_ALL_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT):
         q_mgr.default_origin_context(connection, md)

@@ -1,0 +1,339 @@
+"""The vectors of docs/reference/status-record.md, read twice: by this package, and by a second reader made from that page alone.
+
+``Spec`` below imports nothing of the package. So a vector that says what the page does not say fails, and so does a page that the
+package does not follow. If a field is added, it goes into ``base`` of the vectors and into ``Spec.FIELDS``; the three literal
+envelopes then differ from what a test prints.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mqgroups.core import claim, restart, status, status_chain
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
+from mqgroups.core.poison import Suspect
+from mqgroups.errors import StatusRecordForeign
+from mqgroups.status.records import refuse_strangers
+
+VECTORS = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "status-record-vectors.json").read_text())
+BASE = VECTORS["base"]
+HEAD, DIGITS, NECK = b'{"sha256":"', 64, b'",'
+
+
+def fields_of(vector: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in {**BASE, **vector["fields"]}.items() if name not in vector.get("without", ())
+    }
+
+
+class Rejected(Exception):
+    """What the second reader says of bytes that are no record of this version: corrupt, or version."""
+
+
+class Spec:
+    """A reader and writer of records from the page alone."""
+
+    @staticmethod
+    def sealed(body: bytes) -> bytes:
+        return HEAD + hashlib.sha256(body).hexdigest().encode() + NECK + body
+
+    @classmethod
+    def written(cls, fields: dict[str, Any]) -> bytes:
+        return cls.sealed(json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)[1:].encode())
+
+    @classmethod
+    def read(cls, data: bytes) -> dict[str, Any]:
+        body = data[len(HEAD) + DIGITS + len(NECK) :]
+        if data != cls.sealed(body):
+            raise Rejected("corrupt")
+        try:
+            fields = json.loads("{" + body.decode("ascii"), object_pairs_hook=cls._once, parse_constant=cls._no)
+        except (ValueError, UnicodeDecodeError):
+            raise Rejected("corrupt") from None
+        if "schema" not in fields:
+            raise Rejected("corrupt")
+        if type(fields["schema"]) is not int or fields["schema"] != 1 or fields.keys() - cls.FIELDS.keys():
+            raise Rejected("version")
+        for name, is_valid in cls.FIELDS.items():
+            if name not in fields or not is_valid(fields[name]):
+                raise Rejected("corrupt")
+        in_group, nothing = fields["state"] == "in group", fields["msg_seq_number"] == fields["offset"] == 0
+        if (in_group and not int(fields["group_id"], 16)) or (nothing and fields["state"] in ("in group", "completed")):
+            raise Rejected("corrupt")
+        return fields
+
+    @staticmethod
+    def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise ValueError
+        return dict(pairs)
+
+    @staticmethod
+    def _no(_word: str) -> Any:
+        raise ValueError
+
+    @staticmethod
+    def integer(most: int, least: int = 0) -> Callable[[Any], bool]:
+        return lambda value: type(value) is int and least <= value <= most
+
+    @staticmethod
+    def text(most: float = math.inf) -> Callable[[Any], bool]:
+        return lambda value: type(value) is str and len(value) <= most and not re.search("[\ud800-\udfff]", value)
+
+    @staticmethod
+    def hex24(value: Any) -> bool:
+        return type(value) is str and re.fullmatch("[0-9a-f]{48}", value) is not None
+
+    @staticmethod
+    def list_of(*kinds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        def is_valid(value: Any) -> bool:
+            return value is None or (
+                type(value) is list
+                and len(value) == len(kinds)
+                and all(kind(item) for kind, item in zip(kinds, value, strict=True))
+            )
+
+        return is_valid
+
+    @staticmethod
+    def base64(value: Any) -> bool:
+        try:
+            return type(value) is str and base64.b64encode(base64.b64decode(value, validate=True)).decode() == value
+        except ValueError:
+            return False
+
+    @classmethod
+    def checkpoint(cls, value: Any) -> bool:
+        if value is None:
+            return True
+        if type(value) is not dict or len(value) != 1:
+            return False
+        return cls.base64(value["bytes"]) if "bytes" in value else "json" in value and cls.json(value["json"], 0)
+
+    @classmethod
+    def json(cls, value: Any, depth: int) -> bool:
+        if depth > 100:
+            return False
+        if type(value) is int:
+            return value.bit_length() <= 2048
+        if type(value) is float:
+            return math.isfinite(value)
+        if type(value) is str:
+            return cls.text()(value)
+        if type(value) is list:
+            return all(cls.json(item, depth + 1) for item in value)
+        if type(value) is dict:
+            return all(cls.json(item, depth + 1) for pair in value.items() for item in pair)
+        return value is None or type(value) is bool
+
+    @classmethod
+    def properties(cls, value: Any) -> bool:
+        return value is None or (
+            type(value) is dict and all(cls.text()(name) and cls.property(item) for name, item in value.items())
+        )
+
+    @classmethod
+    def property(cls, value: Any) -> bool:
+        if type(value) is dict and len(value) == 1:
+            return cls.base64(value["bytes"]) if "bytes" in value else value.get("float") in ("inf", "-inf", "nan")
+        if type(value) is int:
+            return -(2**63) <= value < 2**63
+        return value is None or type(value) in (bool, float) or cls.text()(value)
+
+    FIELDS: ClassVar[dict[str, Callable[[Any], bool]]] = {}
+
+
+NUMBER, COUNT = Spec.integer(999_999_999), Spec.integer(2**63 - 1)
+Spec.FIELDS = {
+    "schema": lambda value: value == 1,
+    "role": lambda value: value in ("put", "get"),
+    "name": Spec.text(),
+    "state": lambda value: value in ("idle", "in group", "completed", "anchor"),
+    "owner_id": Spec.text(200),
+    "epoch": COUNT,
+    "unit_of_work": COUNT,
+    "queue": Spec.text(48),
+    "group_id": Spec.hex24,
+    "first_msg_id": Spec.hex24,
+    "msg_seq_number": NUMBER,
+    "offset": NUMBER,
+    "in_last_message": lambda value: type(value) is bool,
+    "suspect": Spec.list_of(Spec.hex24, NUMBER, COUNT, Spec.hex24),
+    "quarantine": lambda value: type(value) is bool,
+    "resolved_q_name": Spec.text(48),
+    "resolved_q_mgr_name": Spec.text(48),
+    "q_mgr_identifier": Spec.text(48),
+    "persistence": Spec.integer(1),
+    "checkpoint": Spec.checkpoint,
+    "traceparent": Spec.text(200),
+    "properties": Spec.properties,
+    "outgoing": Spec.list_of(Spec.hex24, NUMBER),
+}
+
+
+def verdicts(data: bytes) -> tuple[str, str]:
+    """Return what both readers say of bytes: corrupt, version, or nothing."""
+    spec = package = ""
+    try:
+        Spec.read(data)
+    except Rejected as error:
+        spec = str(error)
+    try:
+        status.decode(data)
+    except status.RecordRejected as error:
+        package = error.because.value
+    return spec, package
+
+
+def shown(value: Any) -> Any:
+    """Return a decoded value as the vectors have it."""
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    if isinstance(value, Suspect):
+        return [shown(item) for item in (value.group_id, value.msg_seq_number, value.backout_count, value.msg_id)]
+    if isinstance(value, tuple):
+        return [shown(item) for item in value]
+    if isinstance(value, dict):
+        return {name: shown(item) for name, item in value.items()}
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def test_the_base_has_every_field():
+    assert set(BASE) == set(Spec.FIELDS) == {"schema", *status._FIELDS}
+
+
+def test_a_literal_envelope_is_what_both_write():
+    for vector in VECTORS["envelopes"]:
+        data = vector["data"].encode("ascii")
+        assert Spec.written(fields_of(vector)) == data, Spec.written(fields_of(vector))
+        assert status.encode(status.decode(data)) == data
+        assert Spec.read(data) == fields_of(vector)
+
+
+def test_a_record_is_read_written_and_decided_upon():
+    for vector in VECTORS["records"]:
+        data = Spec.written(fields_of(vector))
+        assert verdicts(data) == ("", ""), vector
+        record = status.decode(data)
+        assert vector.get("not_written") or status.encode(record) == data, vector
+        for name, value in vector.get("decoded", {}).items():
+            assert shown(getattr(record, name)) == value, vector
+        assert record.speaks is vector["speaks"], vector
+        reader = {**VECTORS["reader"], "role": vector.get("reader", "put")}
+        decision = restart.restart_action(record, restart.Expectations(**{**reader, "role": Role(reader["role"])}))
+        start = f"foreign: {decision.mismatch.field}" if decision.mismatch else decision.action.value
+        assert start == vector["start"], vector
+
+
+def test_a_record_with_an_invalid_field_is_rejected():
+    for vector in VECTORS["invalid_fields"]:
+        assert verdicts(Spec.written(fields_of(vector))) == (vector["verdict"],) * 2, vector
+
+
+def test_what_is_no_record_is_rejected():
+    for vector in VECTORS["invalid_bytes"]:
+        data = vector["data"].encode() if "data" in vector else Spec.written(BASE)
+        if "replace" in vector:
+            old, new = (text.encode() for text in vector["replace"])
+            assert old in data
+            data = data.replace(old, new)
+        if "upper_digest" in vector:
+            data = data[: len(HEAD)] + data[len(HEAD) : len(HEAD) + DIGITS].upper() + data[len(HEAD) + DIGITS :]
+        if "body_replace" in vector:
+            old, new = (text.encode() for text in vector["body_replace"])
+            body = data[len(HEAD) + DIGITS + len(NECK) :]
+            assert old in body
+            data = Spec.sealed(body.replace(old, new))
+        if "body" in vector:
+            data = Spec.sealed(vector["body"].encode())
+        data += vector.get("append", "").encode()
+        assert verdicts(data) == ("corrupt", "corrupt"), vector
+
+
+def test_the_messages_of_a_queue_make_one_record():
+    for vector in VECTORS["queues"]:
+        ids = {name: name.encode().ljust(24, b"\1") for name in "abcdgikrstu"}
+        messages, marks = [], []
+        for each_message in vector["messages"]:
+            record = status.decode(Spec.written(fields_of(each_message)))
+            messages.append(
+                status_chain.FoundMessage(
+                    ids[each_message["id"]],
+                    ids[each_message["anchor"]] if "anchor" in each_message else bytes(24),
+                    ids[each_message["group"]] if "group" in each_message else GROUP_ID_NONE,
+                    each_message.get("offset", 0),
+                    each_message.get("length", 700),
+                    MsgFlag(each_message.get("flags", 0)),
+                    record,
+                )
+            )
+            if each_message["id"] in vector.get("own", ()):
+                marks.append(record.mark)
+        names = {value: name for name, value in ids.items()}
+        anchor, leftovers, chain = None, [], {}
+        try:
+            found, _ = status_chain.on_queue(messages, marks, seen_twice=vector.get("twice", False))
+        except status_chain.RecordHidden:
+            result: str | None = "hidden"
+        except status_chain.LookAgain:
+            result = "look again"
+        except status_chain.ChainBroken as error:
+            result = "several" if error.several else "corrupt"
+        else:
+            kept = found.kept
+            result = names[kept.msg_id] if kept else None
+            anchor = names[found.anchor] if found.anchor else None
+            leftovers = [names[pair.kept.msg_id] for pair in found.leftovers]
+            chain = {name: getattr(kept, name) for name in vector.get("chain", {})}
+        assert result == vector["result"], vector
+        assert (anchor, leftovers) == (vector.get("anchor"), vector.get("leftovers", [])), vector
+        assert chain == vector.get("chain", {}), vector
+
+
+def test_the_next_record_is_put_so():
+    for vector in VECTORS["puts"]:
+        now = vector["now"]
+        kept = None
+        if now is not None:
+            kept = status_chain.Kept(b"m" * 24) if now == "message" else status_chain.Kept(b"m" * 24, b"g" * 24, **now)
+        put = status_chain.next_record_put(kept, segmented=vector["segmented"])
+        assert (put.takes, put.msg_flags, put.offset) == (vector["get"], vector["flags"], vector["offset"]), vector
+        assert put.group_id == (b"g" * 24 if vector["offset"] else GROUP_ID_NONE), vector
+
+
+def test_a_mark_tells_the_outcome_of_a_commit():
+    for vector in VECTORS["outcomes"]:
+        found, before, after = (tuple(vector[name]) if vector[name] else None for name in ("found", "before", "after"))
+        assert restart.commit_outcome(found, before, after).value == vector["outcome"], vector
+
+
+def test_a_record_of_another_user_is_refused():
+    for vector in VECTORS["users"]:
+        messages = []
+        for kind, user in vector["messages"]:
+            state = {"state": "anchor", "msg_seq_number": 0} if kind == "anchor" else {}
+            record = status.decode(Spec.written({**BASE, **state}))
+            messages.append(status_chain.FoundMessage(b"", b"", b"", 0, 0, MsgFlag.NONE, record, user=user))
+        refused = None
+        try:
+            refuse_strangers("S", status_chain.users_of_records(messages), set(vector["believed"]))
+        except StatusRecordForeign as error:
+            refused = error.found
+        assert refused == vector["refused"], vector
+
+
+def test_the_records_of_a_group_of_a_batch_are_found_by_these_identifiers():
+    for vector in VECTORS["claims"]:
+        sink = claim.Sink(vector["sink"], vector["queue"], "QM1_2026-01-31_12.00.00")
+        of = claim.Claim(sink, vector["batch"], vector["key"], "token", "run", 0)
+        found = {"intent": of.intent_id, "status": of.status_id, "high-water mark": sink.high_water_mark_id}
+        for kind, correl_id in found.items():
+            digest = hashlib.sha256(vector[kind]["digest_of"].encode("ascii")).hexdigest()
+            assert digest[:48] == vector[kind]["correl_id"] == correl_id.hex(), vector
