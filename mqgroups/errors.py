@@ -66,6 +66,12 @@ from mqgroups.printable import brief
 _LONGEST_TEXT = 10_000
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
+# Why messages of a group do not come (IBM MQ, topics q032040, q097490, q015710).
+NEVER_CAME = (
+    "Usual causes: a JMS program that sets JMSXGroupID, but no JMS_IBM_Last_Msg_In_Group on the last message; a message that "
+    "expired; a program that gets single messages; nonpersistent messages lost on a channel with NPMSPEED(FAST); a message on "
+    "a dead-letter queue; a producer that was interrupted"
+)
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
@@ -403,8 +409,10 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            f"The group can be resumed at its last commit. Iterate again to wait longer. `mqgroups doctor --queue {queue}` says "
-            "whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster queue"
+            f"The group can be resumed at its last commit. Iterate again to wait longer. {NEVER_CAME}. `mqgroups doctor --queue "
+            f"{queue}` says whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster "
+            "queue. If nobody can complete the group: stalled='quarantine' moves its rest to the backout queue, and the consumer "
+            "goes on"
         )
         self.queue = queue
         self.group_id = group_id
@@ -564,22 +572,37 @@ class PoisonMessage(EnvironmentFailure):
 
 
 class GroupQuarantined(EnvironmentFailure):
-    """A message of a group is poison. That message and the rest of the group were moved, unchanged, to the backout queue.
+    """A message of a group is poison, or did not arrive. The rest of the group was moved, unchanged, to the backout queue.
 
     The messages before it are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
         queue, group_id: the group, and the queue that it was on.
-        msg_seq_number: of the first message that was moved.
+        msg_seq_number: of the first message that was moved; or of the one that did not arrive.
         backout_queue: the queue that the messages were moved to.
-        reason: why the first one cannot be decoded; empty if it fails when it is processed, or is not known after a restart.
+        reason: why the first one cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or is not
+            known after a restart.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str, reason: str = "") -> None:
+    def __init__(
+        self,
+        queue: str,
+        group_id: bytes,
+        msg_seq_number: int,
+        backout_queue: str,
+        reason: str = "",
+        *,
+        waited_s: float | None = None,
+    ) -> None:
+        """``waited_s``: how long the message was waited for, seconds, if it did not arrive."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
+        causes = ""
+        if waited_s is not None:
+            how = f"did not arrive within {waited_s:g} s"
+            reason, causes = f"message {msg_seq_number} {how}", f". {NEVER_CAME}"
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            f"that message {how}. The messages before it were consumed; iterate again for the next group"
+            f"that message {how}. The messages before it were consumed; iterate again for the next group{causes}"
         )
         self.queue = queue
         self.group_id = group_id

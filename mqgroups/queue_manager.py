@@ -28,7 +28,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, Stalled, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -189,6 +189,7 @@ class QueueManager(ConnectionHolder):
         max_message_length: int = LONGEST_MESSAGE_BYTES,
         stream: bool = False,
         poison: Poison = "halt",
+        stalled: Stalled = "halt",
         on_abandon: OnAbandon | None = None,
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
@@ -216,6 +217,9 @@ class QueueManager(ConnectionHolder):
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+            stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
+                ``GroupStalled``, at each start. ``"quarantine"`` waits once more, and if nothing of the group has changed on the
+                queue, it moves the rest of the group to the queue's BOQNAME and raises ``GroupQuarantined``.
             codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
                 poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
                 ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
@@ -246,6 +250,7 @@ class QueueManager(ConnectionHolder):
             max_message_length=max_message_length,
             stream=stream,
             poison=poison,
+            stalled=stalled,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         return GroupConsumer(self._connection, settings.checked())
@@ -264,6 +269,7 @@ class QueueManager(ConnectionHolder):
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
         poison: Poison = "halt",
+        stalled: Stalled = "halt",
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
@@ -299,6 +305,7 @@ class QueueManager(ConnectionHolder):
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
             poison=poison,
+            stalled=stalled,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         outgoing = ProducerSettings(

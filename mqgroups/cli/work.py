@@ -20,7 +20,7 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
-from mqgroups.core.modes import Poison
+from mqgroups.core.modes import Poison, Stalled
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.stopping import stop_on_signals
@@ -100,6 +100,13 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="What happens to a message that fails whenever it is processed.",
 )
 @click.option(
+    "--stalled",
+    type=click.Choice(get_args(Stalled)),
+    default="halt",
+    show_default=True,
+    help="What happens to a group whose next message does not arrive; 'quarantine' moves its rest to the backout queue.",
+)
+@click.option(
     "--grace",
     "grace_s",
     type=click.FloatRange(0),
@@ -130,6 +137,7 @@ def work(
     codec: str | None,
     complete_groups_only: bool,
     poison: Poison,
+    stalled: Stalled,
     grace_s: float,
     http: tuple[str, int] | None,
     health_dir: Path | None,
@@ -166,6 +174,7 @@ def work(
         "commit_every": commit_every,
         "complete_groups_only": complete_groups_only,
         "poison": poison,
+        "stalled": stalled,
         "codec": None if codec is None else getattr(codecs, codec),
     }
     opens: Any = (

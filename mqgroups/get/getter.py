@@ -16,11 +16,13 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, ask
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
+from mqgroups.core.rest import Left
 from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
-from mqgroups.errors import ConfigurationError, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import ConfigurationError, GroupQuarantined, GroupStalled, MQGroupsError, MQIError
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
+from mqgroups.get.rest import RestOfGroup
 from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message
@@ -85,6 +87,9 @@ class Getter:
         self.group: Any = None
         # Messages of this unit of work that are put to the backout queue at its commit.
         self._moved: list[Message] = []
+        # Messages that are got and put there at its commit: the rest of a group that cannot be completed.
+        self._left: list[Left] = []
+        self._rest = RestOfGroup(connection, settings.queue)
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self.lost_suspect = False
@@ -166,11 +171,12 @@ class Getter:
             queue.close()
 
     def _find_backout_queue(self) -> BackoutQueue | None:
-        policy = self.settings.poison
-        if policy == "ignore" and not self.owner.unit.note.quarantine:
+        poison, stalled = self.settings.poison, self.settings.stalled
+        moves_groups = stalled == "quarantine" or self.owner.unit.note.quarantine
+        if poison == "ignore" and not moves_groups:
             return None
-        found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
-        return found if found.threshold or self.owner.unit.note.quarantine else None
+        found = BackoutQueue(self._connection, self.cursor.queue, poison, stalled)
+        return found if found.threshold or moves_groups else None
 
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
@@ -203,6 +209,7 @@ class Getter:
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
+            GroupQuarantined: no message came, and the rest of the group was moved, by the consumer's policy.
             Stopped: the application has asked for the end. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
@@ -235,14 +242,59 @@ class Getter:
     def _wait_for_next(self) -> Message:
         self._stop_if_asked()
         wait_s, cursor = self.settings.group_wait_s, self.cursor
-        message = cursor.get_in_group(wait_s, self._while_waiting)
-        if message is None:
+        while (message := cursor.get_in_group(wait_s, self._while_waiting)) is None:
             self._keep_processed()
-            position = cursor.position
-            raise GroupStalled(
-                self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
-            )
+            if self.settings.stalled == "halt":
+                raise self._stalled()
+            if self._rest.is_unchanged(cursor.position):
+                raise self._quarantined()
+            self.work.begin()
+        self._rest.forget()
         return message
+
+    def _stalled(self) -> GroupStalled:
+        settings, position = self.settings, self.cursor.position
+        return GroupStalled(
+            settings.queue, position.group_id, position.msg_seq_number + 1, settings.group_wait_s, position.offset
+        )
+
+    def _quarantined(self) -> GroupQuarantined:
+        """Move the rest of the group to the backout queue, and end the group; returns the error to raise."""
+        settings, position = self.settings, self.cursor.position
+        missing = position.msg_seq_number + 1
+        assert self.backout is not None
+        self.owner.telemetry.quarantined(missing, self.backout.name)
+        data_bytes = 0
+        for left in self._rest.found:
+            if self._left and self.work.due(len(self._left), data_bytes):
+                self.syncpoint()
+                data_bytes = 0
+            self._left.append(left)
+            data_bytes += left.length
+            self.owner.set_quarantine()
+            self.owner.will_put(len(self._left))
+        self.end_group(failed_with=0)
+        self.cursor.leave_group()
+        # Both waits.
+        waited_s = 2 * settings.group_wait_s
+        return GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
+
+    def _move_rest(self) -> None:
+        """Get the messages of the rest that belong in this unit of work, and put them to the backout queue.
+
+        Raises:
+            GroupStalled: one of them is gone since the last look.
+            MQIError: a call failed.
+        """
+        for left in self._left:
+            got = self._rest.take(self.cursor.position.group_id, left, again=self.work.redoing)
+            if got is None:
+                raise self._stalled()
+            if not self.owner.unit.messages:
+                self.work.begun(self.owner)
+            assert self.backout is not None
+            self.backout.take(*got)
+            self.owner.count(len(got[1]))
 
     def _while_waiting(self) -> bool:
         self._stop_if_asked()
@@ -297,6 +349,7 @@ class Getter:
         """Put a message to the backout queue at the commit of this unit of work."""
         self._moved.append(message)
         self.owner.count(len(message.data))
+        self.owner.will_put(len(self._moved))
 
     def syncpoint(self) -> None:
         """End the unit of work in the middle of a group."""
@@ -310,6 +363,7 @@ class Getter:
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
+        self._rest.forget()
         ended, self.group = self.group, None
         if ended is not None:
             ended.has_ended = True
@@ -325,9 +379,12 @@ class Getter:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
 
         def commit() -> None:
+            # If there is nothing but a rest to move, or not even that, the unit of work begins here.
+            self.work.begin()
             for message in self._moved:
                 assert self.backout is not None
-                self.backout.take(message)
+                self.backout.take(*message.as_got)
+            self._move_rest()
             self._commit_record(ended=ended, failed_with=failed_with)
 
         try:
@@ -335,6 +392,7 @@ class Getter:
         except MQIError as error:
             self._redo(error, commit)
         self._moved.clear()
+        self._left.clear()
         self._committed()
 
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
@@ -440,6 +498,7 @@ class Getter:
         """Back out to the last commit, and add its position to the text of ``error``."""
         self.group = None
         self._moved.clear()
+        self._left.clear()
         if self._partner is not None:
             self._partner.back_out()
         try:
@@ -466,6 +525,7 @@ class Getter:
         try:
             if self.backout is not None:
                 self.backout.close()
+            self._rest.close()
             self._unreachable.close()
             self.cursor.close()
         finally:

@@ -99,6 +99,7 @@ class IncomingGroup:
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
+            GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
@@ -160,7 +161,7 @@ class IncomingGroup:
                 raise self._quarantined(message)
             if decode is not None and (reason := _why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
-            elif not backout or message.backout_count < backout.threshold or self._is_kept(message):
+            elif not backout or not backout.suspects(message.backout_count) or self._is_kept(message):
                 break
             if not self._is_current:
                 return None
@@ -257,7 +258,8 @@ class IncomingGroup:
     @property
     def _can_be_moved(self) -> bool:
         getter = self._getter
-        return getter.backout is not None and getter.settings.poison in ("skip", "quarantine")
+        backout = getter.backout
+        return backout is not None and backout.threshold > 0 and getter.settings.poison in ("skip", "quarantine")
 
     def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
         """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.

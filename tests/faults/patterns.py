@@ -21,6 +21,7 @@ from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, Mov
 from tests.faults.pattern import Pattern
 from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
+from tests.faults.stalled_program import StalledProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
 PROGRAMS: dict[str, type[AnyProgram]] = {
@@ -35,6 +36,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "sent": SentProgram,
     "quarantined": QuarantinedProgram,
     "skipped": SkippedProgram,
+    "stalled": StalledProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
@@ -97,6 +99,11 @@ def _poison_patterns() -> list[Pattern]:
     return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped")]
 
 
+def _stalled_patterns() -> list[Pattern]:
+    """Return those whose good group is behind two that cannot be completed; the rest takes one unit of work, or several."""
+    return [Pattern("stalled", "classic", False, 5, 100), Pattern("stalled", "classic", True, 5, 2)]
+
+
 def _dressed_patterns() -> list[Pattern]:
     """Return those that use everything at once."""
     return [
@@ -157,6 +164,7 @@ PATTERNS = {
         *_aio_patterns(),
         *_files_patterns(),
         *_poison_patterns(),
+        *_stalled_patterns(),
         *_dressed_patterns(),
         *_abandon_patterns(),
         *_operated_patterns(),

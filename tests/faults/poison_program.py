@@ -59,7 +59,7 @@ class QuarantinedProgram(GetProgram):
                 if bad and (number == _BAD or (number > _BAD and self.policy == "quarantine")):
                     self._moved.append((group_id, number, data))
                 else:
-                    self._handled.append(_line(group_id, data))
+                    self._handled.append(line(group_id, data))
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "codec": _Codec, "poison": self.policy}
@@ -79,7 +79,7 @@ class QuarantinedProgram(GetProgram):
             for message in group:
                 if message.value == _IMPOSSIBLE:
                     raise _Failed
-                self.notes.write(_line(group.group_id, message.value))
+                self.notes.write(line(group.group_id, message.value))
                 handled += 1
                 group.set_checkpoint(handled)
 
@@ -103,5 +103,6 @@ class SkippedProgram(QuarantinedProgram):
     policy = "skip"
 
 
-def _line(group_id: bytes, data: bytes) -> bytes:
+def line(group_id: bytes, data: bytes) -> bytes:
+    """Return what is written down for a message."""
     return b"%s %s" % (group_id.hex().encode(), data)
