@@ -99,7 +99,7 @@ class Getter:
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
-        self._unreachable = UnreachableGroups(connection, settings.queue)
+        self._unreachable = UnreachableGroups(connection, settings)
         self.status = StatusQueue(
             connection,
             settings.status_queue,
@@ -187,15 +187,14 @@ class Getter:
             raise
         if message is None:
             self.work.release()
-            if not self.work.stopping:
-                self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+            self._has_waited()
         return message
 
     def _first(self) -> Message | None:
         while not self.work.stopping:
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
+                message = self.cursor.get(self.settings.wait_s, self._has_waited)
                 if message is not None:
                     self._begun(message)
                 return message
@@ -231,6 +230,12 @@ class Getter:
                 return message
             except MQIError as error:
                 self._redo(error)
+
+    def _has_waited(self) -> bool:
+        """Look for groups that never come; returns whether to wait no longer."""
+        if not self.work.stopping:
+            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+        return self.work.stopping
 
     def _begun(self, message: Message) -> None:
         """Begin the owner's part of a unit of work, with its first message."""

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import mqgroups
@@ -93,7 +95,7 @@ def test_segments_of_a_message_that_is_not_whole_go_there_one_by_one(stalled):
 @pytest.fixture
 def at_look(monkeypatch):
     """A list of functions that are called after the first look at the rest of a group, the second one, and so on."""
-    functions = []
+    functions: list[Any] = []
     look = RestOfGroup.is_unchanged
 
     def looked(rest, position):
@@ -183,7 +185,7 @@ def test_backout_counts_are_not_looked_at_because_groups_are_moved(stalled):
         qmgr = stalled.connect()
         list(zip(range(2), next(iter(stalled.consumer(qmgr, commit_every=100))), strict=False))
         qmgr.close()
-    commits = []
+    commits: list[object] = []
     with stalled.consumer(stalled="quarantine", poison="ignore", commit_every=100) as consumer:
         consumer.before_commit(commits.append)
         assert [[message.backout_count for message in group] for group in consumer] == [[2, 2]]
