@@ -672,6 +672,23 @@ class CommitOutcomeUnknown(MQIError):
         return ". ".join(part for part in (text, self.remedy, self.context) if part)
 
 
+class SegmentsDiffer(MQIError):
+    """A message has segments of different character sets (2243) or encodings (2244), so the queue manager returns only a part.
+
+    Attributes:
+        md: the MQMD of that part, 364 bytes.
+        group_status: GroupStatus of the MQGMO.
+    """
+
+    md = b""
+    group_status = 0
+    remedy = (
+        "A message has segments of different character sets or encodings, so the queue manager does not join them. Make the "
+        "consumer with stream=True, which gets them one by one; or find its group with `mqgroups groups`, and move it with "
+        "`mqgroups salvage move`"
+    )
+
+
 class UnitOfWorkBackedOut(MQIError):
     """The queue manager has backed out the unit of work by itself, or is about to (2003). Nothing of it is committed."""
 
@@ -751,6 +768,8 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: MessageTooLong,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: SyncpointLimitReached,
     mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
+    mq.MQRC_INCONSISTENT_CCSIDS: SegmentsDiffer,
+    mq.MQRC_INCONSISTENT_ENCODINGS: SegmentsDiffer,
 }
 
 # IBM MQ, topics q040920, q041120, q041230: close the handle, open the object again, and retry.
@@ -766,10 +785,6 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
     }
 )
 
-_SEGMENTS_DIFFER = (
-    "A message has segments of different character sets or encodings, so the queue manager does not reassemble it. Make the "
-    "consumer with stream=True; or find its group with `mqgroups groups`, and move it with `mqgroups salvage move`"
-)
 _CLUSTER = (
     "The queue manager knows no instance of this cluster queue at the moment. Is REFRESH CLUSTER under way? Otherwise DISPLAY "
     "QCLUSTER shows what it knows, and the channels to the full repositories must run"
@@ -826,8 +841,6 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "
     "stream, and without segment_bytes), put it without properties, or put the properties with another message of the group; "
     "`mqgroups send` needs --records lines or bytes:N",
-    mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
-    mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",

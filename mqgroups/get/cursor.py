@@ -90,6 +90,10 @@ class GroupCursor:
         """Go to the position before the next group."""
         self.set_back(AT_START)
 
+    def pass_over(self, group_id: bytes) -> None:
+        """Note that the next message was got by the same handle, but segment by segment, and not by this cursor."""
+        self._anchor, self._ahead, self._run = after_messages(self.position, group_id), 0, None
+
     def leave_group(self) -> None:
         """Go to the position before the next group, although the handle has not got the last message of this one."""
         self.group_ended()

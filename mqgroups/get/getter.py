@@ -19,13 +19,13 @@ from mqgroups.core.poison import Suspect
 from mqgroups.core.rest import Left
 from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
-from mqgroups.errors import ConfigurationError, GroupQuarantined, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import ConfigurationError, GroupQuarantined, GroupStalled, MQGroupsError, MQIError, SegmentsDiffer
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.get.rest import RestOfGroup
 from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.message import Message
+from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.status.open_unit import Note
 from mqgroups.status.opening import check_apart
@@ -89,6 +89,8 @@ class Getter:
         self._moved: list[Message] = []
         # Messages that are got and put there at its commit: the rest of a group that cannot be completed.
         self._left: list[Left] = []
+        # A message that goes there segment by segment.
+        self._apart: Message | None = None
         self._rest = RestOfGroup(connection, settings.queue)
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
@@ -198,6 +200,8 @@ class Getter:
                 if message is not None:
                     self._begun(message)
                 return message
+            except SegmentsDiffer as error:
+                return self._not_joined(error)
             except MQIError as error:
                 self.lost_suspect = True
                 self.work.redo(error, self.settle)
@@ -228,6 +232,8 @@ class Getter:
                 if first:
                     self._begun(message)
                 return message
+            except SegmentsDiffer as error:
+                return self._not_joined(error)
             except MQIError as error:
                 self._redo(error)
 
@@ -236,6 +242,17 @@ class Getter:
         if not self.work.stopping:
             self._unreachable.look(self.cursor.queue, self.owner.log_fields())
         return self.work.stopping
+
+    def _not_joined(self, error: SegmentsDiffer) -> Message:
+        """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
+
+        Raises:
+            SegmentsDiffer: what the application has put and got on a shared connection would be backed out with it.
+        """
+        if not self.can_isolate:
+            raise error
+        self.isolate(self.owner.unit.note.suspect)
+        return NotJoined(error.md, error.group_status, error.reason_name)
 
     def _begun(self, message: Message) -> None:
         """Begin the owner's part of a unit of work, with its first message."""
@@ -285,14 +302,21 @@ class Getter:
         return GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
 
     def _move_rest(self) -> None:
-        """Get the messages of the rest that belong in this unit of work, and put them to the backout queue.
+        """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
 
         Raises:
             GroupStalled: one of them is gone since the last look.
             MQIError: a call failed.
         """
-        for left in self._left:
-            got = self._rest.take(self.cursor.position.group_id, left, again=self.work.redoing)
+        rest, group_id, by = tuple(self._left), self.cursor.position.group_id, None
+        if self._apart is not None:
+            # By the consumer's own handle, so that its place in the group moves too.
+            group_id, by = self._apart.group_id, self.cursor.queue
+            rest = self._rest.segments(group_id, self._apart.msg_seq_number)
+            if not rest:
+                raise self._stalled()
+        for left in rest:
+            got = self._rest.take(group_id, left, again=self.work.redoing, by=by)
             if got is None:
                 raise self._stalled()
             if not self.owner.unit.messages:
@@ -300,6 +324,8 @@ class Getter:
             assert self.backout is not None
             self.backout.take(*got)
             self.owner.count(len(got[1]))
+        if self._apart is not None:
+            self.cursor.pass_over(group_id)
 
     def _while_waiting(self) -> bool:
         self._stop_if_asked()
@@ -351,7 +377,10 @@ class Getter:
         self.lost_suspect = False
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue at the commit of this unit of work."""
+        """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
+        if message.not_joined_because:
+            self._apart = message
+            return
         self._moved.append(message)
         self.owner.count(len(message.data))
         self.owner.will_put(len(self._moved))
@@ -386,9 +415,7 @@ class Getter:
         def commit() -> None:
             # If there is nothing but a rest to move, or not even that, the unit of work begins here.
             self.work.begin()
-            for message in self._moved:
-                assert self.backout is not None
-                self.backout.take(*message.as_got)
+            self._move_got()
             self._move_rest()
             self._commit_record(ended=ended, failed_with=failed_with)
 
@@ -396,9 +423,18 @@ class Getter:
             commit()
         except MQIError as error:
             self._redo(error, commit)
+        self._clear_moves()
+        self._committed()
+
+    def _move_got(self) -> None:
+        for message in self._moved:
+            assert self.backout is not None
+            self.backout.take(*message.as_got)
+
+    def _clear_moves(self) -> None:
         self._moved.clear()
         self._left.clear()
-        self._committed()
+        self._apart = None
 
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
         outgoing = None
@@ -429,6 +465,7 @@ class Getter:
 
         def commit() -> None:
             if processed:
+                self._move_got()
                 self._commit_record(ended=False)
             else:
                 self.work.note(self.owner)
@@ -441,6 +478,7 @@ class Getter:
             self._redo_with(error, processed, note, commit)
         self.lost_suspect = False
         if processed:
+            self._clear_moves()
             self._committed()
         else:
             self.cursor.unit.clear()
@@ -502,8 +540,7 @@ class Getter:
     def back_out(self, error: BaseException | None) -> None:
         """Back out to the last commit, and add its position to the text of ``error``."""
         self.group = None
-        self._moved.clear()
-        self._left.clear()
+        self._clear_moves()
         if self._partner is not None:
             self._partner.back_out()
         try:

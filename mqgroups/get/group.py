@@ -159,7 +159,9 @@ class IncomingGroup:
                 raise self._abandoned(message, result, message.abandoned_because)
             if owner.unit.note.quarantine:
                 raise self._quarantined(message)
-            if decode is not None and (reason := _why_not_decoded(message, decode)):
+            if reason := message.not_joined_because:
+                self._put_aside(message, f"cannot be got whole ({reason})", reason)
+            elif decode is not None and (reason := _why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
             elif not backout or not backout.suspects(message.backout_count) or self._is_kept(message):
                 break
@@ -305,7 +307,7 @@ class IncomingGroup:
             getter.move(message)
             if message.is_last:
                 break
-            if getter.work.due():
+            if getter.work.due() or message.not_joined_because:
                 getter.syncpoint()
             message = getter.take()
         getter.end_group(failed_with=0)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.group import GroupPosition
-from mqgroups.core.rest import Left, Rest, rest_behind
+from mqgroups.core.rest import Left, Rest, rest_behind, segments_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -51,10 +51,20 @@ class RestOfGroup:
         """Forget the last look: the group goes on, or has ended."""
         self._seen = None
 
-    def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work; returns MQMD and data, or ``None`` if it is gone.
+    def segments(self, group_id: bytes, msg_seq_number: int) -> Rest:
+        """Return the segments of one message that are on the queue; raises MQIError."""
+        return segments_of(msg_seq_number, self._browse(group_id))
 
-        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
+    def take(self, group_id: bytes, left: Left, *, again: bool, by: Queue | None = None) -> tuple[bytes, bytes] | None:
+        """Get a message in the unit of work; returns MQMD and data, or ``None`` if it is gone.
+
+        Args:
+            group_id, left: which message.
+            again: it was got before, and backed out with a lost connection, so it may not be back yet.
+            by: another handle to get it by, whose place in the group moves.
+
+        Raises:
+            MQIError: the call failed.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:
@@ -62,7 +72,7 @@ class RestOfGroup:
             match |= mq.MQMO_MATCH_OFFSET
         md = st.md(msg_id=left.msg_id, group_id=group_id, msg_seq_number=left.msg_seq_number, offset=left.offset)
         gmo = st.gmo(_GET, match_options=match, wait_interval_ms=_COMING_BACK_MS if again else 0)
-        got = self._opened().get(md, gmo)
+        got = (by or self._opened()).get(md, gmo)
         return None if got is None else (got[1], got[0])
 
     def close(self) -> None:
@@ -79,6 +89,7 @@ class RestOfGroup:
                 st.long_at(md_found, st.MD_MSG_SEQ_NUMBER),
                 st.long_at(md_found, st.MD_OFFSET),
                 bytes(md_found[st.MD_MSG_ID]),
+                st.long_at(md_found, st.MD_MSG_FLAGS),
                 length,
             )
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import mqgroups
 from mqgroups.embedded import Fault
 from mqgroups.get import unreachable as unreachable_groups
 from mqgroups.mqi import constants as mq
@@ -52,7 +53,7 @@ def test_a_group_without_its_first_message_is_a_warning_once(owner, caplog, alwa
         assert [B.hex() in line for line in warnings(caplog)] == [False, True]
 
 
-# Numbers of messages, none of them the last, put an hour ago; what the consumer waits for the next message of a group, in seconds;
+# Numbers of messages, none of them the last, put an hour ago; how long the consumer waits inside a group, seconds;
 # and what it says.
 NOT_WHOLE: dict[str, tuple[tuple[int, ...], float, list[str]]] = {
     "a gap": ((1, 2, 4), 7200, ["message 3 is missing"]),
@@ -91,7 +92,8 @@ def test_a_group_without_an_end_whose_end_may_be_behind_what_is_browsed_is_no_wa
 def test_a_consumer_that_waits_for_ever_looks_too(owner, caplog):
     put_parts(owner, A, 2)
     qmgr = owner.connect(sleep=lambda _: consumer.stop() if warnings(caplog) else None)
-    with owner.consumer(qmgr, wait_s=None) as consumer:
+    consumer: mqgroups.GroupConsumer = owner.consumer(qmgr, wait_s=None)
+    with consumer:
         assert list(consumer) == []
     assert len(warnings(caplog)) == 1
 
