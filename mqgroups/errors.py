@@ -35,8 +35,8 @@
          ├─ GroupNotResumable       the connection was lost in a group that has no status record
          ├─ MessagesTaken           after a lost connection, another consumer got the messages
          ├─ GroupAbandoned          the producer ended a group without completing it
-         ├─ PoisonMessage           a message fails whenever it is processed
-         ├─ GroupQuarantined        such a message and the rest of its group went to the backout queue
+         ├─ PoisonMessage           a message fails whenever it is processed, or cannot be decoded or joined
+         ├─ GroupQuarantined        such a message, or what is behind one that did not come, went to the backout queue
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone; the queue manager backs out the unit of work
@@ -49,6 +49,7 @@
              ├─ QueueInhibited      2016, 2051
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              ├─ SyncpointLimitReached   2024
+             ├─ SegmentsDiffer      2243, 2244
              └─ OwnerActive         2042 on a status queue: the name is in use
 
 All of them can be pickled and hold values, never handles; none shows a payload or a password. After any of them a group can

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from mqgroups.core.inspection import GroupInspection
-
-
-def put_time(seconds: float) -> str:
-    """Return a time, in seconds since 1970, as PutDate and PutTime together: 16 digits, UTC."""
-    when = datetime.fromtimestamp(seconds, UTC)
-    return f"{when:%Y%m%d%H%M%S}{when.microsecond // 10_000:02d}"
 
 
 def never_got(group: GroupInspection, *, quiet_since: str) -> bool:
@@ -18,8 +10,8 @@ def never_got(group: GroupInspection, *, quiet_since: str) -> bool:
 
     Args:
         group: as it was browsed.
-        quiet_since: a put time. A group without an end is being put, unless its last message was put before that; messages
-            without a put time do not count. Empty: a group without an end does not matter.
+        quiet_since: PutDate and PutTime, digits in UTC. A group without an end is being put, unless its last message was put
+            before that; messages without a put time do not count. Empty: a group without an end does not matter.
     """
     if not group.has_head or group.gaps or group.is_doubled:
         return True

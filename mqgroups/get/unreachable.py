@@ -23,7 +23,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
-from mqgroups.core.unreachable import never_got, put_time, why_not_got
+from mqgroups.core.unreachable import never_got, why_not_got
 from mqgroups.errors import NEVER_CAME, ConnectionBroken, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import semantic_conventions as sc
@@ -69,7 +69,7 @@ class UnreachableGroups:
                 return
             # What a group lacks at its end may lie behind what was browsed.
             ends_late = seen == _MOST_MESSAGES or not self._settings.complete_groups_only
-            quiet_since = put_time(max(0.0, time.time() - self._settings.group_wait_s))
+            quiet_since = _put_time(max(0.0, time.time() - self._settings.group_wait_s))
             found = {
                 each.group_id: each for each in groups if never_got(each, quiet_since="" if ends_late else quiet_since)
             }
@@ -108,3 +108,8 @@ class UnreachableGroups:
                 NEVER_CAME,
                 extra={**fields, sc.GROUP_ID: group.group_id.hex()},
             )
+
+
+def _put_time(seconds: float) -> str:
+    """Return a time, in seconds since 1970, as PutDate and PutTime together have it, without hundredths: 14 digits, UTC."""
+    return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds))

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -69,8 +68,8 @@ NOT_WHOLE: dict[str, tuple[tuple[int, ...], float, list[str]]] = {
 def test_where_only_whole_groups_are_got_a_group_that_never_will_be_is_a_warning(owner, caplog, monkeypatch, name):
     numbers, wait_s, said = NOT_WHOLE[name]
     put_parts(owner, A, *numbers)
-    in_an_hour = SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + 3600)
-    monkeypatch.setattr(unreachable_groups, "time", in_an_hour)
+    now_s = time.time
+    monkeypatch.setattr(time, "time", lambda: now_s() + 3600)
     with owner.consumer(complete_groups_only=True, group_wait_s=wait_s) as consumer:
         assert list(consumer) == []
     lines = warnings(caplog)
@@ -82,7 +81,7 @@ def test_where_only_whole_groups_are_got_a_group_that_never_will_be_is_a_warning
 
 def test_a_group_without_an_end_whose_end_may_be_behind_what_is_browsed_is_no_warning(owner, caplog, monkeypatch):
     monkeypatch.setattr(unreachable_groups, "_MOST_MESSAGES", 2)
-    monkeypatch.setattr(unreachable_groups, "put_time", lambda _: "9")
+    monkeypatch.setattr(unreachable_groups, "_put_time", lambda _: "9")
     put_parts(owner, A, 1, 2, 3)
     with owner.consumer(complete_groups_only=True) as consumer:
         assert list(consumer) == []

@@ -390,7 +390,9 @@ def test_a_group_with_a_message_that_is_not_joined_is_quarantined(unlike, backou
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQGET", "MQPUT", "MQCMIT"])
-def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(owner, make_owner, backout_queue, faults, verb):
+def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(
+    owner, make_owner, backout_queue, faults, verb
+):
     for nth, when in itertools.product(range(1, 12), ("before", "after")):
         each = make_owner(model="TEST.BACKOUT.MODEL")
         each.put_raw(b"1", GroupId=b"U" * 24, MsgSeqNumber=1, MsgFlags=IN, Persistence=1)
