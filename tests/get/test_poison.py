@@ -388,6 +388,16 @@ def test_a_group_with_a_message_that_is_not_joined_is_quarantined(unlike, backou
     assert there == sorted([number, *range(number, 4)])
 
 
+def test_what_is_moved_before_a_message_that_is_not_joined_is_moved_with_it(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    put_unlike(owner, 1, IN)
+    owner.put_raw(b"2", GroupId=b"U" * 24, MsgSeqNumber=2, MsgFlags=IN, Persistence=1)
+    put_unlike(owner, 3, LAST)
+    with owner.consumer(poison="quarantine", commit_every=100) as consumer, pytest.raises(errors.GroupQuarantined):
+        list(next(iter(consumer)))
+    assert [found.msg_seq_number for found in owner.on_queue(backout_queue)] == [1, 1, 2, 3, 3]
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQGET", "MQPUT", "MQCMIT"])
 def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(

@@ -215,3 +215,31 @@ def test_a_pipe_abandons_what_it_has_made_of_it(stalled, make_owner):
     assert moved(stalled) == [4]
     with target.consumer() as consumer, pytest.raises(errors.GroupAbandoned):
         list(next(iter(consumer)))
+
+
+class Refusing:
+    """A codec that decodes nothing."""
+
+    @staticmethod
+    def encode(value: bytes) -> bytes:
+        return value
+
+    @staticmethod
+    def decode(data: bytes) -> bytes:  # noqa: ARG004 - it does not matter
+        raise errors.NotDecoded("no")
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("why", ["poison", "stalled"])
+def test_what_is_moved_fits_maxumsgs(make_owner, own_queue_manager, tmp_path, why):
+    """Each message is got and put; of the 20, two are for the status record."""
+    mqsc = tmp_path / "few.mqsc"
+    mqsc.write_text("ALTER QMGR MAXUMSGS(20)\nDEFINE QLOCAL(B)\nDEFINE QLOCAL(Q) BOTHRESH(1) BOQNAME(B)")
+    owner = make_owner(own_queue_manager(mqsc=[mqsc]), "Q")
+    numbers = [each for each in range(1, 40) if (why, each) != ("stalled", 2)]
+    put(owner, *numbers, -40)
+    settings = {"codec": Refusing} if why == "poison" else {}
+    consumer = owner.consumer(commit_every=1000, **{why: "quarantine"}, **settings)
+    with consumer, pytest.raises(errors.GroupQuarantined):
+        list(next(iter(consumer)))
+    assert (len(owner.data("B")), owner.data()) == (40 if why == "poison" else 38, [])
