@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, RoleName, StatusLayout
+from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, RoleName, Stalled, StatusLayout
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -112,6 +112,7 @@ class ConsumerSettings(OwnerSettings):
     group_wait_s: float
     complete_groups_only: bool
     poison: Poison
+    stalled: Stalled
     repeats: Repeats = "tell"
     max_message_length: int = LONGEST_MESSAGE_BYTES
     stream: bool = False
@@ -129,12 +130,18 @@ class ConsumerSettings(OwnerSettings):
         _check_integer("max_message_length", self.max_message_length, _POSITIVE, "at least 1 byte")
         check_mode("poison", self.poison, Poison)
         check_mode("repeats", self.repeats, Repeats)
+        check_mode("stalled", self.stalled, Stalled)
         check_flag("complete_groups_only", self.complete_groups_only)
         check_flag("stream", self.stream)
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
                 f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
                 "or poison='ignore'"
+            )
+        if self.stream and self.stalled == "quarantine":
+            raise ConfigurationError(
+                "stalled='quarantine' cannot be combined with stream=True, because a message may be processed in part when the "
+                "rest of its group is moved. Use stalled='halt'"
             )
         if self.stream and self.codec is not None:
             raise ConfigurationError(

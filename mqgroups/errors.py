@@ -35,8 +35,8 @@
          ├─ GroupNotResumable       the connection was lost in a group that has no status record
          ├─ MessagesTaken           after a lost connection, another consumer got the messages
          ├─ GroupAbandoned          the producer ended a group without completing it
-         ├─ PoisonMessage           a message fails whenever it is processed
-         ├─ GroupQuarantined        such a message and the rest of its group went to the backout queue
+         ├─ PoisonMessage           a message fails whenever it is processed, or cannot be decoded or joined
+         ├─ GroupQuarantined        such a message, or what is behind one that did not come, went to the backout queue
          ├─ GroupRepeated           a group came again, or one that has the same identifiers
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
@@ -50,6 +50,7 @@
              ├─ QueueInhibited      2016, 2051
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              ├─ SyncpointLimitReached   2024
+             ├─ SegmentsDiffer      2243, 2244
              └─ OwnerActive         2042 on a status queue: the name is in use
 
 All of them can be pickled and hold values, never handles; none shows a payload or a password. After any of them a group can
@@ -67,6 +68,12 @@ from mqgroups.printable import brief
 _LONGEST_TEXT = 10_000
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
+# Why messages of a group do not come (IBM MQ, topics q032040, q097490, q015710).
+NEVER_CAME = (
+    "Usual causes: a JMS program that sets JMSXGroupID, but no JMS_IBM_Last_Msg_In_Group on the last message; a message that "
+    "expired; a program that gets single messages; nonpersistent messages lost on a channel with NPMSPEED(FAST); a message on "
+    "a dead-letter queue; a producer that was interrupted"
+)
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
@@ -407,8 +414,10 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            f"The group can be resumed at its last commit. Iterate again to wait longer. `mqgroups doctor --queue {queue}` says "
-            "whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster queue"
+            f"The group can be resumed at its last commit. Iterate again to wait longer. {NEVER_CAME}. `mqgroups doctor --queue "
+            f"{queue}` says whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster "
+            "queue. If nobody can complete the group: stalled='quarantine' moves its rest to the backout queue, and the consumer "
+            "goes on"
         )
         self.queue = queue
         self.group_id = group_id
@@ -599,22 +608,37 @@ class PoisonMessage(EnvironmentFailure):
 
 
 class GroupQuarantined(EnvironmentFailure):
-    """A message of a group is poison. That message and the rest of the group were moved, unchanged, to the backout queue.
+    """A message of a group is poison, or did not arrive. The rest of the group was moved, unchanged, to the backout queue.
 
     The messages before it are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
         queue, group_id: the group, and the queue that it was on.
-        msg_seq_number: of the first message that was moved.
+        msg_seq_number: of the first message that was moved; or of the one that did not arrive.
         backout_queue: the queue that the messages were moved to.
-        reason: why the first one cannot be decoded; empty if it fails when it is processed, or is not known after a restart.
+        reason: why the first one cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or is not
+            known after a restart.
     """
 
-    def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, backout_queue: str, reason: str = "") -> None:
+    def __init__(
+        self,
+        queue: str,
+        group_id: bytes,
+        msg_seq_number: int,
+        backout_queue: str,
+        reason: str = "",
+        *,
+        waited_s: float | None = None,
+    ) -> None:
+        """``waited_s``: how long the message was waited for, seconds, if it did not arrive."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
+        causes = ""
+        if waited_s is not None:
+            how = f"did not arrive within {waited_s:g} s"
+            reason, causes = f"message {msg_seq_number} {how}", f". {NEVER_CAME}"
         super().__init__(
             f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            f"that message {how}. The messages before it were consumed; iterate again for the next group"
+            f"that message {how}. The messages before it were consumed; iterate again for the next group{causes}"
         )
         self.queue = queue
         self.group_id = group_id
@@ -682,6 +706,23 @@ class CommitOutcomeUnknown(MQIError):
     def _text(self) -> str:
         text = f"{self.verb} for {self.object_name} failed: reason {self.reason} {self.reason_name}"
         return ". ".join(part for part in (text, self.remedy, self.context) if part)
+
+
+class SegmentsDiffer(MQIError):
+    """A message has segments of different character sets (2243) or encodings (2244), so the queue manager returns only a part.
+
+    Attributes:
+        md: the MQMD of that part, 364 bytes.
+        group_status: GroupStatus of the MQGMO.
+    """
+
+    md = b""
+    group_status = 0
+    remedy = (
+        "A message has segments of different character sets or encodings, so the queue manager does not join them. Make the "
+        "consumer with stream=True, which gets them one by one; or find its group with `mqgroups groups`, and move it with "
+        "`mqgroups salvage move`"
+    )
 
 
 class UnitOfWorkBackedOut(MQIError):
@@ -763,6 +804,8 @@ CLASSES: dict[int, type[MQIError]] = {
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: MessageTooLong,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: SyncpointLimitReached,
     mq.MQRC_BACKED_OUT: UnitOfWorkBackedOut,
+    mq.MQRC_INCONSISTENT_CCSIDS: SegmentsDiffer,
+    mq.MQRC_INCONSISTENT_ENCODINGS: SegmentsDiffer,
 }
 
 # IBM MQ, topics q040920, q041120, q041230: close the handle, open the object again, and retry.
@@ -778,10 +821,6 @@ COMMIT_OUTCOME_UNKNOWN = frozenset(
     }
 )
 
-_SEGMENTS_DIFFER = (
-    "A message has segments of different character sets or encodings, so the queue manager does not reassemble it. Make the "
-    "consumer with stream=True; or find its group with `mqgroups groups`, and move it with `mqgroups salvage move`"
-)
 _CLUSTER = (
     "The queue manager knows no instance of this cluster queue at the moment. Is REFRESH CLUSTER under way? Otherwise DISPLAY "
     "QCLUSTER shows what it knows, and the channels to the full repositories must run"
@@ -838,8 +877,6 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "
     "stream, and without segment_bytes), put it without properties, or put the properties with another message of the group; "
     "`mqgroups send` needs --records lines or bytes:N",
-    mq.MQRC_INCONSISTENT_CCSIDS: _SEGMENTS_DIFFER,
-    mq.MQRC_INCONSISTENT_ENCODINGS: _SEGMENTS_DIFFER,
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",

@@ -28,7 +28,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
 from mqgroups.core.unit_of_work import Every
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.mqi import constants as mq
@@ -196,6 +196,7 @@ class QueueManager(ConnectionHolder):
         stream: bool = False,
         poison: Poison = "halt",
         repeats: Repeats = "tell",
+        stalled: Stalled = "halt",
         on_abandon: OnAbandon | None = None,
         codec: Codec | None = None,
         on_resume: OnResume | None = None,
@@ -228,6 +229,9 @@ class QueueManager(ConnectionHolder):
                 the same MsgId (``group.repeats``): a copy, or a partner that uses identifiers again. ``"tell"`` logs a warning;
                 ``"halt"`` raises ``GroupRepeated`` before a message is handed out. After a stop in order, which removes the
                 status record, the first group is not compared.
+            stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
+                ``GroupStalled``, at each start. ``"quarantine"`` waits once more, and if nothing of the group has changed on the
+                queue, it moves the rest of the group to the queue's BOQNAME and raises ``GroupQuarantined``.
             codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
                 poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
                 ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
@@ -260,6 +264,7 @@ class QueueManager(ConnectionHolder):
             stream=stream,
             poison=poison,
             repeats=repeats,
+            stalled=stalled,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         return GroupConsumer(self._connection, settings.checked())
@@ -280,6 +285,7 @@ class QueueManager(ConnectionHolder):
         complete_groups_only: bool = False,
         poison: Poison = "halt",
         repeats: Repeats = "tell",
+        stalled: Stalled = "halt",
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
         priority: int | None = None,
@@ -317,6 +323,7 @@ class QueueManager(ConnectionHolder):
             complete_groups_only=complete_groups_only,
             poison=poison,
             repeats=repeats,
+            stalled=stalled,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
         outgoing = ProducerSettings(

@@ -20,7 +20,7 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, record_users_option
-from mqgroups.core.modes import Poison, Repeats
+from mqgroups.core.modes import Poison, Repeats, Stalled
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.stopping import stop_on_signals
@@ -107,6 +107,13 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="What happens to a group with the identifiers of the one completed before it.",
 )
 @click.option(
+    "--stalled",
+    type=click.Choice(get_args(Stalled)),
+    default="halt",
+    show_default=True,
+    help="What happens to a group whose next message does not arrive; 'quarantine' moves its rest to the backout queue.",
+)
+@click.option(
     "--grace",
     "grace_s",
     type=click.FloatRange(0),
@@ -139,6 +146,7 @@ def work(
     complete_groups_only: bool,
     poison: Poison,
     repeats: Repeats,
+    stalled: Stalled,
     grace_s: float,
     http: tuple[str, int] | None,
     health_dir: Path | None,
@@ -178,6 +186,7 @@ def work(
         "poison": poison,
         "repeats": repeats,
         "record_users": record_users,
+        "stalled": stalled,
         "codec": None if codec is None else getattr(codecs, codec),
     }
     opens: Any = (

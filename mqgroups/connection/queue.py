@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mqgroups.connection import authorities
-from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, MQIError, NotAuthorised
+from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, MQIError, NotAuthorised, SegmentsDiffer
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding
@@ -117,11 +117,14 @@ class Queue:
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
-                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
-            if length > self._max_message_length:
-                error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
-                error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
+                error = self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
+                if isinstance(error, SegmentsDiffer):
+                    error.md, error.group_status = md_out, gmo_out[st.GMO_GROUP_STATUS]
                 raise error
+            if length > self._max_message_length:
+                too_long = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
+                too_long.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
+                raise too_long
             self._buffer_bytes = length
 
     def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:

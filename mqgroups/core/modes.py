@@ -17,6 +17,7 @@ PutResponse: TypeAlias = Literal["sync", "async"]
 Bind: TypeAlias = Literal["group", "open", "as queue", "not fixed"]
 Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
 Repeats: TypeAlias = Literal["tell", "halt"]
+Stalled: TypeAlias = Literal["halt", "quarantine"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]
 # Which checks of a salvage an operator may override (``core.salvage.DOUBTS``).
 Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted", "dead-letters"]

@@ -9,42 +9,52 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
+from mqgroups.core.modes import Poison, Stalled
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.message import Message
 
 
 class BackoutQueue:
     """The backout queue of one queue, opened at its first use.
 
     Attributes:
-        threshold: BOTHRESH; 0 means that backout counts are ignored.
+        threshold: BOTHRESH; 0 means that backout counts are ignored, because the queue or the consumer says so.
         name: BOQNAME; empty if not set.
     """
 
-    def __init__(self, connection: Connection, queue: Queue, *, needed: bool) -> None:
+    def __init__(self, connection: Connection, queue: Queue, poison: Poison, stalled: Stalled) -> None:
         """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
         Raises:
-            ConfigurationError: a backout queue is ``needed`` and BOTHRESH is set, but BOQNAME is not.
+            ConfigurationError: by the consumer's policies messages are moved, but BOQNAME is not set.
             MQIError: the attributes cannot be inquired.
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None
         with inquiring(connection, queue) as local:
-            self.threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
+            threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
             self.name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-        if needed and self.threshold and not self.name:
+        self.threshold = 0 if poison == "ignore" else threshold
+        if poison != "halt" and self.threshold and not self.name:
             raise ConfigurationError(
                 f"queue {queue.name} has BOTHRESH({self.threshold}) but no BOQNAME, so a message that cannot be processed has "
                 "no queue to be moved to. Define a backout queue and ALTER BOQNAME of the queue, or choose poison='halt'"
             )
+        if stalled == "quarantine" and not self.name:
+            raise ConfigurationError(
+                f"queue {queue.name} has no BOQNAME, so the rest of a group that cannot be completed has no queue to be moved "
+                "to. Define a backout queue and ALTER BOQNAME of the queue, or choose stalled='halt'"
+            )
 
-    def take(self, message: Message) -> None:
-        """Put a message to the backout queue, as it was got, in the caller's unit of work; raises MQIError."""
+    def suspects(self, backout_count: int) -> bool:
+        """Whether a message with this backout count may be poison."""
+        return 0 < self.threshold <= backout_count
+
+    def take(self, md: bytes | bytearray, data: bytes) -> None:
+        """Put a message to the backout queue, with the MQMD that it was got with, in the unit of work; raises MQIError."""
         if self._queue is None or self._queue.is_stale:
             self._queue = ForwardQueue(self._connection, self.name)
-        self._queue.take(*message.as_got)
+        self._queue.take(md, data)
 
     def close(self) -> None:
         """Close the queue, if it was opened."""

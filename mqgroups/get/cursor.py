@@ -70,6 +70,8 @@ class GroupCursor:
         # The MQGMO of all following gets, while the handle retains the group.
         self._run: bytearray | None = None
         self._idle_wait_ms = _LONGEST_WAIT_MS
+        # Whether the handle is in the middle of a group that has ended otherwise.
+        self._in_ended_group = False
 
     @property
     def position(self) -> GroupPosition:
@@ -88,10 +90,25 @@ class GroupCursor:
         """Go to the position before the next group."""
         self.set_back(AT_START)
 
+    def pass_over(self, group_id: bytes) -> None:
+        """Note that the next message was got by the same handle, but segment by segment, and not by this cursor."""
+        self._anchor, self._ahead, self._run = after_messages(self.position, group_id), 0, None
+
+    def leave_group(self) -> None:
+        """Go to the position before the next group, although the handle has not got the last message of this one."""
+        self.group_ended()
+        self._in_ended_group = True
+
     def reopen(self) -> None:
         """Open the queue again if the connection was replaced since; raises MQIError."""
         if self.queue.is_stale:
-            self.queue = self._open()
+            self.queue, self._in_ended_group = self._open(), False
+
+    def _out_of_ended_group(self) -> None:
+        # In logical order the handle would go on with that group. A fresh one is in none.
+        before = self.queue
+        self.queue, self._in_ended_group = self._open(), False
+        before.close()
 
     def close(self) -> None:
         """Close the queue."""
@@ -130,6 +147,8 @@ class GroupCursor:
             QueueInhibited: gets were inhibited to the end of the wait.
             MQIError: the call failed.
         """
+        if self._in_ended_group:
+            self._out_of_ended_group()
         deadline_s = inf if wait_s is None else time.monotonic() + wait_s
         left_s = inf if wait_s is None else wait_s
         while True:

@@ -18,14 +18,24 @@ from mqgroups.connection.retry import OWNER_ACTIVE, ask
 from mqgroups.core.group_key import Likeness, likeness
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
+from mqgroups.core.rest import Left
 from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
-from mqgroups.errors import ConfigurationError, GroupRepeated, GroupStalled, MQGroupsError, MQIError
+from mqgroups.errors import (
+    ConfigurationError,
+    GroupQuarantined,
+    GroupRepeated,
+    GroupStalled,
+    MQGroupsError,
+    MQIError,
+    SegmentsDiffer,
+)
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
+from mqgroups.get.rest import RestOfGroup
 from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.message import Message
+from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.status.open_unit import Note
 from mqgroups.status.opening import check_apart
@@ -91,6 +101,11 @@ class Getter:
         self.group: Any = None
         # Messages of this unit of work that are put to the backout queue at its commit.
         self._moved: list[Message] = []
+        # Messages that are got and put there at its commit: the rest of a group that cannot be completed.
+        self._left: list[Left] = []
+        # A message that goes there segment by segment.
+        self._apart: Message | None = None
+        self._rest = RestOfGroup(connection, settings.queue)
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
         self.repeats = False
@@ -102,7 +117,7 @@ class Getter:
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self.backout: BackoutQueue | None = None
-        self._unreachable = UnreachableGroups(connection, settings.queue)
+        self._unreachable = UnreachableGroups(connection, settings)
         self.status = StatusQueue(
             connection,
             settings.status_queue,
@@ -175,11 +190,12 @@ class Getter:
             queue.close()
 
     def _find_backout_queue(self) -> BackoutQueue | None:
-        policy = self.settings.poison
-        if policy == "ignore" and not self.owner.unit.note.quarantine:
+        poison, stalled = self.settings.poison, self.settings.stalled
+        moves_groups = stalled == "quarantine" or self.owner.unit.note.quarantine
+        if poison == "ignore" and not moves_groups:
             return None
-        found = BackoutQueue(self._connection, self.cursor.queue, needed=policy != "halt")
-        return found if found.threshold or self.owner.unit.note.quarantine else None
+        found = BackoutQueue(self._connection, self.cursor.queue, poison, stalled)
+        return found if found.threshold or moves_groups else None
 
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``.
@@ -197,8 +213,7 @@ class Getter:
             raise
         if message is None:
             self.work.release()
-            if not self.work.stopping:
-                self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+            self._has_waited()
         return message
 
     def _compare(self, first: Message) -> None:
@@ -227,10 +242,12 @@ class Getter:
         while not self.work.stopping:
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
+                message = self.cursor.get(self.settings.wait_s, self._has_waited)
                 if message is not None:
                     self._begun(message)
                 return message
+            except SegmentsDiffer as error:
+                return self._not_joined(error)
             except MQIError as error:
                 self.lost_suspect = True
                 self.work.redo(error, self.settle)
@@ -241,6 +258,7 @@ class Getter:
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
+            GroupQuarantined: no message came, and the rest of the group was moved, by the consumer's policy.
             Stopped: the application has asked for the end. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
@@ -260,8 +278,27 @@ class Getter:
                 if first:
                     self._begun(message)
                 return message
+            except SegmentsDiffer as error:
+                return self._not_joined(error)
             except MQIError as error:
                 self._redo(error)
+
+    def _has_waited(self) -> bool:
+        """Look for groups that never come; returns whether to wait no longer."""
+        if not self.work.stopping:
+            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
+        return self.work.stopping
+
+    def _not_joined(self, error: SegmentsDiffer) -> Message:
+        """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
+
+        Raises:
+            SegmentsDiffer: what the application has put and got on a shared connection would be backed out with it.
+        """
+        if not self.can_isolate:
+            raise error
+        self.isolate(self.owner.unit.note.suspect)
+        return NotJoined(error.md, error.group_status, error.reason_name)
 
     def _begun(self, message: Message) -> None:
         """Begin the owner's part of a unit of work, with its first message."""
@@ -275,14 +312,68 @@ class Getter:
     def _wait_for_next(self) -> Message:
         self._stop_if_asked()
         wait_s, cursor = self.settings.group_wait_s, self.cursor
-        message = cursor.get_in_group(wait_s, self._while_waiting)
-        if message is None:
+        while (message := cursor.get_in_group(wait_s, self._while_waiting)) is None:
             self._keep_processed()
-            position = cursor.position
-            raise GroupStalled(
-                self.settings.queue, position.group_id, position.msg_seq_number + 1, wait_s, position.offset
-            )
+            if self.settings.stalled == "halt":
+                raise self._stalled()
+            if self._rest.is_unchanged(cursor.position):
+                raise self._quarantined()
+            self.work.begin()
+        self._rest.forget()
         return message
+
+    def _stalled(self) -> GroupStalled:
+        settings, position = self.settings, self.cursor.position
+        return GroupStalled(
+            settings.queue, position.group_id, position.msg_seq_number + 1, settings.group_wait_s, position.offset
+        )
+
+    def _quarantined(self) -> GroupQuarantined:
+        """Move the rest of the group to the backout queue, and end the group; returns the error to raise."""
+        settings, position = self.settings, self.cursor.position
+        missing = position.msg_seq_number + 1
+        assert self.backout is not None
+        self.owner.telemetry.quarantined(missing, self.backout.name)
+        data_bytes = 0
+        for left in self._rest.found:
+            if self._left and self.work.due(len(self._left), data_bytes):
+                self.syncpoint()
+                data_bytes = 0
+            self._left.append(left)
+            data_bytes += left.length
+            self.owner.set_quarantine()
+            self.owner.will_put(len(self._left))
+        self.end_group(failed_with=0)
+        self.cursor.leave_group()
+        # Both waits.
+        waited_s = 2 * settings.group_wait_s
+        return GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
+
+    def _move_rest(self) -> None:
+        """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
+
+        Raises:
+            GroupStalled: one of them is gone since the last look.
+            MQIError: a call failed.
+        """
+        rest, group_id, by = tuple(self._left), self.cursor.position.group_id, None
+        if self._apart is not None:
+            # By the consumer's own handle, so that its place in the group moves too.
+            group_id, by = self._apart.group_id, self.cursor.queue
+            rest = self._rest.segments(group_id, self._apart.msg_seq_number)
+            if not rest:
+                raise self._stalled()
+        for left in rest:
+            got = self._rest.take(group_id, left, again=self.work.redoing, by=by)
+            if got is None:
+                raise self._stalled()
+            if not self.owner.unit.messages:
+                self.work.begun(self.owner)
+            assert self.backout is not None
+            self.backout.take(*got)
+            self.owner.count(len(got[1]))
+        if self._apart is not None:
+            self.cursor.pass_over(group_id)
 
     def _while_waiting(self) -> bool:
         self._stop_if_asked()
@@ -334,9 +425,13 @@ class Getter:
         self.lost_suspect = False
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue at the commit of this unit of work."""
+        """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
+        if message.not_joined_because:
+            self._apart = message
+            return
         self._moved.append(message)
         self.owner.count(len(message.data))
+        self.owner.will_put(len(self._moved))
 
     def syncpoint(self) -> None:
         """End the unit of work in the middle of a group."""
@@ -350,6 +445,7 @@ class Getter:
         self._ask_application()
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
+        self._rest.forget()
         ended, self.group = self.group, None
         if ended is not None:
             ended.has_ended = True
@@ -365,17 +461,28 @@ class Getter:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
 
         def commit() -> None:
-            for message in self._moved:
-                assert self.backout is not None
-                self.backout.take(message)
+            # If there is nothing but a rest to move, or not even that, the unit of work begins here.
+            self.work.begin()
+            self._move_got()
+            self._move_rest()
             self._commit_record(ended=ended, failed_with=failed_with)
 
         try:
             commit()
         except MQIError as error:
             self._redo(error, commit)
-        self._moved.clear()
+        self._clear_moves()
         self._committed()
+
+    def _move_got(self) -> None:
+        for message in self._moved:
+            assert self.backout is not None
+            self.backout.take(*message.as_got)
+
+    def _clear_moves(self) -> None:
+        self._moved.clear()
+        self._left.clear()
+        self._apart = None
 
     def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
         outgoing = None
@@ -406,6 +513,7 @@ class Getter:
 
         def commit() -> None:
             if processed:
+                self._move_got()
                 self._commit_record(ended=False)
             else:
                 self.work.note(self.owner)
@@ -418,6 +526,7 @@ class Getter:
             self._redo_with(error, processed, note, commit)
         self.lost_suspect = False
         if processed:
+            self._clear_moves()
             self._committed()
         else:
             self.cursor.unit.clear()
@@ -479,7 +588,7 @@ class Getter:
     def back_out(self, error: BaseException | None) -> None:
         """Back out to the last commit, and add its position to the text of ``error``."""
         self.group = None
-        self._moved.clear()
+        self._clear_moves()
         if self._partner is not None:
             self._partner.back_out()
         try:
@@ -506,6 +615,7 @@ class Getter:
         try:
             if self.backout is not None:
                 self.backout.close()
+            self._rest.close()
             self._unreachable.close()
             self.cursor.close()
         finally:

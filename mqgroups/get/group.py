@@ -108,6 +108,7 @@ class IncomingGroup:
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
+            GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
@@ -167,9 +168,11 @@ class IncomingGroup:
                 raise self._abandoned(message, result, message.abandoned_because)
             if owner.unit.note.quarantine:
                 raise self._quarantined(message)
-            if decode is not None and (reason := _why_not_decoded(message, decode)):
+            if reason := message.not_joined_because:
+                self._put_aside(message, f"cannot be got whole ({reason})", reason)
+            elif decode is not None and (reason := _why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
-            elif not backout or message.backout_count < backout.threshold or self._is_kept(message):
+            elif not backout or not backout.suspects(message.backout_count) or self._is_kept(message):
                 break
             if not self._is_current:
                 return None
@@ -273,7 +276,8 @@ class IncomingGroup:
     @property
     def _can_be_moved(self) -> bool:
         getter = self._getter
-        return getter.backout is not None and getter.settings.poison in ("skip", "quarantine")
+        backout = getter.backout
+        return backout is not None and backout.threshold > 0 and getter.settings.poison in ("skip", "quarantine")
 
     def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
         """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.
@@ -319,7 +323,7 @@ class IncomingGroup:
             getter.move(message)
             if message.is_last:
                 break
-            if getter.work.due():
+            if getter.work.due() or message.not_joined_because:
                 getter.syncpoint()
             message = getter.take()
         getter.end_group(failed_with=0)

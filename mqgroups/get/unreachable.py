@@ -1,8 +1,9 @@
-"""Warns about groups on a consumer's queue that it never gets: their first message, or messages in between, are missing.
+"""Warns about groups on a consumer's queue that it never gets, because messages are missing or are there twice.
 
 An MQGET in logical order does not return such groups (IBM MQ, topic q023060), so a waiting consumer sees an empty queue. When a
-consumer's wait has ended without a message, it browses the queue in physical order and logs one warning for each such group. The
-cause may be a lost status record, expired messages, or a program that gets single messages.
+consumer has waited without a message, it browses the queue in physical order and logs one warning for each such group. Where only
+complete groups are got, a group without an end is one of them: if nothing was put to it for ``group_wait_s``, for which another
+consumer would wait for its next message.
 
 A group whose beginning another consumer has got looks the same until that consumer gets the rest. So if the queue is open for
 input elsewhere, a group is logged only if the next browse finds it unchanged.
@@ -17,11 +18,13 @@ import logging
 import time
 from collections.abc import Mapping
 
+from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.core.inspection import GroupInspection
-from mqgroups.errors import ConnectionBroken, MQIError, NotAuthorised
+from mqgroups.core.unreachable import never_got, why_not_got
+from mqgroups.errors import NEVER_CAME, ConnectionBroken, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -33,9 +36,10 @@ _PAUSE_S = 30.0
 class UnreachableGroups:
     """The unreachable groups that a consumer has found on its queue."""
 
-    def __init__(self, connection: Connection, queue: str) -> None:
+    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
         self._connection = connection
-        self._name = queue
+        self._settings = settings
+        self._name = settings.queue
         self._queue: Queue | None = None
         self._refused = False
         self._looked_s = float("-inf")
@@ -63,7 +67,12 @@ class UnreachableGroups:
             if seen == _MOST_MESSAGES and self._connection.platform == mq.MQPL_ZOS:
                 # There is no order there: what a group lacks may lie in the rest of the queue (topic q026270).
                 return
-            found = {each.group_id: each for each in groups if each.gaps or not each.has_head}
+            # What a group lacks at its end may lie behind what was browsed.
+            ends_late = seen == _MOST_MESSAGES or not self._settings.complete_groups_only
+            quiet_since = _put_time(max(0.0, time.time() - self._settings.group_wait_s))
+            found = {
+                each.group_id: each for each in groups if never_got(each, quiet_since="" if ends_late else quiet_since)
+            }
             if found.keys() - self._told:
                 with inquiring(self._connection, consumers) as local:
                     alone = local.inquire(mq.MQIA_OPEN_INPUT_COUNT) == 1
@@ -88,14 +97,19 @@ class UnreachableGroups:
             if group.group_id in self._told or not (alone or self._seen.get(group.group_id) == group):
                 continue
             self._told.add(group.group_id)
-            missing = "its beginning" if not group.has_head else f"message {group.gaps[0].first.msg_seq_number}"
             _log.warning(
-                "queue %s: group %s cannot be got, because %s is missing; %d of its messages are on the queue. "
-                "`mqgroups groups --queue %s` shows them",
+                "queue %s: group %s cannot be got, because %s; %d of its messages are on the queue. "
+                "`mqgroups groups --queue %s` shows them. %s",
                 self._name,
                 group.group_id.hex(),
-                missing,
+                why_not_got(group),
                 group.messages,
                 self._name,
+                NEVER_CAME,
                 extra={**fields, sc.GROUP_ID: group.group_id.hex()},
             )
+
+
+def _put_time(seconds: float) -> str:
+    """Return a time, in seconds since 1970, as PutDate and PutTime together have it, without hundredths: 14 digits, UTC."""
+    return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds))

@@ -276,7 +276,33 @@ class Message:
         except ValueError:
             return None
 
+    @property
+    def not_joined_because(self) -> str:
+        """Why MQGET did not join its segments, so that it has no data; empty for all others."""
+        return ""
+
     @even_half_made
     def __repr__(self) -> str:
         group = f"group={self.group_id.hex()} seq={self.msg_seq_number}" if self.in_group else "not in a group"
         return f"<Message {group} {len(self.data)} bytes{' last' if self.is_last else ''}>"
+
+
+class NotJoined(Message):
+    """Stands for a message whose segments MQGET did not join: it has the MQMD of the first ones, and no data."""
+
+    __slots__ = ("_reason_name",)
+
+    def __init__(self, md: bytes, group_status: int, reason_name: str) -> None:
+        super().__init__(b"", md, group_status)
+        self._reason_name = reason_name
+
+    @property
+    def not_joined_because(self) -> str:
+        return (
+            f"its segments have different character sets or encodings, {self._reason_name}; a consumer with stream=True gets "
+            "them one by one"
+        )
+
+    @property
+    def abandoned_with(self) -> int | None:
+        return None

@@ -63,7 +63,7 @@ def _of_consumer(
             "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
             f"{owner.command(' --check')}\n"
             "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it\n"
-            f"if nobody puts the rest: CLEAR QLOCAL('{owner.status_queue}'), with its checkpoint",
+            "if nobody puts the rest: start it with stalled='quarantine', which ends the group",
         )
     again = found.first.msg_seq_number
     if found.first > Place(record.msg_seq_number + 1, record.offset):
@@ -72,7 +72,8 @@ def _of_consumer(
             Severity.WARNING,
             f"it has got group {group} up to message {record.msg_seq_number}, and the next one on the queue is message {again}",
             "messages in between are missing, so its start stops with GroupStalled; or a unit of work hides them: look again",
-            "wait for a channel, or bring dead letters back. If the missing messages are nowhere:\n"
+            "wait for a channel, or bring dead letters back. If the missing messages are nowhere: start it with "
+            "stalled='quarantine', which moves the rest of the group; or\n"
             f"mqgroups salvage move --group {group} --queue {record.queue} --to QUEUE",
         )
     if again > record.msg_seq_number:

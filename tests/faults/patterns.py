@@ -21,6 +21,7 @@ from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, Mov
 from tests.faults.pattern import Pattern
 from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
+from tests.faults.stalled_program import StalledProgram
 from tests.faults.strangers_program import StrangersProgram
 
 AnyProgram: TypeAlias = PutProgram | GetProgram | BatchProgram
@@ -37,6 +38,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "quarantined": QuarantinedProgram,
     "skipped": SkippedProgram,
     "strangers": StrangersProgram,
+    "stalled": StalledProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
@@ -99,6 +101,11 @@ def _poison_patterns() -> list[Pattern]:
     return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped", "strangers")]
 
 
+def _stalled_patterns() -> list[Pattern]:
+    """Return those whose good group is behind two that cannot be completed; the rest takes one unit of work, or several."""
+    return [Pattern("stalled", "classic", False, 5, 100), Pattern("stalled", "classic", True, 5, 2)]
+
+
 def _dressed_patterns() -> list[Pattern]:
     """Return those that use everything at once."""
     return [
@@ -159,6 +166,7 @@ PATTERNS = {
         *_aio_patterns(),
         *_files_patterns(),
         *_poison_patterns(),
+        *_stalled_patterns(),
         *_dressed_patterns(),
         *_abandon_patterns(),
         *_operated_patterns(),

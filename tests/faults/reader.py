@@ -157,6 +157,7 @@ class Reader:
         *,
         backwards: bool = False,
         whole: bool = True,
+        without: int = 0,
         properties: Mapping[str, str] | None = None,
     ) -> bytes:
         """Put one group in one unit of work, each message as its segments; return its GroupId.
@@ -166,6 +167,7 @@ class Reader:
             messages: each as its segments.
             backwards: put the last one first, as messages may arrive that took several channels.
             whole: whether the last one of these messages is that of the group.
+            without: the number of a message that is not put.
             properties: of its first message.
         """
         connection = self._connected()
@@ -178,11 +180,13 @@ class Reader:
                 flags = CMQC.MQMF_LAST_MSG_IN_GROUP if whole and number == len(messages) else CMQC.MQMF_MSG_IN_GROUP
                 if len(segments) > 1:
                     flags |= CMQC.MQMF_LAST_SEGMENT if count == len(segments) else CMQC.MQMF_SEGMENT
-                parts.append((number, offset, flags, data))
+                if number != without:
+                    parts.append((number, offset, flags, data))
                 offset += len(data)
-        order = CMQC.MQPMO_NONE if backwards else CMQC.MQPMO_LOGICAL_ORDER
+        names_places = backwards or without > 0
+        order = CMQC.MQPMO_NONE if names_places else CMQC.MQPMO_LOGICAL_ORDER
         for number, offset, flags, data in reversed(parts) if backwards else parts:
-            place = {"GroupId": group_id, "MsgSeqNumber": number, "Offset": offset} if backwards else {}
+            place = {"GroupId": group_id, "MsgSeqNumber": number, "Offset": offset} if names_places else {}
             md = pymqi.MD(Version=2, MsgFlags=flags, Persistence=CMQC.MQPER_PERSISTENT, **place)
             described = self._described(properties) if properties and number == 1 else {}
             queue.put(data, md, pymqi.PMO(Version=3, Options=order | CMQC.MQPMO_SYNCPOINT, **described))

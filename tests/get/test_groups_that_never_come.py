@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+import mqgroups
 from mqgroups.embedded import Fault
 from mqgroups.get import unreachable as unreachable_groups
 from mqgroups.mqi import constants as mq
@@ -49,13 +52,49 @@ def test_a_group_without_its_first_message_is_a_warning_once(owner, caplog, alwa
         assert [B.hex() in line for line in warnings(caplog)] == [False, True]
 
 
-def test_a_group_with_a_gap_is_a_warning_where_only_whole_groups_are_got(owner, caplog):
-    put_parts(owner, A, 1, 2, 4)
-    put_parts(owner, B, 1, 2)
+# Numbers of messages, none of them the last, put an hour ago; how long the consumer waits inside a group, seconds;
+# and what it says.
+NOT_WHOLE: dict[str, tuple[tuple[int, ...], float, list[str]]] = {
+    "a gap": ((1, 2, 4), 7200, ["message 3 is missing"]),
+    "affinity, numbers all 1": ((1, 1), 7200, ["messages of it are there twice"]),
+    "doubled": ((1, 2, 2), 7200, ["messages of it are there twice"]),
+    "no end": ((1, 2), 600, ["its last message is missing"]),
+    "no end yet": ((1, 2), 7200, []),
+    "no end for whoever waits for ever": ((1, 2), float("inf"), []),
+}
+
+
+@pytest.mark.parametrize("name", NOT_WHOLE)
+def test_where_only_whole_groups_are_got_a_group_that_never_will_be_is_a_warning(owner, caplog, monkeypatch, name):
+    numbers, wait_s, said = NOT_WHOLE[name]
+    put_parts(owner, A, *numbers)
+    now_s = time.time
+    monkeypatch.setattr(time, "time", lambda: now_s() + 3600)
+    with owner.consumer(complete_groups_only=True, group_wait_s=wait_s) as consumer:
+        assert list(consumer) == []
+    lines = warnings(caplog)
+    assert [
+        f"group {A.hex()} cannot be got, because {reason};" in line for line, reason in zip(lines, said, strict=True)
+    ] == [True for _ in said]
+    assert all("JMSXGroupID" in line for line in lines)
+
+
+def test_a_group_without_an_end_whose_end_may_be_behind_what_is_browsed_is_no_warning(owner, caplog, monkeypatch):
+    monkeypatch.setattr(unreachable_groups, "_MOST_MESSAGES", 2)
+    monkeypatch.setattr(unreachable_groups, "_put_time", lambda _: "9")
+    put_parts(owner, A, 1, 2, 3)
     with owner.consumer(complete_groups_only=True) as consumer:
         assert list(consumer) == []
-    (line,) = warnings(caplog)
-    assert (A.hex() in line, "message 3 is missing" in line) == (True, True)
+    assert warnings(caplog) == []
+
+
+def test_a_consumer_that_waits_for_ever_looks_too(owner, caplog):
+    put_parts(owner, A, 2)
+    qmgr = owner.connect(sleep=lambda _: consumer.stop() if warnings(caplog) else None)
+    consumer: mqgroups.GroupConsumer = owner.consumer(qmgr, wait_s=None)
+    with consumer:
+        assert list(consumer) == []
+    assert len(warnings(caplog)) == 1
 
 
 def test_what_another_consumer_has_begun_is_a_warning_when_it_stays_as_it_is(owner, make_owner, caplog, always_look):

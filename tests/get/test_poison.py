@@ -6,6 +6,7 @@ BOTHRESH and BOQNAME are the queue's; the queue manager does nothing with them (
 from __future__ import annotations
 
 import contextlib
+import itertools
 
 import pytest
 
@@ -321,3 +322,95 @@ def test_what_is_moved_is_moved_once_though_the_connection_is_lost(poisoned, bac
     assert poisoned.data(backout_queue) == (THIS[4:5] if policy == "skip" else THIS[4:])
     assert done == (THIS[5:] if policy == "skip" else [])
     assert poisoned.data() == poisoned.records("get") == []
+
+
+# --- messages whose segments the queue manager does not join (IBM MQ, topics q042760, q042770)
+
+
+def put_unlike(owner, number, flags):
+    """Put a message of group ``U`` as two segments of different character sets."""
+    for offset, segment, ccsid in ((0, mq.MQMF_SEGMENT, 1208), (2, mq.MQMF_LAST_SEGMENT, 500)):
+        place = {"GroupId": b"U" * 24, "MsgSeqNumber": number, "Offset": offset, "MsgFlags": flags | segment}
+        owner.put_raw(b"%dx" % number, CodedCharSetId=ccsid, Persistence=1, **place)
+
+
+IN, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
+# Of three messages, which one has such segments.
+UNLIKE = (1, 2, 3)
+
+
+@pytest.fixture(params=UNLIKE)
+def unlike(make_owner, backout_queue, request):
+    """An owner with a group of three messages, one of them with unlike segments, and a good group behind it; and its number."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for number in (1, 2, 3):
+        flags = LAST if number == 3 else IN
+        if number == request.param:
+            put_unlike(owner, number, flags)
+        else:
+            owner.put_raw(b"%d" % number, GroupId=b"U" * 24, MsgSeqNumber=number, MsgFlags=flags, Persistence=1)
+    owner.put_raw(b"good", GroupId=b"V" * 24, MsgSeqNumber=1, MsgFlags=LAST, Persistence=1)
+    return owner, request.param
+
+
+def test_a_message_that_is_not_joined_halts_its_consumer_with_the_way_on(unlike):
+    owner, number = unlike
+    application = Application(owner)
+    for _ in range(2):
+        with pytest.raises(errors.PoisonMessage) as caught:
+            application.run()
+        assert application.done == [b"%d" % each for each in range(1, number)]
+        assert caught.value.msg_seq_number == number
+        for said in ("MQRC_INCONSISTENT_CCSIDS", "stream=True", "poison='skip'"):
+            assert said in str(caught.value)
+    with owner.consumer(stream=True) as consumer:
+        assert [[b"".join(message.chunks()) for message in group] for group in consumer][-1] == [b"good"]
+
+
+def test_a_message_that_is_not_joined_is_skipped_segment_by_segment(unlike, backout_queue):
+    owner, number = unlike
+    rest = [b"%d" % each for each in (1, 2, 3) if each != number]
+    assert owner.get_groups(poison="skip") == [rest, [b"good"]]
+    there = [
+        (found.msg_seq_number, found.md.Offset, found.md.CodedCharSetId, found.data)
+        for found in owner.on_queue(backout_queue)
+    ]
+    assert there == [(number, 0, 1208, b"%dx" % number), (number, 2, 500, b"%dx" % number)]
+
+
+def test_a_group_with_a_message_that_is_not_joined_is_quarantined(unlike, backout_queue):
+    owner, number = unlike
+    with owner.consumer(poison="quarantine") as consumer:
+        with pytest.raises(errors.GroupQuarantined, match="stream=True"):
+            list(next(iter(consumer)))
+        assert [[message.data for message in group] for group in consumer] == [[b"good"]]
+    there = [found.msg_seq_number for found in owner.on_queue(backout_queue)]
+    assert there == sorted([number, *range(number, 4)])
+
+
+def test_what_is_moved_before_a_message_that_is_not_joined_is_moved_with_it(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    put_unlike(owner, 1, IN)
+    owner.put_raw(b"2", GroupId=b"U" * 24, MsgSeqNumber=2, MsgFlags=IN, Persistence=1)
+    put_unlike(owner, 3, LAST)
+    with owner.consumer(poison="quarantine", commit_every=100) as consumer, pytest.raises(errors.GroupQuarantined):
+        list(next(iter(consumer)))
+    assert [found.msg_seq_number for found in owner.on_queue(backout_queue)] == [1, 1, 2, 3, 3]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("verb", ["MQOPEN", "MQGET", "MQPUT", "MQCMIT"])
+def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(
+    owner, make_owner, backout_queue, faults, verb
+):
+    for nth, when in itertools.product(range(1, 12), ("before", "after")):
+        each = make_owner(model="TEST.BACKOUT.MODEL")
+        each.put_raw(b"1", GroupId=b"U" * 24, MsgSeqNumber=1, MsgFlags=IN, Persistence=1)
+        put_unlike(each, 2, IN)
+        each.put_raw(b"3", GroupId=b"U" * 24, MsgSeqNumber=3, MsgFlags=LAST, Persistence=1)
+        with each.consumer(each.connect(reconnect_wait_s=30), poison="skip") as consumer:
+            faults.arm(Fault("drop", when, verb=verb, nth=nth))
+            assert [[message.data for message in group] for group in consumer] == [[b"1", b"3"]]
+        faults.clear_faults()
+        assert [found.md.Offset for found in each.on_queue(backout_queue)] == [0, 2]
+        empty(each, backout_queue)

@@ -76,7 +76,7 @@ def asynchronous(site: Site) -> list[bytes]:
 
     async def get() -> list[bytes]:
         got = []
-        user = {"user": getattr(target, "user", None), "password": getattr(target, "password", None)}
+        user: dict[str, Any] = {"user": getattr(target, "user", None), "password": getattr(target, "password", None)}
         async with (
             await mqgroups.aio.connect(target.q_mgr_name, target.channel, target.conn_name, **user) as q_mgr,
             await q_mgr.group_consumer(

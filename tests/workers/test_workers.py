@@ -166,6 +166,22 @@ def test_an_abandoned_group_is_passed_over(site):
 # --- stopping
 
 
+def test_groups_without_an_end_keep_no_worker_from_the_others(site, make_owner):
+    """JMSXGroupID as an affinity key: each message is number 1, and none is the last (IBM MQ, topic q032040)."""
+    site.owner = owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for key in (b"CUST1", b"CUST2"):
+        owner.put_raw(key, GroupId=key.ljust(24, b"\0"), MsgSeqNumber=1, MsgFlags=mq.MQMF_MSG_IN_GROUP)
+    site.put_groups(5, messages=1)
+    got: list[bytes] = []
+    opens = functools.partial(
+        mqgroups.QueueManager.group_consumer, queue=owner.queue, group_wait_s=0, stalled="quarantine"
+    )
+    handler = lambda _, group: got.extend(message.data for message in group)  # noqa: E731 - of this test alone
+    workers = site.run_until(lambda: len(got) == 7 and site.is_done(), handler, opens=opens, threads=True)
+    assert sorted(got) == [b"0-0", b"1-0", b"2-0", b"3-0", b"4-0", b"CUST1", b"CUST2"]
+    assert [one.restarts for one in workers.status()] == [0, 0]
+
+
 def test_a_stop_leaves_groups_at_the_message_that_was_processed(site):
     groups = site.put_groups(1)
     site.start(site.make(handlers.slowly, opens=site.opener(100), threads=True))

@@ -1,0 +1,99 @@
+"""The rest of a group that cannot be completed: looked at twice by browsing, and got one physical message at a time.
+
+This is done on a handle of its own, because a get without logical order would change the consumer's place in its group. Messages
+are not reassembled, so nothing has to be complete. Not here: what becomes of them (``getter.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.core.group import GroupPosition
+from mqgroups.core.rest import Left, Rest, rest_behind, segments_of
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+
+_OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
+_LOOK = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
+_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
+_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
+# MQPUT makes properties of the MQRFH2 again.
+_GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+_MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+# How long to wait for messages that a lost connection gives back.
+_COMING_BACK_MS = 5000
+
+
+class RestOfGroup:
+    """The rest of the group that a consumer is getting.
+
+    Attributes:
+        found: what the last look has found.
+    """
+
+    def __init__(self, connection: Connection, queue: str) -> None:
+        self._connection = connection
+        self._name = queue
+        self._queue: Queue | None = None
+        self._seen: tuple[bytes, int, Rest] | None = None
+        self.found: Rest = ()
+
+    def is_unchanged(self, position: GroupPosition) -> bool:
+        """Look at the queue, and return whether it is as at the last look, at the same position; raises MQIError."""
+        before = self._seen
+        self.found = rest_behind(position, self._browse(position.group_id))
+        self._seen = (position.group_id, position.msg_seq_number, self.found)
+        return self._seen == before
+
+    def forget(self) -> None:
+        """Forget the last look: the group goes on, or has ended."""
+        self._seen = None
+
+    def segments(self, group_id: bytes, msg_seq_number: int) -> Rest:
+        """Return the segments of one message that are on the queue; raises MQIError."""
+        return segments_of(msg_seq_number, self._browse(group_id))
+
+    def take(self, group_id: bytes, left: Left, *, again: bool, by: Queue | None = None) -> tuple[bytes, bytes] | None:
+        """Get a message in the unit of work; returns MQMD and data, or ``None`` if it is gone.
+
+        Args:
+            group_id, left: which message.
+            again: it was got before, and backed out with a lost connection, so it may not be back yet.
+            by: another handle to get it by, whose place in the group moves.
+
+        Raises:
+            MQIError: the call failed.
+        """
+        match = _MATCH
+        if self._connection.platform != mq.MQPL_ZOS:
+            # There are no segments on z/OS.
+            match |= mq.MQMO_MATCH_OFFSET
+        md = st.md(msg_id=left.msg_id, group_id=group_id, msg_seq_number=left.msg_seq_number, offset=left.offset)
+        gmo = st.gmo(_GET, match_options=match, wait_interval_ms=_COMING_BACK_MS if again else 0)
+        got = (by or self._opened()).get(md, gmo)
+        return None if got is None else (got[1], got[0])
+
+    def close(self) -> None:
+        """Close the queue, if it was opened."""
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close()
+
+    def _browse(self, group_id: bytes) -> Iterator[Left]:
+        queue, md, options = self._opened(), st.md(group_id=group_id), _FIRST
+        while (found := queue.get_descriptor(md, options)) is not None:
+            options, (md_found, _, length) = _NEXT, found
+            yield Left(
+                st.long_at(md_found, st.MD_MSG_SEQ_NUMBER),
+                st.long_at(md_found, st.MD_OFFSET),
+                bytes(md_found[st.MD_MSG_ID]),
+                st.long_at(md_found, st.MD_MSG_FLAGS),
+                length,
+            )
+
+    def _opened(self) -> Queue:
+        if self._queue is None or self._queue.is_stale:
+            self._queue = self._connection.open_queue(self._name, _OPEN_OPTIONS)
+        return self._queue
