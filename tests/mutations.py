@@ -69,7 +69,7 @@ MUTATIONS = (
     Mutation(
         "an anchor that expires is put anew",
         "status/queue.py",
-        "if self._current.anchor in self._expiring:",
+        "if any(each.expires and each.msg_id == self._current.anchor for each in self._messages):",
         "if False:",
         "tests/status/test_expiring_records.py -k from_before",
     ),
@@ -1209,10 +1209,24 @@ MUTATIONS = (
         "tests/get/test_group_key.py -k told",
     ),
     Mutation(
+        "before a group there is no rest of it",
+        "get/getter.py",
+        'if self.settings.stalled == "halt" or cursor.position.at_start:',
+        'if self.settings.stalled == "halt":',
+        "tests/get/test_group_key.py -k suspected",
+    ),
+    Mutation(
+        "the file of a group whose rest was moved is kept",
+        "files/sink.py",
+        "            wrong = wrong or str(group.quarantined)[:LONGEST]\n",
+        "            ended = False\n",
+        "tests/strangers/test_strangers.py -k files",
+    ),
+    Mutation(
         "the next group is not handed out as the one that another consumer got",
         "get/group.py",
-        "if begins and group_key(message.group_id, message.msg_id) != self.key:",
-        "if False:",
+        "if not begins or group_key(message.group_id, message.msg_id) == self.key:",
+        "if True:",
         "tests/get/test_group_key.py -k suspected",
     ),
     Mutation(

@@ -17,7 +17,7 @@ A program that was stopped for a while may wake up when the next start is at wor
 still write. Therefore each start has hidden names with a number of its own, and removes only files with lower numbers.
 
 A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
-to a file with the reason.
+to a file with the reason; so does that of a group whose rest went to the backout queue.
 
 The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget_checkpoint()`` removes
 it, when the sink is done.
@@ -185,11 +185,14 @@ class FileSink:
         file.flush()
         os.fsync(file.fileno())
         wrong, ended = self._failure, group.ends
-        if ended and not group.failed and not wrong and self._check is not None:
+        if group.quarantined is not None:
+            # What was processed of the group is nowhere else.
+            wrong = wrong or str(group.quarantined)[:LONGEST]
+        elif group.abandoned is not None:
+            # Its file is removed, unless it is called wrong.
+            ended = bool(wrong)
+        elif ended and not wrong and self._check is not None:
             wrong = self._check(group, self._folder / place.part)[:LONGEST]
-        if group.failed and not wrong:
-            # Its file is removed.
-            ended = False
         place = _Place(place.name, place.key, place.part, file.tell(), ended, wrong if ended else "")
         group.set_checkpoint(place.checkpoint)
 

@@ -23,6 +23,7 @@ from mqgroups.core.restart import CommitOutcome, Mismatch
 from mqgroups.core.status import Outgoing
 from mqgroups.errors import (
     ConfigurationError,
+    GroupAbandoned,
     GroupQuarantined,
     GroupRepeated,
     GroupStalled,
@@ -314,7 +315,8 @@ class Getter:
         wait_s, cursor = self.settings.group_wait_s, self.cursor
         while (message := cursor.get_in_group(wait_s, self._while_waiting)) is None:
             self._keep_processed()
-            if self.settings.stalled == "halt":
+            # Before a group there is no rest to move: its first message was backed out as a suspect, and somebody has got it.
+            if self.settings.stalled == "halt" or cursor.position.at_start:
                 raise self._stalled()
             if self._rest.is_unchanged(cursor.position):
                 raise self._quarantined()
@@ -343,11 +345,12 @@ class Getter:
             data_bytes += left.length
             self.owner.set_quarantine()
             self.owner.will_put(len(self._left))
-        self.end_group(failed_with=0)
-        self.cursor.leave_group()
         # Both waits.
         waited_s = 2 * settings.group_wait_s
-        return GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
+        error = GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
+        self.end_group(quarantined=error)
+        self.cursor.leave_group()
+        return error
 
     def _move_rest(self) -> None:
         """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
@@ -438,11 +441,14 @@ class Getter:
         self._ask_application()
         self._commit(ended=False)
 
-    def end_group(self, failed_with: int | None = None) -> None:
-        """End the group's last unit of work. ``failed_with`` is the result of a group that was not completed."""
+    def end_group(
+        self, *, abandoned: GroupAbandoned | None = None, quarantined: GroupQuarantined | None = None
+    ) -> None:
+        """End the group's last unit of work. The arguments are the error of a group that was not completed."""
         if self.group is not None:
-            self.group.ends, self.group.failed = True, failed_with is not None
+            self.group.ends, self.group.abandoned, self.group.quarantined = True, abandoned, quarantined
         self._ask_application()
+        failed_with = abandoned.result if abandoned is not None else None if quarantined is None else 0
         self._commit(ended=True, failed_with=failed_with)
         self.cursor.group_ended()
         self._rest.forget()

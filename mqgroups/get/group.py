@@ -14,7 +14,7 @@ from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
+from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, GroupUsage, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
@@ -37,7 +37,9 @@ class IncomingGroup:
         resume_from: how many messages of the group were consumed in committed units of work before this iteration.
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
         ends: in ``before_commit``: whether the commit ends the group.
-        failed: in ``before_commit``: whether it ends it because the group was abandoned, or went to the backout queue.
+        abandoned: in ``before_commit``: the error if it ends it because its producer gave the group up; else ``None``.
+        quarantined: in ``before_commit``: the error if it ends it because the rest went to the backout queue; else ``None``.
+            What was processed is not there again: keep it, or put it aside with the reason.
         has_ended: whether its last message is processed and committed, or the group was abandoned or moved; or another consumer
             got it before this one committed any of it.
     """
@@ -60,7 +62,8 @@ class IncomingGroup:
         self.asked_before_commit: BeforeCommit | None = None
         self.started = False
         self.ends = False
-        self.failed = False
+        self.abandoned: GroupAbandoned | None = None
+        self.quarantined: GroupQuarantined | None = None
         self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from
@@ -176,18 +179,35 @@ class IncomingGroup:
                 break
             if not self._is_current:
                 return None
-            message = getter.take()
-            begins = message.msg_seq_number == 1 and not message.offset
-            if begins and group_key(message.group_id, message.msg_id) != self.key:
-                # Another consumer got this group while its first message was backed out as a suspect. The next iteration has the
-                # other one.
-                getter.back_out(None)
-                self.has_ended = True
+            again = self._taken_again()
+            if again is None:
                 return None
+            message = again
         if not message.is_last_segment:
             message.followed_by(self._next_of_message)
             self._segment = message
         return message
+
+    def _taken_again(self) -> Message | None:
+        """Get the next message, after one was backed out or put aside.
+
+        Returns:
+            ``None`` if another consumer got this group while its first message was backed out as a suspect. The next iteration
+            has what else there is.
+        """
+        getter = self._getter
+        try:
+            message = getter.take()
+        except GroupStalled:
+            if not getter.cursor.position.at_start:
+                raise
+        else:
+            begins = message.msg_seq_number == 1 and not message.offset
+            if not begins or group_key(message.group_id, message.msg_id) == self.key:
+                return message
+        getter.back_out(None)
+        self.has_ended = True
+        return None
 
     def _check_current(self) -> None:
         if self._getter.turn.interrupted:
@@ -237,7 +257,7 @@ class IncomingGroup:
         if getter.settings.hooks.on_abandon is not None:
             getter.settings.hooks.on_abandon(abandoned)
         getter.owner.count(len(message.data))
-        getter.end_group(failed_with=result)
+        getter.end_group(abandoned=abandoned)
         return abandoned
 
     def _is_kept(self, message: Message) -> bool:
@@ -326,8 +346,9 @@ class IncomingGroup:
             if getter.work.due() or message.not_joined_because:
                 getter.syncpoint()
             message = getter.take()
-        getter.end_group(failed_with=0)
-        return GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name, reason)
+        error = GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name, reason)
+        getter.end_group(quarantined=error)
+        return error
 
 
 class _Messages:

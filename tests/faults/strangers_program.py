@@ -53,9 +53,7 @@ class StrangersProgram(GetProgram):
         return {**super()._settings(), "poison": "quarantine", "stalled": "quarantine"}
 
     def _make(self, connection: Any) -> Any:
-        return connection.group_consumer(
-            self.queue, wait_s=self.wait_s, group_wait_s=_GROUP_WAIT_S, **self._settings()
-        )
+        return connection.group_consumer(self.queue, wait_s=self.wait_s, group_wait_s=_GROUP_WAIT_S, **self._settings())
 
     def work(self, consumer: Any) -> None:
         while True:

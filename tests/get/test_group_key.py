@@ -159,8 +159,10 @@ def test_after_a_kill_a_repeated_group_is_told_also_if_the_next_start_is_killed_
         assert repeats(consumer) == [True]
 
 
+@pytest.mark.parametrize("stalled", ["halt", "quarantine"])
+@pytest.mark.parametrize("others", [[b"next"], []])
 def test_a_group_that_another_consumer_gets_while_its_first_message_is_suspected_hands_out_nothing_of_the_next_one(
-    make_owner, monkeypatch
+    make_owner, monkeypatch, others, stalled
 ):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw(b"suspect", MsgId=OURS)
@@ -174,13 +176,14 @@ def test_a_group_that_another_consumer_gets_while_its_first_message_is_suspected
     def meanwhile(getter, suspect):
         isolate(getter, suspect)
         owner.empty()
-        owner.put_raw(b"next", MsgId=OTHERS)
+        for each in others:
+            owner.put_raw(each, MsgId=OTHERS)
 
     monkeypatch.setattr(Getter, "isolate", meanwhile)
-    with owner.consumer() as consumer:
+    with owner.consumer(stalled=stalled) as consumer:
         assert [(group.key[24:], [message.data for message in group]) for group in consumer] == [
             (OURS, []),
-            (OTHERS, [b"next"]),
+            *((OTHERS, [each]) for each in others),
         ]
 
 

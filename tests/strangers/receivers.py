@@ -33,11 +33,20 @@ _ENDS_OF_GROUPS = (GroupAbandoned, GroupQuarantined)
 
 @dataclass
 class Site:
-    """Where a receiver works: an owner with its queue, a directory of its own, and a function that makes a queue."""
+    """Where a receiver works.
+
+    Attributes:
+        owner: with the queue.
+        directory: the receiver's own.
+        make_queue: makes another queue.
+        all_told: whether everything was told that has to be told.
+        told: the errors that were met.
+    """
 
     owner: Owner
     directory: Path
     make_queue: Callable[[], str]
+    all_told: Callable[[], bool]
     told: list[str] = field(default_factory=list)
 
     def of(self, group: Any) -> Iterator[Any]:
@@ -56,7 +65,8 @@ def consumer(site: Site, **more: Any) -> list[bytes]:
 
 def of_whole_groups(site: Site) -> list[bytes]:
     """Get only groups that are complete."""
-    return consumer(site, complete_groups_only=True)
+    # So long a group without an end has to be quiet until it is told.
+    return consumer(site, complete_groups_only=True, wait_s=0.1)
 
 
 def restarted(site: Site) -> list[bytes]:
@@ -66,7 +76,10 @@ def restarted(site: Site) -> list[bytes]:
         with site.owner.consumer(**GOES_ON) as consumer:
             group = next(iter(consumer), None)
             if group is None:
+                consumer.forget_checkpoint()
                 return got
+            # A checkpoint keeps the record, so that the next start knows which group was the last.
+            group.set_checkpoint("a place")
             got += [message.data for message in site.of(group)]
 
 
@@ -164,7 +177,7 @@ def workers(site: Site) -> list[bytes]:
     thread.start()
     try:
         wait_until(lambda: [data for data in got if data.startswith(b"good")] == [b"good1 1", b"good2 1"])
-        wait_until(lambda: not owner.data() or crew.is_ready)
+        wait_until(site.all_told)
     finally:
         crew.stop()
         thread.join()
