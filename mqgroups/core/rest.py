@@ -9,16 +9,14 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from mqgroups.core.group import GroupPosition
-from mqgroups.core.model import MsgFlag
 
 
 class Left(NamedTuple):
-    """A physical message on the queue: its place in the group, its MsgId (24 bytes), MsgFlags, and the length of its data."""
+    """A physical message on the queue: its place in the group, its MsgId (24 bytes), and the length of its data."""
 
     msg_seq_number: int
     offset: int
     msg_id: bytes
-    msg_flags: int
     length: int
 
 
@@ -32,23 +30,3 @@ def rest_behind(position: GroupPosition, found: Iterable[Left]) -> Rest:
     again. Segments of the next message are part of the rest; without all of them it is not delivered.
     """
     return tuple(sorted(each for each in found if each.msg_seq_number > position.msg_seq_number))
-
-
-def segments_of(msg_seq_number: int, found: Iterable[Left]) -> Rest:
-    """Return the segments of one message, in their order; none if they are not all there. ``found`` is in physical order.
-
-    They are a chain of offsets, up to the last segment, because another group with the same GroupId may have a message with the
-    same number.
-    """
-    by_offset: dict[int, Left] = {}
-    for each in found:
-        if each.msg_seq_number == msg_seq_number:
-            by_offset.setdefault(each.offset, each)
-    chain: list[Left] = []
-    offset = 0
-    while (segment := by_offset.get(offset)) is not None and segment.length:
-        chain.append(segment)
-        offset += segment.length
-        if segment.msg_flags & MsgFlag.LAST_SEGMENT:
-            return tuple(chain)
-    return ()

@@ -8,7 +8,7 @@ Not here: status records and commits. ``set_back`` tells the cursor where the la
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil, inf
 
@@ -38,7 +38,7 @@ _LONGEST_WAIT_MS = 1000
 # waits a second longer than the one before, up to this.
 _LONGEST_IDLE_WAIT_MS = 5000
 # How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
-_COMING_BACK_S = 5.0
+COMING_BACK_MS = 5000
 _ANY_MESSAGE = st.md()
 # Names of this module are found faster than those of another one.
 _NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2
@@ -90,9 +90,26 @@ class GroupCursor:
         """Go to the position before the next group."""
         self.set_back(AT_START)
 
-    def pass_over(self, group_id: bytes) -> None:
-        """Note that the next message was got by the same handle, but segment by segment, and not by this cursor."""
-        self._anchor, self._ahead, self._run = after_messages(self.position, group_id), 0, None
+    def take_apart(self, group_id: bytes, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
+        """Get the next message, which is of this group, segment by segment; yields MQMD and data, and ends early if one is gone.
+
+        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
+        """
+        position = replace(self.position, group_id=group_id, retained=False)
+        ends = False
+        while not ends:
+            # The handle has the position from the first segment on, so offsets do not matter.
+            plan = next_get(position, segments=True)
+            position = replace(position, retained=True)
+            md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+            gmo = self._gmo(plan, COMING_BACK_MS if again else 0, whole=False)
+            got = self.queue.get(md, gmo)
+            if got is None:
+                return
+            ends = got[2][_SEGMENT_STATUS] != mq.MQSS_SEGMENT
+            if ends:
+                self._anchor, self._ahead, self._run = after_messages(position, group_id), 0, None
+            yield got[1], got[0]
 
     def leave_group(self) -> None:
         """Go to the position before the next group, although the handle has not got the last message of this one."""
@@ -197,7 +214,7 @@ class GroupCursor:
             match_options |= MatchOption.MATCH_MSG_ID
         md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
         plan = replace(plan, match_options=match_options)
-        deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, _COMING_BACK_S)
+        deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, COMING_BACK_MS / 1000)
         wait_ms = 0
         while (got := self.queue.get(md, self._gmo(plan, wait_ms))) is None and time.monotonic() < deadline_s:
             wait_ms = _LONGEST_WAIT_MS
@@ -211,9 +228,9 @@ class GroupCursor:
             settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
         )
 
-    def _gmo(self, plan: GetPlan, wait_ms: int) -> bytearray:
+    def _gmo(self, plan: GetPlan, wait_ms: int, *, whole: bool = True) -> bytearray:
         options = _GET_OPTIONS
-        if not self._settings.stream:
+        if whole and not self._settings.stream:
             options |= mq.MQGMO_COMPLETE_MSG
         if plan.logical_order:
             options |= mq.MQGMO_LOGICAL_ORDER

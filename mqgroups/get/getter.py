@@ -356,27 +356,27 @@ class Getter:
         """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
 
         Raises:
-            GroupStalled: one of them is gone since the last look.
+            GroupStalled: some of it is gone since it was looked at.
             MQIError: a call failed.
         """
-        rest, group_id, by = tuple(self._left), self.cursor.position.group_id, None
-        if self._apart is not None:
-            # By the consumer's own handle, so that its place in the group moves too.
-            group_id, by = self._apart.group_id, self.cursor.queue
-            rest = self._rest.segments(group_id, self._apart.msg_seq_number)
-            if not rest:
-                raise self._stalled()
-        for left in rest:
-            got = self._rest.take(group_id, left, again=self.work.redoing, by=by)
+        again, apart = self.work.redoing, self._apart
+        for left in self._left:
+            got = self._rest.take(self.cursor.position.group_id, left, again=again)
             if got is None:
                 raise self._stalled()
-            if not self.owner.unit.messages:
-                self.work.begun(self.owner)
-            assert self.backout is not None
-            self.backout.take(*got)
-            self.owner.count(len(got[1]))
-        if self._apart is not None:
-            self.cursor.pass_over(group_id)
+            self._forward(*got)
+        if apart is not None:
+            for md, data in self.cursor.take_apart(apart.group_id, again=again):
+                self._forward(md, data)
+            if self.cursor.position.msg_seq_number != apart.msg_seq_number:
+                raise GroupStalled(self.settings.queue, apart.group_id, apart.msg_seq_number, 0)
+
+    def _forward(self, md: bytes, data: bytes) -> None:
+        if not self.owner.unit.messages:
+            self.work.begun(self.owner)
+        assert self.backout is not None
+        self.backout.take(md, data)
+        self.owner.count(len(data))
 
     def _while_waiting(self) -> bool:
         self._stop_if_asked()

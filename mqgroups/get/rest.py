@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.group import GroupPosition
-from mqgroups.core.rest import Left, Rest, rest_behind, segments_of
+from mqgroups.core.rest import Left, Rest, rest_behind
+from mqgroups.get.cursor import COMING_BACK_MS
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -22,8 +23,6 @@ _NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _LOOK, match_options=mq.MQMO_MATCH_GROUP_I
 # MQPUT makes properties of the MQRFH2 again.
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
-# How long to wait for messages that a lost connection gives back.
-_COMING_BACK_MS = 5000
 
 
 class RestOfGroup:
@@ -51,28 +50,18 @@ class RestOfGroup:
         """Forget the last look: the group goes on, or has ended."""
         self._seen = None
 
-    def segments(self, group_id: bytes, msg_seq_number: int) -> Rest:
-        """Return the segments of one message that are on the queue; raises MQIError."""
-        return segments_of(msg_seq_number, self._browse(group_id))
+    def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
+        """Get a message of the rest in the unit of work; returns MQMD and data, or ``None`` if it is gone.
 
-    def take(self, group_id: bytes, left: Left, *, again: bool, by: Queue | None = None) -> tuple[bytes, bytes] | None:
-        """Get a message in the unit of work; returns MQMD and data, or ``None`` if it is gone.
-
-        Args:
-            group_id, left: which message.
-            again: it was got before, and backed out with a lost connection, so it may not be back yet.
-            by: another handle to get it by, whose place in the group moves.
-
-        Raises:
-            MQIError: the call failed.
+        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:
             # There are no segments on z/OS.
             match |= mq.MQMO_MATCH_OFFSET
         md = st.md(msg_id=left.msg_id, group_id=group_id, msg_seq_number=left.msg_seq_number, offset=left.offset)
-        gmo = st.gmo(_GET, match_options=match, wait_interval_ms=_COMING_BACK_MS if again else 0)
-        got = (by or self._opened()).get(md, gmo)
+        gmo = st.gmo(_GET, match_options=match, wait_interval_ms=COMING_BACK_MS if again else 0)
+        got = self._opened().get(md, gmo)
         return None if got is None else (got[1], got[0])
 
     def close(self) -> None:
@@ -89,7 +78,6 @@ class RestOfGroup:
                 st.long_at(md_found, st.MD_MSG_SEQ_NUMBER),
                 st.long_at(md_found, st.MD_OFFSET),
                 bytes(md_found[st.MD_MSG_ID]),
-                st.long_at(md_found, st.MD_MSG_FLAGS),
                 length,
             )
 

@@ -62,7 +62,6 @@ _MOST_BYTES = 64 << 20
 _LONGEST_ERROR = 10_000
 # An example takes a second or less.
 _PATIENCE_S = 120
-_SEGMENTS_DIFFER = (mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS)
 # The same stop so often: then another way has to lead on.
 _STOPS = 3
 _BODIES = [
@@ -294,10 +293,13 @@ class Fuzzer:
         if isinstance(error, errors.PoisonMessage) and not settings.keys() & {"poison", "stream"}:
             self.done["ways: poison="] += 1
             settings["poison"] = random.choice(("skip", "quarantine"))
-        elif isinstance(error, errors.MQIError) and error.reason in _SEGMENTS_DIFFER and name == "FUZZ.CONSUMER":
-            self.done["ways: stream=True"] += 1
-            settings.pop("poison", None)
-            settings["stream"] = True
+        elif (
+            isinstance(error, errors.GroupStalled)
+            and name not in ("FUZZ.STREAM", "FUZZ.FILES")
+            and "stalled" not in settings
+        ):
+            self.done["ways: stalled="] += 1
+            settings["stalled"] = "quarantine"
         elif any(group_id) or isinstance(error, errors.MQIError):
             # docs/how-to/salvage.md, "Moving a group away".
             self.done["ways: the group moved"] += 1

@@ -229,6 +229,15 @@ class Refusing:
         raise errors.NotDecoded("no")
 
 
+def test_the_rest_of_a_group_with_poison_is_moved_too_when_a_message_of_it_does_not_come(stalled):
+    put(stalled, 1, 3, -4)
+    with stalled.consumer(stalled="quarantine", poison="quarantine", codec=Refusing) as consumer:
+        with pytest.raises(errors.GroupQuarantined, match="message 2 on, because that message did not arrive"):
+            list(next(iter(consumer)))
+        assert list(consumer) == []
+    assert moved(stalled) == [1, 3, 4]
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("why", ["poison", "stalled"])
 def test_what_is_moved_fits_maxumsgs(make_owner, own_queue_manager, tmp_path, why):
