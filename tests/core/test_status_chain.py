@@ -24,6 +24,7 @@ from mqgroups.core.status_chain import (
     after_record_put,
     next_record_put,
     on_queue,
+    strangers,
 )
 from tests.tables import table
 
@@ -174,3 +175,9 @@ def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(st
         now = after_record_put(now, put, msg_id, group_id, length)
         assert on_queue([*queue, ANCHOR]) == (OnQueue(now, A), record(epoch=number))
         assert len(queue) <= MOST_SEGMENTS
+
+
+def test_records_of_other_users_go_with_the_anchors_that_only_they_have():
+    own, own_anchor = replace(PLAIN, user="loader"), replace(ANCHOR, user="before")
+    forged = [replace(OTHER, user="x"), replace(SECOND_ANCHOR, user="x"), replace(IDLE, user="x", correl_id=A)]
+    assert set(map(id, strangers([own, own_anchor, *forged], "loader"))) == set(map(id, forged))

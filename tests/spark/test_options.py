@@ -43,6 +43,13 @@ def test_the_defaults_are_those_of_the_documentation():
     assert sink.put_response == "sync"
 
 
+def test_users_are_a_list_with_commas():
+    sink = {**LEAST, "statusqueue": "S"}
+    assert sink_options({**sink, "recordUsers": "etl, ops"}, Use.BATCH_WRITE).record_users == ("etl", "ops")
+    with pytest.raises(SparkOptionError, match="recordUsers.* 'ops@example.com' is not a user"):
+        sink_options({**sink, "recordUsers": "ops@example.com"}, Use.BATCH_WRITE)
+
+
 def test_names_are_compared_without_regard_to_case():
     assert read(MAXGROUPSPERTRIGGER="7").max_groups_per_trigger == 7
 
