@@ -41,7 +41,7 @@ _LONGEST_IDLE_WAIT_MS = 5000
 _COMING_BACK_S = 5.0
 _ANY_MESSAGE = st.md()
 # Names of this module are found faster than those of another one.
-_NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2
+_NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2.rstrip()
 _GROUP_STATUS, _SEGMENT_STATUS = st.GMO_GROUP_STATUS, st.GMO_SEGMENT_STATUS
 
 
@@ -207,7 +207,7 @@ class GroupCursor:
         data, md, gmo = got
         format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None
-        if format_name == _RFH2 and (found := without_properties(md, data)) is not None:
+        if format_name.startswith(_RFH2) and (found := without_properties(md, data)) is not None:
             md, data, taken = found
         anchor, group_status, segment_status = self._anchor, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
         is_plain = False

@@ -243,6 +243,10 @@ class IncomingGroup:
                 return True
             getter.isolate(_suspected(message))
             return False
+        if message.is_text_of_unknown_ccsid:
+            # A property of this installation: the message stays, whatever ``poison`` says, and the application gets its error.
+            getter.process_alone()
+            return True
         self._put_aside(message, f"was backed out {message.backout_count} times")
         return False
 

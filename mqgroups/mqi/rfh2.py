@@ -135,7 +135,8 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
 
 
 def _described_by(md: bytes) -> Describes:
-    return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), md[st.MD_FORMAT])
+    name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
+    return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 
 
 # Consecutive messages often have the same header.
@@ -163,7 +164,9 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
         at = place.stop
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
-    describes = Describes(encoding, ccsid, format_name.decode(codec, "replace").encode())
+    # A NUL ends a name, here as in the MQMD: so ``struct`` pads it, and pymqi's own class.
+    name = format_name.decode(codec, "replace").split("\0", 1)[0]
+    describes = Describes(encoding, ccsid, name.ljust(mq.MQ_FORMAT_LENGTH).encode())
     weights = [weight(folder) for folder in folders]
     weighs = sum(filter(None, weights))
     if weighs > MOST_WEIGHT:
