@@ -5,8 +5,8 @@ library's own tables. Not here: byte order marks, errors (``mqi/text.py``), and 
 
 Source: IBM's Character Data Representation Architecture. A page that is only called differently in Python is in ``_NAMES``, an
 EBCDIC page that Python lacks in ``_EBCDIC``. Every other CCSID is asked of Python as ``cp<CCSID>``, so an application can add a
-page by ``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933,
-1364, 937, 1371): each has some ten thousand characters, in no order that a rule describes.
+page by ``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388,
+933, 1364, 937, 1371): each has some ten thousand characters, in no order that a rule describes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NAMES = {
     **{5346 + number: f"cp{1250 + number}" for number in range(9)},
 }
 # A page as another one, of this table or else Python's, with differences: two digits for the byte, and its character.
-# The C library's 278 has two characters exchanged, and so has its 871; Python's 273 has another macron.
+# The C library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
 _EBCDIC: dict[int, tuple[int | str, str]] = {
     273: ("cp273", "bc¯"),
     277: (500, "47} 4a# 5a¤ 5bÅ 67$ 6aø 70¦ 7bÆ 7cØ 80@ 9c{ 9e[ 9f] a1ü c0æ d0å dc~"),
@@ -84,17 +84,21 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
     1149: (871, "9f€"),
     870: (
         500,
-        "44ţ 46ă 47č 49ć 52ę 54ů 57ľ 58ĺ 64˝ 66Ă 67Č 69Ć 6a| 70ˇ 72Ę 74Ů 77Ľ 78Ĺ 80˘ 8aś 8bň 8cđ 8eř 8fş "
-        "9ał 9bń 9cš 9e˛ a0ą aaŚ abŇ acĐ aeŘ afŞ b0˙ b1Ą b2ż b3Ţ b4Ż b6ž b7ź b8Ž b9Ź baŁ bbŃ bcŠ cdŕ cfő "
-        "daĚ dbű ddť dfě eaď edŔ efŐ faĎ fbŰ fdŤ",
+        (
+            "44ţ 46ă 47č 49ć 52ę 54ů 57ľ 58ĺ 64˝ 66Ă 67Č 69Ć 6a| 70ˇ 72Ę 74Ů 77Ľ 78Ĺ 80˘ 8aś 8bň 8cđ 8eř 8fş "
+            "9ał 9bń 9cš 9e˛ a0ą aaŚ abŇ acĐ aeŘ afŞ b0˙ b1Ą b2ż b3Ţ b4Ż b6ž b7ź b8Ž b9Ź baŁ bbŃ bcŠ cdŕ cfő "
+            "daĚ dbű ddť dfě eaď edŔ efŐ faĎ fbŰ fdŤ"
+        ),
     ),
     1153: (870, "9f€"),
     1025: (
         870,
-        "42ђ 43ѓ 44ё 45є 46ѕ 47і 48ї 49ј 51љ 52њ 53ћ 54ќ 55ў 56џ 57Ъ 58№ 59Ђ 62Ѓ 63Ё 64Є 65Ѕ 66І 67Ї 68Ј "
-        "69Љ 70Њ 71Ћ 72Ќ 73\xad 74Ў 75Џ 76ю 77а 78б 80ц 8aд 8bе 8cф 8dг 8eх 8fи 90й 9aк 9bл 9cм 9dн 9eо "
-        "9fп a0я aaр abс acт adу aeж afв b0ь b1ы b2з b3ш b4э b5щ b6ч b7ъ b8Ю b9А baБ bbЦ bcД bdЕ beФ bfГ "
-        "caХ cbИ ccЙ cdК ceЛ cfМ daН dbО dcП ddЯ deР dfС e1§ eaТ ebУ ecЖ edВ eeЬ efЫ faЗ fbШ fcЭ fdЩ feЧ",
+        (
+            "42ђ 43ѓ 44ё 45є 46ѕ 47і 48ї 49ј 51љ 52њ 53ћ 54ќ 55ў 56џ 57Ъ 58№ 59Ђ 62Ѓ 63Ё 64Є 65Ѕ 66І 67Ї 68Ј "
+            "69Љ 70Њ 71Ћ 72Ќ 73\xad 74Ў 75Џ 76ю 77а 78б 80ц 8aд 8bе 8cф 8dг 8eх 8fи 90й 9aк 9bл 9cм 9dн 9eо "
+            "9fп a0я aaр abс acт adу aeж afв b0ь b1ы b2з b3ш b4э b5щ b6ч b7ъ b8Ю b9А baБ bbЦ bcД bdЕ beФ bfГ "
+            "caХ cbИ ccЙ cdК ceЛ cfМ daН dbО dcП ddЯ deР dfС e1§ eaТ ebУ ecЖ edВ eeЬ efЫ faЗ fbШ fcЭ fdЩ feЧ"
+        ),
     ),
     1154: (1025, "e1€"),
     1123: (1025, "43ґ 62Ґ"),
@@ -102,9 +106,11 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
     1155: (1026, "9f€"),
     1112: (
         37,
-        "42š 44ą 45į 46ū 48ē 49ž 52ę 53ė 54č 55ų 56„ 57“ 58ģ 62Š 64Ą 65Į 66Ū 68Ē 69Ž 72Ę 73Ė 74Č 75Ų 76Ī "
-        "77Ļ 78Ģ 8cā 8dż 8eń 9aŖ 9bŗ 9dķ aa” abź acĀ adŻ aeŃ b2ī bcŹ bdĶ beļ cbō cdņ dbć ddł deś df’ ebŌ "
-        "edŅ fbĆ fdŁ feŚ",
+        (
+            "42š 44ą 45į 46ū 48ē 49ž 52ę 53ė 54č 55ų 56„ 57“ 58ģ 62Š 64Ą 65Į 66Ū 68Ē 69Ž 72Ę 73Ė 74Č 75Ų 76Ī "
+            "77Ļ 78Ģ 8cā 8dż 8eń 9aŖ 9bŗ 9dķ aa” abź acĀ adŻ aeŃ b2ī bcŹ bdĶ beļ cbō cdņ dbć ddł deś df’ ebŌ "
+            "edŅ fbĆ fdŁ feŚ"
+        ),
     ),
     1156: (1112, "9f€"),
     1122: (278, "8cš 8ež acŠ aeŽ"),

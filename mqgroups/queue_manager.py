@@ -188,6 +188,7 @@ class QueueManager(ConnectionHolder):
         complete_groups_only: bool = False,
         max_message_length: int = LONGEST_MESSAGE_BYTES,
         stream: bool = False,
+        convert: bool | int = False,
         poison: Poison = "halt",
         on_abandon: OnAbandon | None = None,
         codec: Codec | None = None,
@@ -212,6 +213,8 @@ class QueueManager(ConnectionHolder):
             max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed.
             stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between
                 them, instead of reassembled. ``data`` of such a message is then its first segment only.
+            convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
+                convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
             poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
@@ -245,6 +248,7 @@ class QueueManager(ConnectionHolder):
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
             stream=stream,
+            convert=convert,
             poison=poison,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )
@@ -263,6 +267,7 @@ class QueueManager(ConnectionHolder):
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
+        convert: bool | int = False,
         poison: Poison = "halt",
         full_wait_s: float = 30.0,
         persistence: Persistence = Persistence.PERSISTENT,
@@ -298,6 +303,7 @@ class QueueManager(ConnectionHolder):
             wait_s=wait_s,
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
+            convert=convert,
             poison=poison,
             hooks=Hooks(on_resume, on_in_doubt, on_abandon, on_progress),
         )

@@ -45,7 +45,9 @@ def encoded(text: str, ccsid: int) -> bytes:
     """
     page = code_page(ccsid, little_endian=mq.MQENC_NATIVE & 0xF == _REVERSED)
     if page is None:
-        raise MessageRefused(f"there is no code page for CCSID {ccsid} here. Put bytes in this CCSID, or text in another one")
+        raise MessageRefused(
+            f"there is no code page for CCSID {ccsid} here. Put bytes in this CCSID, or text in another one"
+        )
     try:
         return page.encode(text)[0]
     except UnicodeEncodeError as error:
@@ -55,4 +57,6 @@ def encoded(text: str, ccsid: int) -> bytes:
         raise MessageRefused(
             f"the text has half of a surrogate pair at position {at}, which UTF-8 cannot encode. Correct the text, or put bytes"
         )
-    raise MessageRefused(f"the character at position {at} of the text is not in CCSID {ccsid}. Put the text without ccsid=")
+    raise MessageRefused(
+        f"the character at position {at} of the text is not in CCSID {ccsid}. Put the text without ccsid="
+    )
