@@ -77,6 +77,7 @@ class Queue:
         self._max_message_length = max_message_length
         self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
         self._grows = 1
+        self._most_bytes = st.LONGEST_MESSAGE_BYTES
 
     @property
     def hobj(self) -> int:
@@ -95,7 +96,7 @@ class Queue:
         return self._hobj is not None and not self.is_stale
 
     def expect_conversion(self) -> None:
-        """Get with buffers that have room for converted text: what does not fit comes unconverted (2120)."""
+        """Get with buffers that have room for converted text, as far as the channel carries; the rest is not converted (2120)."""
         self._grows = _GROWS
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
@@ -136,23 +137,32 @@ class Queue:
         """
         if self._hobj is None or self._generation != self._connection.generation:
             raise self._connection.gone()
+        needed = _SMALLEST_BUFFER_BYTES
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
             )
             if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
                 if reason == mq.MQRC_CONVERTED_MSG_TOO_BIG:
-                    self._buffer_bytes = _GROWS * length  # for the next time
+                    self._buffer_bytes = self._room_for(length)  # for the next time
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
+            if reason == mq.MQRC_DATA_LENGTH_ERROR and self._buffer_bytes > needed:
+                # The channel carries no buffer of this length; perhaps the message does not need it.
+                self._most_bytes = self._buffer_bytes = max(self._buffer_bytes // _GROWS, needed)
+                continue
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
                 raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
             if length > self._max_message_length:
                 error = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
                 error.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise error
-            self._buffer_bytes = self._grows * length
+            needed, self._buffer_bytes = length, self._room_for(length)
+
+    def _room_for(self, length: int) -> int:
+        """Return the length of a buffer for a message of this length, with room for its conversion if that is expected."""
+        return max(length, min(self._grows * length, self._most_bytes))
 
     def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
         """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
