@@ -29,7 +29,7 @@ SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
 _POSITIVE = range(1, sys.maxsize)
-CCSIDS = range(1, 65535)
+_CCSIDS = range(1, 65535)
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 # In units of work of up to this many messages, segmented records save at least one call in 23 (an MQGET).
 _SMALL_UNIT_OF_WORK = 20
@@ -136,7 +136,7 @@ class ConsumerSettings(OwnerSettings):
         check_flag("complete_groups_only", self.complete_groups_only)
         check_flag("stream", self.stream)
         if not isinstance(self.convert, bool):
-            _check_integer("convert", self.convert, CCSIDS, "True, False or a CCSID (1 to 65534)")
+            _check_integer("convert", self.convert, _CCSIDS, "True, False or a CCSID (1 to 65534)")
         if self.stream and self.convert:
             raise ConfigurationError(
                 "convert= cannot be combined with stream=True: the queue manager would convert segment by segment, and their "

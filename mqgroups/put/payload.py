@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from mqgroups.code_pages import UTF_8
-from mqgroups.config import CCSIDS, Codec
+from mqgroups.config import Codec
 from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage, MessageRefused
@@ -119,8 +119,9 @@ def encoded(codec: Codec | None, value: Any) -> str | bytes:
 
 
 def _check_ccsid(ccsid: object) -> None:
-    if isinstance(ccsid, bool) or not isinstance(ccsid, int) or ccsid not in CCSIDS:
-        raise MessageRefused(f"ccsid must be a number from 1 to 65534, got {ccsid!r:.100}")
+    # Any that a message can have: one that was got can be put again, whatever its putter said.
+    if isinstance(ccsid, bool) or not isinstance(ccsid, int) or not ccsid or not -(1 << 31) <= ccsid < 1 << 31:
+        raise MessageRefused(f"ccsid must be a CCSID, a number other than 0, got {ccsid!r:.100}")
 
 
 def _check_utf_8(data: bytes | None) -> None:

@@ -131,8 +131,8 @@ def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner):
         (iter([b"3"]), {"format": "MQSTR", "last": False}, "a stream of format MQSTR needs ccsid="),
         ("3€", {"ccsid": 819}, "the character at position 1 of the text is not in CCSID 819"),
         ("3", {"ccsid": 930}, "there is no code page for CCSID 930 here. Put bytes"),
-        ("3", {"ccsid": 0}, "ccsid must be a number from 1 to 65534, got 0"),
-        ("3", {"ccsid": "37"}, "ccsid must be a number from 1 to 65534, got '37'"),
+        ("3", {"ccsid": 0}, "ccsid must be a CCSID, a number other than 0, got 0"),
+        ("3", {"ccsid": "37"}, "ccsid must be a CCSID, a number other than 0, got '37'"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
         (b"3", {"correl_id": "C" * 24}, "correl_id must be bytes, got str"),
     ]
