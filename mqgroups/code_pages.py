@@ -7,6 +7,10 @@ Source: IBM's Character Data Representation Architecture. A page that is only ca
 EBCDIC page that Python lacks in ``_EBCDIC``. Every other CCSID is asked of Python as ``cp<CCSID>``, so an application can add a
 page by ``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388,
 933, 1364, 937, 1371): each has some ten thousand characters, in no order that a rule describes.
+
+Considered: the package ebcdic from PyPI, instead of the tables. It is pure Python and well kept, but text in the usual pages would
+then depend on an optional package; it reads X'15' as a line feed, lacks 1153 to 1158 and has the mixed pages no more than this. An
+application that imports it has its other pages (290, 420, 833, 838, 1097) here too.
 """
 
 from __future__ import annotations
