@@ -712,11 +712,11 @@ MUTATIONS = (
         "tests/get/test_conversion.py -k warning",
     ),
     Mutation(
-        "messages that are got again are converted again",
+        "after a restart messages are converted to the same CCSID",
         "get/cursor.py",
         "            offset=plan.offset,\n            ccsid=self._ccsid,",
         "            offset=plan.offset,",
-        "tests/get/test_conversion.py -k again",
+        "tests/get/test_conversion.py -k lost_connection",
     ),
     Mutation(
         "there is room for text that grows by conversion",

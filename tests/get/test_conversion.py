@@ -103,15 +103,16 @@ def test_a_codec_gets_what_was_converted(owner):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_messages_that_are_got_again_are_asked_for_in_the_same_form(owner, faults, when):
+def test_after_a_lost_connection_messages_are_asked_for_in_the_same_form(owner, faults, when):
     texts = ["ä1", "ö2", "ü3", "ß4", "é5"]
     for number, text in enumerate(texts, 1):
         flags = mq.MQMF_LAST_MSG_IN_GROUP if number == 5 else mq.MQMF_MSG_IN_GROUP
         owner.put_raw(text.encode("cp500"), GroupId=b"G" * 24, MsgSeqNumber=number, MsgFlags=flags, **EBCDIC)
     qmgr = owner.connect(reconnect_wait_s=30)
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
-    with owner.consumer(qmgr, convert=True, commit_every=2) as consumer:
-        assert [[(one.data.decode(), one.ccsid) for one in group] for group in consumer] == [[(t, 1208) for t in texts]]
+    with owner.consumer(qmgr, convert=850, commit_every=2) as consumer:
+        found = [(one.data.decode("cp850"), one.ccsid) for group in consumer for one in group]
+    assert found == [(text, 850) for text in texts]
     assert faults.faults_fired() == 1
 
 
