@@ -8,9 +8,9 @@ EBCDIC page that Python lacks in ``_EBCDIC``. Every other CCSID is asked of Pyth
 page by ``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388,
 933, 1364, 937, 1371): each has some ten thousand characters, in no order that a rule describes.
 
-Considered: the package ebcdic from PyPI, instead of the tables. It is pure Python and well kept, but text in the usual pages would
-depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. An application that
-imports it has its other pages (290, 420, 833, 838, 1097) here too.
+Considered: the package ebcdic from PyPI, instead of the tables. It is pure Python and well kept, but text in the usual pages
+would depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. An
+application that imports it has its other pages (290, 420, 833, 838, 1097) here too.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from mqgroups.code_pages import UTF_8, UTF_16
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import MOST_WEIGHT, PADDING, holds_properties, weight
@@ -29,7 +30,6 @@ _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
 _MOST_BYTES = 1 << 20
 # A longer header is not remembered.
 _LONGEST_REMEMBERED = 4096
-_UTF_8, _UTF_16 = 1208, frozenset({1200, 13488, 17584})
 
 
 class Taken(NamedTuple):
@@ -177,6 +177,6 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
 
 
 def _characters(ccsid: int, order: str) -> str | None:
-    if ccsid in _UTF_16:
+    if ccsid in UTF_16:
         return "utf-16-le" if order == "<" else "utf-16-be"
-    return "utf-8" if ccsid == _UTF_8 else None
+    return "utf-8" if ccsid == UTF_8 else None

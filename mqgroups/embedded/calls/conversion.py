@@ -15,7 +15,7 @@ import struct
 from codecs import CodecInfo
 from typing import NamedTuple
 
-from mqgroups.code_pages import code_page
+from mqgroups.code_pages import UTF_16, code_page
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.queue_manager import CCSID
 from mqgroups.embedded.wire.pcf_conversion import convert_pcf
@@ -26,7 +26,6 @@ _ORDERS = {1: ">", 2: "<"}
 _FIXED = 36
 # Headers may describe headers; a limit, because each costs a call.
 _MOST_HEADERS = 100
-_UTF_16 = frozenset({1200, 13488, 17584})
 
 
 class Form(NamedTuple):
@@ -105,7 +104,7 @@ def _convert_rfh2(data: bytes, source: Form, target: Form, headers: int) -> Conv
     try:
         name = read.decode(format_name)[0].split("\0", 1)[0].ljust(8)
         names = [write.encode(text)[0] for text in (read.decode(struc_id)[0], name)]
-        folders = _convert_folders(data[_FIXED:length], source.order, header.order, name_ccsid in _UTF_16)
+        folders = _convert_folders(data[_FIXED:length], source.order, header.order, name_ccsid in UTF_16)
         behind = convert(data[length:], name.encode(), inner, target, headers + 1)
     except (UnicodeError, struct.error):
         return unconverted

@@ -20,6 +20,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.embedded.properties import rfh2
 from mqgroups.embedded.properties.folders import (
     folders_of,
@@ -30,7 +31,6 @@ from mqgroups.embedded.properties.folders import (
 )
 from mqgroups.embedded.properties.names import PropertyError
 from mqgroups.embedded.properties.sets import Property, PropertySet
-from mqgroups.embedded.properties.values import UTF_8
 from mqgroups.mqi import constants as mq
 
 _DESCRIBES = struct.Struct("<ii8s")
