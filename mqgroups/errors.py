@@ -386,15 +386,20 @@ class CcsidUnknown(EnvironmentFailure):
 
     Attributes:
         ccsid: of the text.
+        queue, group_id, msg_seq_number: the message, if a consumer raised it for its codec.
     """
 
-    def __init__(self, ccsid: int) -> None:
+    def __init__(self, ccsid: int, queue: str = "", group_id: bytes = b"", msg_seq_number: int = 0) -> None:
+        message = f"message {msg_seq_number} of group {group_id.hex()} on queue {queue}" if queue else "this text"
         super().__init__(
-            f"there is no code page for CCSID {ccsid} here, so this text cannot be decoded. The message is not poison and is not "
-            "moved. Let the queue manager convert it (convert=True), use message.data without a codec, or register a codec of "
-            f"Python's named cp{ccsid:03d} (codecs.register; the package ebcdic has some)"
+            f"{message} cannot be decoded, because there is no code page for CCSID {ccsid} here. That is not poison: the message "
+            "stays on its queue. Let the queue manager convert it (convert=True), use message.data without a codec, or register "
+            f"a codec of Python's named cp{ccsid:03d} (codecs.register; the package ebcdic has some)"
         )
         self.ccsid = ccsid
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
 
 
 class CommandRefused(EnvironmentFailure):

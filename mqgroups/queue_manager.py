@@ -221,7 +221,8 @@ class QueueManager(ConnectionHolder):
                 the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
             codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
                 poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
-                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
+                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed. Text in a CCSID without a
+                code page is never poison: the loop ends with ``CcsidUnknown``, and the message stays.
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.

@@ -256,8 +256,10 @@ def test_text_without_a_code_page_is_never_poison(make_owner, policy, decodes):
         owner.put_raw(b"%d" % number, Format=mq.MQFMT_STRING, CodedCharSetId=ccsid, **place)
     settings = {"poison": policy, "codec": codecs.json if decodes == "codec" else None}
     for _ in range(6):
-        with pytest.raises(errors.CcsidUnknown, match="CCSID 930 "), owner.consumer(**settings) as consumer:
+        with pytest.raises(errors.CcsidUnknown, match="CCSID 930 ") as caught, owner.consumer(**settings) as consumer:
             [message.text for group in consumer for message in group]
+        says = (owner.queue, b"G" * 24, 2) if decodes == "codec" else ("", b"", 0)
+        assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == says
     assert owner.data()[-2:] == [b"2", b"3"]
     assert owner.on_queue(BACKOUT) == []
     assert owner.get_groups()[-1][-2:] == [b"2", b"3"]

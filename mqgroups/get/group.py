@@ -13,7 +13,7 @@ from mqgroups.connection.turn import Turn
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
+from mqgroups.errors import CcsidUnknown, GroupAbandoned, GroupQuarantined, GroupUsage, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
@@ -101,6 +101,7 @@ class IncomingGroup:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
+            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The message stays.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
@@ -158,7 +159,7 @@ class IncomingGroup:
                 raise self._abandoned(message, result, message.abandoned_because)
             if owner.unit.note.quarantine:
                 raise self._quarantined(message)
-            if decode is not None and (reason := _why_not_decoded(message, decode)):
+            if decode is not None and (reason := self._why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
             elif not backout or message.backout_count < backout.threshold or self._is_kept(message):
                 break
@@ -249,6 +250,24 @@ class IncomingGroup:
             return True
         self._put_aside(message, f"was backed out {message.backout_count} times")
         return False
+
+    def _why_not_decoded(self, message: Message, decode: Callable[[Any], Any]) -> str:
+        """Decode a message; returns the reason if its data is invalid, else an empty text.
+
+        Raises:
+            CcsidUnknown: there is no code page for its text.
+        """
+        try:
+            message.decode(decode)
+        except CcsidUnknown as error:
+            queue = self._getter.settings.queue
+            raise CcsidUnknown(error.ccsid, queue, message.group_id, message.msg_seq_number) from None
+        except NotDecoded as error:
+            return str(error)
+        except ValueError as error:
+            # Its text may show the data.
+            return type(error).__name__
+        return ""
 
     def _is_not_decoded(self, message: Message, reason: str) -> None:
         """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
@@ -342,18 +361,6 @@ class _Messages:
 def _suspected(message: Message) -> Suspect:
     """Return a message as the suspect of the next record, before which it is backed out once more."""
     return Suspect(message.group_id, message.msg_seq_number, message.backout_count + 1, message.msg_id)
-
-
-def _why_not_decoded(message: Message, decode: Callable[[Any], Any]) -> str:
-    """Decode a message; returns the reason if its data is invalid, else an empty text."""
-    try:
-        message.decode(decode)
-    except NotDecoded as error:
-        return str(error)
-    except ValueError as error:
-        # Its text may show the data.
-        return type(error).__name__
-    return ""
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]
