@@ -101,7 +101,8 @@ class IncomingGroup:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
-            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The message stays.
+            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The message stays, and
+                those before it are committed.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
@@ -260,6 +261,7 @@ class IncomingGroup:
         try:
             message.decode(decode)
         except CcsidUnknown as error:
+            self._commit_those_before()
             queue = self._getter.settings.queue
             raise CcsidUnknown(error.ccsid, queue, message.group_id, message.msg_seq_number) from None
         except NotDecoded as error:
@@ -271,11 +273,15 @@ class IncomingGroup:
 
     def _is_not_decoded(self, message: Message, reason: str) -> None:
         """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
-        getter, owner = self._getter, self._getter.owner
-        if owner.unit.messages and not self._can_be_moved and getter.can_isolate:
-            # Commit the messages before it, so that they do not come again with it.
-            getter.isolate(owner.unit.note.suspect)
+        if not self._can_be_moved:
+            self._commit_those_before()
         self._put_aside(message, f"cannot be decoded ({reason})", reason)
+
+    def _commit_those_before(self) -> None:
+        """Commit the messages before one that is not decoded, so that they do not come again with it."""
+        getter, owner = self._getter, self._getter.owner
+        if owner.unit.messages and getter.can_isolate:
+            getter.isolate(owner.unit.note.suspect)
 
     @property
     def _can_be_moved(self) -> bool:
