@@ -43,16 +43,20 @@ def encoded(text: str, ccsid: int) -> bytes:
     Raises:
         MessageRefused: there is no code page for the CCSID, or it does not have a character of the text.
     """
-    page = code_page(ccsid, little_endian=mq.MQENC_NATIVE & 0xF == _REVERSED)
-    if page is None:
-        raise MessageRefused(
-            f"there is no code page for CCSID {ccsid} here. Put bytes in this CCSID, or text in another one"
-        )
     try:
-        return page.encode(text)[0]
+        if ccsid == UTF_8:
+            # Most texts; to look up its page would take longer than to encode them.
+            return text.encode()
+        page = code_page(ccsid, little_endian=mq.MQENC_NATIVE & 0xF == _REVERSED)
+        if page is not None:
+            return page.encode(text)[0]
     except UnicodeEncodeError as error:
         # Not chained: UnicodeEncodeError holds the payload.
         at = error.start
+    else:
+        raise MessageRefused(
+            f"there is no code page for CCSID {ccsid} here. Put bytes in this CCSID, or text in another one"
+        )
     if ccsid == UTF_8:
         raise MessageRefused(
             f"the text has half of a surrogate pair at position {at}, which UTF-8 cannot encode. Correct the text, or put bytes"
