@@ -39,8 +39,8 @@ _NAMES = {
     920: "iso8859-9",
     921: "iso8859-13",
     923: "iso8859-15",
-    # 5C and 7E are yen and overline at IBM, 81 5C, 60, 61 and 7C another dash, tilde, parallel and minus; 943 is closer than 932,
-    # where 57 kanji are exchanged with older forms.
+    # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which Python
+    # has under its own name, some fifty kanji are exchanged with older forms besides.
     943: "cp932",
     954: "euc-jp",
     970: "euc-kr",
@@ -50,6 +50,7 @@ _NAMES = {
     # Big5 with Hong Kong's characters; 950 itself is cp950, without IBM's own characters from F6 on.
     1375: "big5hkscs",
     5471: "big5hkscs",
+    # 5C may be the won sign, as in 949.
     1363: "cp949",
     # Without IBM's characters beyond GB 2312.
     1381: "gb2312",

@@ -89,7 +89,7 @@ class Header:
 
 def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
     """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
-    describes = _described_by(md)
+    describes = described_by(md)
     if describes.format_name != mq.MQFMT_RF_HEADER_2:
         return None
     folders: list[str] = []
@@ -118,7 +118,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
 
 def leading(md: bytes, data: bytes) -> Header | None:
     """Return the MQRFH2 at the start of the data; ``None`` if the descriptor names none, or it cannot be read."""
-    encoding, ccsid, format_name = _described_by(md)
+    encoding, ccsid, format_name = described_by(md)
     return header(data, encoding, ccsid) if format_name == mq.MQFMT_RF_HEADER_2 else None
 
 
@@ -134,7 +134,8 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
     return read(order, ccsid, data[at : at + length])
 
 
-def _described_by(md: bytes) -> Describes:
+def described_by(md: bytes) -> Describes:
+    """Return the description that a descriptor gives of its data; its format is padded with blanks, because a NUL may end it."""
     name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
     return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 

@@ -19,7 +19,7 @@ from mqgroups.code_pages import UTF_16, code_page
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.queue_manager import CCSID
 from mqgroups.embedded.wire.pcf_conversion import convert_pcf
-from mqgroups.embedded.wire.structures import describes_data, describing_data
+from mqgroups.embedded.wire.structures import blank_padded, describes_data, describing_data
 from mqgroups.mqi import constants as mq
 
 _ORDERS = {1: ">", 2: "<"}
@@ -58,7 +58,7 @@ def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers
 
     ``headers``: how many were in front of it.
     """
-    format_name = format_name.split(b"\0", 1)[0].ljust(8)
+    format_name = blank_padded(format_name, 8)
     if data and format_name == mq.MQFMT_RF_HEADER_2 and headers < _MOST_HEADERS:
         return _convert_rfh2(data, source, target, headers)
     if source == target or not data:
