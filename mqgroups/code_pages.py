@@ -23,7 +23,7 @@ UTF_8 = 1208
 # In the byte order of Encoding; 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})
 _UTF_16_LE = 1202
-# Where a codec differs from IBM's page, a comment says so. A difference in a character is noted only if text is read otherwise.
+# Where a codec differs from IBM's page, a comment says so.
 _NAMES = {
     UTF_8: "utf-8",
     _UTF_16_LE: "utf-16-le",
@@ -39,8 +39,8 @@ _NAMES = {
     920: "iso8859-9",
     921: "iso8859-13",
     923: "iso8859-15",
-    # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which Python
-    # has under its own name, some fifty kanji are exchanged with older forms besides.
+    # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which
+    # Python has by its own name, some fifty kanji are exchanged with older forms besides.
     943: "cp932",
     954: "euc-jp",
     970: "euc-kr",
