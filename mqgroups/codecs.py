@@ -24,11 +24,11 @@ class Text:
         return value
 
     def decode(self, data: str | bytes) -> str:
-        """Return text; data of a message that is not text must be UTF-8. Raises NotDecoded if it is not."""
+        """Return text; data of a message that is not text must be UTF-8, perhaps with a mark. Raises NotDecoded if it is not."""
         if isinstance(data, str):
             return data
         try:
-            return data.decode()
+            return data.decode().removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             at = error.start
         raise NotDecoded(f"the byte at position {at} is not UTF-8")

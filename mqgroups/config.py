@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.core import modes
 from mqgroups.core.model import Persistence, Role
@@ -29,6 +30,7 @@ SEGMENT_BYTES = 1_048_576
 MAX_NAME_LENGTH = 35
 _MAX_QUEUE_NAME_LENGTH = 48
 _POSITIVE = range(1, sys.maxsize)
+_CCSIDS = range(1, 65535)
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 # In units of work of up to this many messages, segmented records save at least one call in 23 (an MQGET).
 _SMALL_UNIT_OF_WORK = 20
@@ -38,7 +40,7 @@ class Codec(Protocol):
     """What ``codec=`` accepts: turns values into message data, and back.
 
     Text is a ``str`` on both sides: put as UTF-8 (MQSTR), and got, if the format is MQSTR, decoded by the message's CCSID. All
-    other data is ``bytes``.
+    other data is ``bytes``. Text in a CCSID without a code page never gets here (``errors.CcsidUnknown``).
     """
 
     def encode(self, value: Any, /) -> str | bytes:
@@ -116,6 +118,12 @@ class ConsumerSettings(OwnerSettings):
     repeats: Repeats = "tell"
     max_message_length: int = LONGEST_MESSAGE_BYTES
     stream: bool = False
+    convert: bool | int = False
+
+    @property
+    def convert_to(self) -> int:
+        """The CCSID that the queue manager converts text to; 0 if it does not convert."""
+        return UTF_8 if self.convert is True else int(self.convert)
 
     def checked(self) -> ConsumerSettings:
         """Return these settings if they are valid for a consumer.
@@ -133,6 +141,13 @@ class ConsumerSettings(OwnerSettings):
         check_mode("stalled", self.stalled, Stalled)
         check_flag("complete_groups_only", self.complete_groups_only)
         check_flag("stream", self.stream)
+        if not isinstance(self.convert, bool):
+            _check_integer("convert", self.convert, _CCSIDS, "True, False or a CCSID (1 to 65534)")
+        if self.stream and self.convert:
+            raise ConfigurationError(
+                "convert= cannot be combined with stream=True: the queue manager would convert segment by segment, and their "
+                "offsets would not fit any more. Leave one of them out"
+            )
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
                 f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "

@@ -6,7 +6,7 @@
      │   ├─ ConfigurationError      a name, an option or an environment variable is not valid (also a ValueError)
      │   ├─ GroupUsage              a call came at the wrong moment
      │   ├─ ForeignSyncpoint        other code ended the unit of work of a shared connection
-     │   ├─ NotDecoded              a codec cannot decode the data of a message (also a ValueError)
+     │   ├─ NotDecoded              the data of a message is not what a codec or the CCSID says (also a ValueError)
      │   ├─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ InputChanged            a repeated batch gave a group different messages than before
@@ -29,6 +29,7 @@
      │   └─ GroupIncomplete         a message of the group is not the next in sequence
      └─ EnvironmentFailure          something outside the program failed
          ├─ BindingMissing          pymqi, ibmmq or the MQ client library is not installed (also an ImportError)
+         ├─ CcsidUnknown            neither mqgroups nor Python has a code page for the text of a message
          ├─ CommandRefused          the command server did not answer, or refused the command
          ├─ OwnershipLost           another instance of the same name has taken over
          │   └─ Fenced              another attempt has taken over this group of a batch
@@ -152,9 +153,9 @@ class MessageRefused(ApplicationError, ValueError):
 
 
 class NotDecoded(ApplicationError, ValueError):
-    """The data of a message is invalid. Codecs raise it with a text that does not show the data; consumers do not raise it.
+    """The data of a message is invalid. Codecs and ``message.text`` raise it, with a text that does not show the data.
 
-    A consumer treats the message as poison, with the text as the reason.
+    A consumer that decodes messages treats such a message as poison, with the text as the reason, and does not raise it.
     """
 
 
@@ -389,6 +390,27 @@ class BindingMissing(EnvironmentFailure, ImportError):
         super().__init__(problem)
         self.binding = binding
         self.problem = problem
+
+
+class CcsidUnknown(EnvironmentFailure):
+    """Neither mqgroups nor Python has a code page for the text of a message. That is never the message's fault, so never poison.
+
+    Attributes:
+        ccsid: of the text.
+        queue, group_id, msg_seq_number: the message, if a consumer raised it for its codec.
+    """
+
+    def __init__(self, ccsid: int, queue: str = "", group_id: bytes = b"", msg_seq_number: int = 0) -> None:
+        message = f"message {msg_seq_number} of group {group_id.hex()} on queue {queue}" if queue else "this text"
+        super().__init__(
+            f"{message} cannot be decoded, because there is no code page for CCSID {ccsid} here. That is not poison: the message "
+            "stays on its queue. Let the queue manager convert it (convert=True), use message.data without a codec, or register "
+            f"a codec of Python's named cp{ccsid:03d} (codecs.register; the package ebcdic has some)"
+        )
+        self.ccsid = ccsid
+        self.queue = queue
+        self.group_id = group_id
+        self.msg_seq_number = msg_seq_number
 
 
 class CommandRefused(EnvironmentFailure):

@@ -89,14 +89,15 @@ class PipedGroup:
         payload: Payload,
         *,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put the next message of the group, in the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end and put as
-                one message.
+            payload, format, ccsid, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end and put
+                as one message.
 
         Raises:
             GroupUsage: the pipe has gone on to another group, or is closed.
@@ -106,13 +107,14 @@ class PipedGroup:
             check_stream(payload)
             payload = b"".join(data for data, _ in pieces(payload, SEGMENT_BYTES, 0))
         properties = self._output.with_properties(properties)
-        self._output.add(self, *data_and_kind(payload, format, correl_id, properties))
+        self._output.add(self, *data_and_kind(payload, format, correl_id, properties, ccsid))
 
     def put_value(
         self,
         value: Any,
         *,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
@@ -123,7 +125,7 @@ class PipedGroup:
             MessageRefused: the value cannot be encoded; or as ``put``.
         """
         payload = encoded(self._output.putter.settings.codec, value)
-        self.put(payload, format=format, correl_id=correl_id, properties=properties)
+        self.put(payload, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
 
 
 class PipeOutput:

@@ -194,6 +194,7 @@ class QueueManager(ConnectionHolder):
         complete_groups_only: bool = False,
         max_message_length: int = LONGEST_MESSAGE_BYTES,
         stream: bool = False,
+        convert: bool | int = False,
         poison: Poison = "halt",
         repeats: Repeats = "tell",
         stalled: Stalled = "halt",
@@ -221,6 +222,8 @@ class QueueManager(ConnectionHolder):
             max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed.
             stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between
                 them, instead of reassembled. ``data`` of such a message is then its first segment only.
+            convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
+                convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
             poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
@@ -234,7 +237,8 @@ class QueueManager(ConnectionHolder):
                 queue, it moves the rest of the group to the queue's BOQNAME and raises ``GroupQuarantined``.
             codec: decodes each message to ``message.value``, as for a producer. A message that it cannot decode (ValueError) is
                 poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME; otherwise
-                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed.
+                ``PoisonMessage`` is raised, with the reason, and the messages before it are committed. Text in a CCSID without a
+                code page is never poison: the loop ends with ``CcsidUnknown``, and the message stays.
             on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the
                 error is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group
                 comes again.
@@ -262,6 +266,7 @@ class QueueManager(ConnectionHolder):
             complete_groups_only=complete_groups_only,
             max_message_length=max_message_length,
             stream=stream,
+            convert=convert,
             poison=poison,
             repeats=repeats,
             stalled=stalled,
@@ -283,6 +288,7 @@ class QueueManager(ConnectionHolder):
         wait_s: float | None = None,
         group_wait_s: float = 300.0,
         complete_groups_only: bool = False,
+        convert: bool | int = False,
         poison: Poison = "halt",
         repeats: Repeats = "tell",
         stalled: Stalled = "halt",
@@ -321,6 +327,7 @@ class QueueManager(ConnectionHolder):
             wait_s=wait_s,
             group_wait_s=group_wait_s,
             complete_groups_only=complete_groups_only,
+            convert=convert,
             poison=poison,
             repeats=repeats,
             stalled=stalled,

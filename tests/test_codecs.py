@@ -246,11 +246,37 @@ def test_where_the_queue_has_no_bothresh_nothing_is_moved(owner):
     owner.get_groups()
 
 
-def test_text_in_a_ccsid_that_python_does_not_know_is_not_decoded(owner):
-    owner.put_raw(b"1", Format=mq.MQFMT_STRING, CodedCharSetId=4971)
-    _, _, error = run(owner)
-    assert error.reason == "Python has no codec for its CCSID, 4971"
-    owner.get_groups()
+@pytest.mark.parametrize("decodes", ["codec", "text"])
+@pytest.mark.parametrize("policy", ["skip", "quarantine", "halt", "ignore"])
+def test_text_without_a_code_page_is_never_poison(make_owner, policy, decodes):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for number, ccsid in enumerate((1208, 930, 1208), 1):
+        flags = mq.MQMF_LAST_MSG_IN_GROUP if number == 3 else mq.MQMF_MSG_IN_GROUP
+        place = {"GroupId": b"G" * 24, "MsgSeqNumber": number, "MsgFlags": flags}
+        owner.put_raw(b"%d" % number, Format=mq.MQFMT_STRING, CodedCharSetId=ccsid, **place)
+    settings = {"poison": policy, "codec": codecs.json if decodes == "codec" else None}
+    for _ in range(6):
+        with pytest.raises(errors.CcsidUnknown, match="CCSID 930 ") as caught, owner.consumer(**settings) as consumer:
+            [message.text for group in consumer for message in group]
+        says = (owner.queue, b"G" * 24, 2) if decodes == "codec" else ("", b"", 0)
+        assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == says
+    assert owner.data()[-2:] == [b"2", b"3"]
+    # With a codec the message before it is committed, so that it does not come again and again.
+    assert decodes == "text" or len(owner.data()) == 2
+    assert owner.on_queue(BACKOUT) == []
+    assert owner.get_groups()[-1][-2:] == [b"2", b"3"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_value(owner):
+    owner.put_raw("\ufeff[1]".encode(), Format=mq.MQFMT_STRING, CodedCharSetId=1208)
+    owner.put_raw("\ufeff[2]".encode("utf-16-be"), Format=mq.MQFMT_STRING, CodedCharSetId=1200, Encoding=273)
+    owner.put_raw("\ufeff[3]".encode())
+    assert values(owner, codec=codecs.json) == [[[1]], [[2]], [[3]]]
+
+
+def test_a_format_that_ends_with_a_nul_is_text_too(owner):
+    owner.put_raw('"ä"'.encode("cp500"), Format=b"MQSTR\0\0\0", CodedCharSetId=500)
+    assert values(owner, codec=codecs.json) == [["ä"]]
 
 
 def test_a_codec_of_ones_own_does_not_show_data_by_its_errors(owner):

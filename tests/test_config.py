@@ -146,7 +146,12 @@ def test_a_setting_of_a_wrong_type_is_refused_by_its_name(owner):
         given: dict[str, Any] = {"queue": "Q", "name": "N", setting: wrong}
         with pytest.raises(ConfigurationError, match=setting):
             owner.qmgr.group_producer(**given)
-    for setting, each in {"group_wait_s": WRONG["owner_wait_s"], "max_message_length": WRONG["segment_bytes"]}.items():
+    of_consumers = {
+        "group_wait_s": WRONG["owner_wait_s"],
+        "max_message_length": WRONG["segment_bytes"],
+        "convert": (None, "1208", 0, -1, 65535, 37.0),
+    }
+    for setting, each in of_consumers.items():
         for wrong in each:
             with pytest.raises(ConfigurationError, match=setting):
                 owner.qmgr.group_consumer(**{"queue": "Q", "name": "N", setting: wrong})

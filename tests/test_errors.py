@@ -13,6 +13,7 @@ SAMPLES = [
     errors.StatusRecordForeign("a message", status_queue="S", field="name", found="a", expected="b"),
     errors.GroupIncomplete("a message", status_queue="S", group_id=bytes(24), found=3, expected=2),
     errors.BindingMissing("pymqi", "the Python package pymqi is not installed"),
+    errors.CcsidUnknown(930, "ORDERS", bytes(24), 7),
     errors.Stopped("get N", "ORDERS", bytes(23) + b"1", 7),
     errors.GroupStalled("ORDERS", bytes(24), 7, 300.0, 8192),
     errors.GroupWouldSplit("ORDERS", bytes(24), 7, found="QM3", expected="QM2"),

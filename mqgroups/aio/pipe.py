@@ -61,11 +61,12 @@ class PipedGroup:
         payload: Payload,
         *,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put the next message of the group, in the unit of work of the incoming message that is being processed."""
-        put = partial(self._sync.put, format=format, correl_id=correl_id, properties=properties)
+        put = partial(self._sync.put, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
         await self._calls.make(partial(put, payload))
 
     async def put_value(
@@ -73,9 +74,10 @@ class PipedGroup:
         value: Any,
         *,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put what the pipe's codec makes of a value; see ``put``."""
-        put = partial(self._sync.put_value, format=format, correl_id=correl_id, properties=properties)
+        put = partial(self._sync.put_value, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
         await self._calls.make(partial(put, value))

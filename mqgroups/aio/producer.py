@@ -69,11 +69,12 @@ class OutgoingGroup:
         *,
         last: bool | None = None,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put the next message of the group; see ``mqgroups.OutgoingGroup.put``. A stream is read in the connection's thread."""
-        put = partial(self._sync.put, last=last, format=format, correl_id=correl_id, properties=properties)
+        put = partial(self._sync.put, last=last, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
         await self._calls.make(partial(put, payload))
 
     async def put_value(
@@ -82,11 +83,14 @@ class OutgoingGroup:
         *,
         last: bool | None = None,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put what the producer's codec makes of a value; see ``mqgroups.OutgoingGroup.put_value``."""
-        put = partial(self._sync.put_value, last=last, format=format, correl_id=correl_id, properties=properties)
+        put = partial(
+            self._sync.put_value, last=last, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties
+        )
         await self._calls.make(partial(put, value))
 
     async def abandon(self, result: int = 0, reason: str = "") -> None:

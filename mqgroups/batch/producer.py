@@ -47,6 +47,7 @@ class BatchMessage(NamedTuple):
     format: str | None = None
     correl_id: bytes | None = None
     properties: Mapping[str, PropertyValue] | None = None
+    ccsid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +280,7 @@ class _ClaimedGroup:
                 group.put(
                     message.payload,
                     format=message.format,
+                    ccsid=message.ccsid,
                     correl_id=message.correl_id,
                     properties=message.properties,
                 )
@@ -319,8 +321,8 @@ def _check_same(
 
 def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:
     """Return everything of a message that the digest covers."""
-    payload, format_name, correl_id, properties = message
-    text = b"\1" if isinstance(payload, str) else b""
+    payload, format_name, correl_id, properties, ccsid = message
+    text = (b"\1" if isinstance(payload, str) else b"") + (b"" if ccsid is None else b"\2%d\2" % ccsid)
     data = payload.encode() if isinstance(payload, str) else payload
     names = b"" if not properties else repr(sorted(properties.items())).encode()
     return data, text + (format_name or "").encode(), correl_id or b"", names

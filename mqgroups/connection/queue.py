@@ -12,6 +12,28 @@ from mqgroups.mqi.abc import Binding
 
 # The message is on the queue, and the warning does not matter for a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
+# MQGMO_CONVERT: the data was returned unconverted, with its own CCSID and Encoding; or only its headers could not be converted.
+NOT_CONVERTED = frozenset(
+    {
+        mq.MQRC_FORMAT_ERROR,
+        mq.MQRC_SOURCE_CCSID_ERROR,
+        mq.MQRC_SOURCE_INTEGER_ENC_ERROR,
+        mq.MQRC_SOURCE_DECIMAL_ENC_ERROR,
+        mq.MQRC_SOURCE_FLOAT_ENC_ERROR,
+        mq.MQRC_TARGET_CCSID_ERROR,
+        mq.MQRC_TARGET_INTEGER_ENC_ERROR,
+        mq.MQRC_TARGET_DECIMAL_ENC_ERROR,
+        mq.MQRC_TARGET_FLOAT_ENC_ERROR,
+        mq.MQRC_NOT_CONVERTED,
+        mq.MQRC_CONVERTED_MSG_TOO_BIG,
+        mq.MQRC_DBCS_ERROR,
+        mq.MQRC_CONVERTED_STRING_TOO_BIG,
+        mq.MQRC_PARTIALLY_CONVERTED,
+    }
+)
+# How long text can become by conversion: a byte of EBCDIC becomes up to three of UTF-8. And a first buffer with room for that.
+_GROWS = 3
+_CONVERTING_BUFFER_BYTES = 4_194_304
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 _SMALLEST_BUFFER_BYTES = 65_536
 # The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
@@ -54,6 +76,8 @@ class Queue:
         self._mqget = connection.binding.MQGET
         self._max_message_length = max_message_length
         self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+        self._grows = 1
+        self._most_bytes = st.LONGEST_MESSAGE_BYTES
 
     @property
     def hobj(self) -> int:
@@ -70,6 +94,11 @@ class Queue:
     def is_open(self) -> bool:
         """Whether the queue can be used: it is neither closed nor stale."""
         return self._hobj is not None and not self.is_stale
+
+    def expect_conversion(self) -> None:
+        """Get with buffers that have room for converted text, as far as the channel carries; the rest is not converted (2120)."""
+        self._grows = _GROWS
+        self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
     def leads_to(self, name: str) -> bool:
         """Whether it resolves to the queue ``name`` of this queue manager, directly or by an alias."""
@@ -108,14 +137,21 @@ class Queue:
         """
         if self._hobj is None or self._generation != self._connection.generation:
             raise self._connection.gone()
+        needed = _SMALLEST_BUFFER_BYTES
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
             )
             if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
+                if reason == mq.MQRC_CONVERTED_MSG_TOO_BIG:
+                    self._buffer_bytes = self._room_for(length)  # for the next time
                 return data, md_out, gmo_out
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
+            if reason == mq.MQRC_DATA_LENGTH_ERROR and self._buffer_bytes > needed:
+                # The channel carries no buffer of this length; perhaps the message does not need it.
+                self._most_bytes = self._buffer_bytes = max(self._buffer_bytes // _GROWS, needed)
+                continue
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
                 error = self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
                 if isinstance(error, SegmentsDiffer):
@@ -125,7 +161,11 @@ class Queue:
                 too_long = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
                 too_long.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise too_long
-            self._buffer_bytes = length
+            needed, self._buffer_bytes = length, self._room_for(length)
+
+    def _room_for(self, length: int) -> int:
+        """Return the length of a buffer for a message of this length, with room for its conversion if that is expected."""
+        return max(length, min(self._grows * length, self._most_bytes))
 
     def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
         """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.

@@ -14,7 +14,7 @@ from math import ceil, inf
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
+from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import ask
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
 from mqgroups.core.model import MatchOption
@@ -39,9 +39,8 @@ _LONGEST_WAIT_MS = 1000
 _LONGEST_IDLE_WAIT_MS = 5000
 # How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
 COMING_BACK_MS = 5000
-_ANY_MESSAGE = st.md()
 # Names of this module are found faster than those of another one.
-_NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2
+_NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2.rstrip()
 _GROUP_STATUS, _SEGMENT_STATUS = st.GMO_GROUP_STATUS, st.GMO_SEGMENT_STATUS
 
 
@@ -59,6 +58,10 @@ class GroupCursor:
         self._settings = settings
         # There are no segments on z/OS.
         self._segments = settings.stream and connection.platform != mq.MQPL_ZOS
+        # With MQGMO_CONVERT, the CCSID to convert to, and warnings that the data could not be converted.
+        self._ccsid = settings.convert_to
+        self._accepted = NOT_CONVERTED if self._ccsid else frozenset[int]()
+        self._any_message = st.md(ccsid=self._ccsid)
         self.queue = self._open()
         self.unit: list[bytes] = []
         # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like gets only the number changes.
@@ -139,7 +142,7 @@ class GroupCursor:
         if self._run is None:
             return None
         try:
-            got = self.queue.get(_ANY_MESSAGE, self._run)
+            got = self.queue.get(self._any_message, self._run, self._accepted)
         except QueueInhibited:
             return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
@@ -174,12 +177,12 @@ class GroupCursor:
             plan = next_get(
                 self.position, complete_groups_only=self._settings.complete_groups_only, segments=self._segments
             )
-            md = _ANY_MESSAGE
+            md = self._any_message
             if plan.match_options is not MatchOption.NONE:
-                md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+                md = self._wanted(plan)
             inhibited = None
             try:
-                got = self.queue.get(md, self._gmo(plan, wait_ms))
+                got = self.queue.get(md, self._gmo(plan, wait_ms), self._accepted)
                 if got is not None:
                     self._idle_wait_ms = _LONGEST_WAIT_MS
                     return self._accept(got)
@@ -212,11 +215,13 @@ class GroupCursor:
         match_options = plan.match_options
         if position.at_start:
             match_options |= MatchOption.MATCH_MSG_ID
-        md = st.md(msg_id=msg_id, group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
+        md = self._wanted(plan, msg_id)
         plan = replace(plan, match_options=match_options)
         deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, COMING_BACK_MS / 1000)
         wait_ms = 0
-        while (got := self.queue.get(md, self._gmo(plan, wait_ms))) is None and time.monotonic() < deadline_s:
+        while (got := self.queue.get(md, self._gmo(plan, wait_ms), self._accepted)) is None:
+            if time.monotonic() >= deadline_s:
+                break
             wait_ms = _LONGEST_WAIT_MS
         if got is None or got[1][st.MD_MSG_ID] != msg_id:
             raise MessagesTaken(self._settings.queue, position.group_id, position.msg_seq_number + 1)
@@ -224,12 +229,26 @@ class GroupCursor:
 
     def _open(self) -> Queue:
         settings = self._settings
-        return self._connection.open_queue(
+        queue = self._connection.open_queue(
             settings.queue, _OPEN_OPTIONS, max_message_length=settings.max_message_length
+        )
+        if self._ccsid:
+            queue.expect_conversion()
+        return queue
+
+    def _wanted(self, plan: GetPlan, msg_id: bytes = mq.MQMI_NONE) -> bytearray:
+        return st.md(
+            msg_id=msg_id,
+            group_id=plan.group_id,
+            msg_seq_number=plan.msg_seq_number,
+            offset=plan.offset,
+            ccsid=self._ccsid,
         )
 
     def _gmo(self, plan: GetPlan, wait_ms: int, *, whole: bool = True) -> bytearray:
         options = _GET_OPTIONS
+        if self._ccsid and whole:
+            options |= mq.MQGMO_CONVERT
         if whole and not self._settings.stream:
             options |= mq.MQGMO_COMPLETE_MSG
         if plan.logical_order:
@@ -243,7 +262,7 @@ class GroupCursor:
         data, md, gmo = got
         format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None
-        if format_name == _RFH2 and (found := without_properties(md, data)) is not None:
+        if format_name.startswith(_RFH2) and (found := without_properties(md, data)) is not None:
             md, data, taken = found
         anchor, group_status, segment_status = self._anchor, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
         is_plain = False

@@ -14,7 +14,15 @@ from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, GroupUsage, NotDecoded, PoisonMessage
+from mqgroups.errors import (
+    CcsidUnknown,
+    GroupAbandoned,
+    GroupQuarantined,
+    GroupStalled,
+    GroupUsage,
+    NotDecoded,
+    PoisonMessage,
+)
 from mqgroups.get.getter import Getter
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
@@ -114,6 +122,8 @@ class IncomingGroup:
             GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
+            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The message stays, and
+                those before it are committed.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
@@ -173,7 +183,7 @@ class IncomingGroup:
                 raise self._quarantined(message)
             if reason := message.not_joined_because:
                 self._put_aside(message, f"cannot be got whole ({reason})", reason)
-            elif decode is not None and (reason := _why_not_decoded(message, decode)):
+            elif decode is not None and (reason := self._why_not_decoded(message, decode)):
                 self._is_not_decoded(message, reason)
             elif not backout or not backout.suspects(message.backout_count) or self._is_kept(message):
                 break
@@ -282,16 +292,43 @@ class IncomingGroup:
                 return True
             getter.isolate(_suspected(message))
             return False
+        if message.is_text_of_unknown_ccsid:
+            # A property of this installation: the message stays, whatever ``poison`` says, and the application gets its error.
+            getter.process_alone()
+            return True
         self._put_aside(message, f"was backed out {message.backout_count} times")
         return False
 
+    def _why_not_decoded(self, message: Message, decode: Callable[[Any], Any]) -> str:
+        """Decode a message; returns the reason if its data is invalid, else an empty text.
+
+        Raises:
+            CcsidUnknown: there is no code page for its text.
+        """
+        try:
+            message.decode(decode)
+        except CcsidUnknown as error:
+            self._commit_those_before()
+            queue = self._getter.settings.queue
+            raise CcsidUnknown(error.ccsid, queue, message.group_id, message.msg_seq_number) from None
+        except NotDecoded as error:
+            return str(error)
+        except ValueError as error:
+            # Its text may show the data.
+            return type(error).__name__
+        return ""
+
     def _is_not_decoded(self, message: Message, reason: str) -> None:
         """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
-        getter, owner = self._getter, self._getter.owner
-        if owner.unit.messages and not self._can_be_moved and getter.can_isolate:
-            # Commit the messages before it, so that they do not come again with it.
-            getter.isolate(owner.unit.note.suspect)
+        if not self._can_be_moved:
+            self._commit_those_before()
         self._put_aside(message, f"cannot be decoded ({reason})", reason)
+
+    def _commit_those_before(self) -> None:
+        """Commit the messages before one that is not decoded, so that they do not come again with it."""
+        getter, owner = self._getter, self._getter.owner
+        if owner.unit.messages and getter.can_isolate:
+            getter.isolate(owner.unit.note.suspect)
 
     @property
     def _can_be_moved(self) -> bool:
@@ -379,18 +416,6 @@ class _Messages:
 def _suspected(message: Message) -> Suspect:
     """Return a message as the suspect of the next record, before which it is backed out once more."""
     return Suspect(message.group_id, message.msg_seq_number, message.backout_count + 1, message.msg_id)
-
-
-def _why_not_decoded(message: Message, decode: Callable[[Any], Any]) -> str:
-    """Decode a message; returns the reason if its data is invalid, else an empty text."""
-    try:
-        message.decode(decode)
-    except NotDecoded as error:
-        return str(error)
-    except ValueError as error:
-        # Its text may show the data.
-        return type(error).__name__
-    return ""
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

@@ -5,30 +5,21 @@ A consumer makes one of these for every message, so a field is unpacked only whe
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mqgroups.errors import GroupUsage, NotDecoded
+from mqgroups.code_pages import code_page
+from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.rfh2 import Taken
+from mqgroups.mqi.text import decoded
 from mqgroups.printable import even_half_made
 
-# CCSIDs whose Python codec is not called cp<number>. 1200, 13488 and 17584 are UTF-16 in the byte order of Encoding.
-_CODECS = {
-    1208: "utf-8",
-    819: "latin-1",
-    367: "ascii",
-    912: "iso8859-2",
-    913: "iso8859-3",
-    915: "iso8859-5",
-    923: "iso8859-15",
-}
-_UTF_16 = frozenset({1200, 13488, 17584})
+_TEXT = mq.MQFMT_STRING.decode().rstrip()
 _LAST = mq.MQGS_LAST_MSG_IN_GROUP
 _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
 
@@ -120,19 +111,18 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The data as text, decoded by the message's CCSID.
+        """The data as text, decoded by the message's CCSID and Encoding, without a byte order mark.
 
         Raises:
-            LookupError: Python has no codec for the CCSID.
-            UnicodeDecodeError: the data is not text in that CCSID.
+            CcsidUnknown: there is no code page for the CCSID. The message is not poison.
+            NotDecoded: the data is not text in that CCSID.
         """
-        ccsid = self.ccsid
-        if ccsid in _UTF_16:
-            reversed_integers = self.encoding & 0xF == 2
-            return self.data.decode("utf-16-le" if reversed_integers else "utf-16-be")
-        name = _CODECS.get(ccsid, f"cp{ccsid:03d}")
-        codecs.lookup(name)
-        return self.data.decode(name)
+        return decoded(self.data, self.ccsid, self.encoding)
+
+    @property
+    def is_text_of_unknown_ccsid(self) -> bool:
+        """Whether it is text that nobody here can read, so that a failure to process it says nothing about the message."""
+        return self.format == _TEXT and code_page(self.ccsid, little_endian=False) is None
 
     @property
     def value(self) -> Any:
@@ -153,17 +143,9 @@ class Message:
 
         Raises:
             ValueError: the data is invalid.
+            CcsidUnknown: there is no code page for the text.
         """
-        given: str | bytes = self.data
-        if self._md[st.MD_FORMAT] == mq.MQFMT_STRING:
-            try:
-                given = self.text
-            except LookupError:
-                raise NotDecoded(f"Python has no codec for its CCSID, {self.ccsid}") from None
-            except UnicodeDecodeError as error:
-                at = error.start
-                raise NotDecoded(f"the byte at position {at} is not text in its CCSID, {self.ccsid}") from None
-        self._value = codec(given)
+        self._value = codec(self.text if self.format == _TEXT else self.data)
 
     @property
     def is_last(self) -> bool:

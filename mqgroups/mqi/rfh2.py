@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from mqgroups.code_pages import UTF_8, UTF_16
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import MOST_WEIGHT, PADDING, holds_properties, weight
@@ -29,7 +30,6 @@ _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
 _MOST_BYTES = 1 << 20
 # A longer header is not remembered.
 _LONGEST_REMEMBERED = 4096
-_UTF_8, _UTF_16 = 1208, frozenset({1200, 13488, 17584})
 
 
 class Taken(NamedTuple):
@@ -89,7 +89,7 @@ class Header:
 
 def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
     """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
-    describes = _described_by(md)
+    describes = described_by(md)
     if describes.format_name != mq.MQFMT_RF_HEADER_2:
         return None
     folders: list[str] = []
@@ -118,7 +118,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
 
 def leading(md: bytes, data: bytes) -> Header | None:
     """Return the MQRFH2 at the start of the data; ``None`` if the descriptor names none, or it cannot be read."""
-    encoding, ccsid, format_name = _described_by(md)
+    encoding, ccsid, format_name = described_by(md)
     return header(data, encoding, ccsid) if format_name == mq.MQFMT_RF_HEADER_2 else None
 
 
@@ -134,8 +134,10 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
     return read(order, ccsid, data[at : at + length])
 
 
-def _described_by(md: bytes) -> Describes:
-    return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), md[st.MD_FORMAT])
+def described_by(md: bytes) -> Describes:
+    """Return the description that a descriptor gives of its data; its format is padded with blanks, because a NUL may end it."""
+    name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
+    return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 
 
 # Consecutive messages often have the same header.
@@ -163,7 +165,9 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
         at = place.stop
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
-    describes = Describes(encoding, ccsid, format_name.decode(codec, "replace").encode())
+    # A NUL ends a name, here as in the MQMD: so ``struct`` pads it, and pymqi's own class.
+    name = format_name.decode(codec, "replace").split("\0", 1)[0]
+    describes = Describes(encoding, ccsid, name.ljust(mq.MQ_FORMAT_LENGTH).encode())
     weights = [weight(folder) for folder in folders]
     weighs = sum(filter(None, weights))
     if weighs > MOST_WEIGHT:
@@ -174,6 +178,6 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
 
 
 def _characters(ccsid: int, order: str) -> str | None:
-    if ccsid in _UTF_16:
+    if ccsid in UTF_16:
         return "utf-16-le" if order == "<" else "utf-16-be"
-    return "utf-8" if ccsid == _UTF_8 else None
+    return "utf-8" if ccsid == UTF_8 else None

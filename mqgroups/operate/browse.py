@@ -24,6 +24,7 @@ from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.rfh2 import described_by
 from mqgroups.operate.command_server import uncommitted
 
 _OPTIONS = (
@@ -149,7 +150,7 @@ def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str
 def browsed_message(md: bytes, length: int) -> Browsed:
     """Return a message as its MQMD describes it; ``length`` is that of its data."""
     feedback = st.long_at(md, st.MD_FEEDBACK)
-    dead_letter = md[st.MD_FORMAT] == mq.MQFMT_DEAD_LETTER_HEADER
+    dead_letter = described_by(md).format_name == mq.MQFMT_DEAD_LETTER_HEADER
     if dead_letter:
         # Offsets do not count it.
         length = max(0, length - _DEAD_LETTER_HEADER_BYTES)

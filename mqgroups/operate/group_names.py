@@ -119,7 +119,7 @@ class GroupNames:
             taken = rfh2.without_properties(md_out, data)
             if taken is not None:
                 return name_of(property_folders.values(taken[2].folders))
-            if length <= most_bytes or md_out[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
+            if length <= most_bytes or rfh2.described_by(md_out).format_name != mq.MQFMT_RF_HEADER_2:
                 return ""
         return ""
 

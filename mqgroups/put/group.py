@@ -12,6 +12,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
@@ -22,7 +23,6 @@ from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
     BYTES,
     HIGHEST_RESULT,
-    UTF_8,
     MessageKind,
     Payload,
     Stream,
@@ -136,17 +136,20 @@ class OutgoingGroup:
         *,
         last: bool | None = None,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
         """Put the next message of the group. (The call puts the message before it; this one is held back, see ``producer.py``.)
 
         Args:
-            payload: ``str`` is put as UTF-8 text (MQSTR, CCSID 1208), ``bytes`` unchanged, ``bytearray`` and ``memoryview`` as
+            payload: ``str`` is put as text (MQSTR, UTF-8 or ``ccsid``), ``bytes`` unchanged, ``bytearray`` and ``memoryview`` as
                 copies. A stream (a binary file, or any iterable of bytes) is put in segments, while it is read.
             last: whether this is the group's last message. With ``None`` the end of the ``with`` block decides. A stream is not
                 held back, so it needs ``True`` or ``False``.
             format: the message's format name, up to 8 characters, instead of MQSTR or none.
+            ccsid: the coded character set of the text: a ``str`` is encoded in it; of ``bytes`` it says what they are. Without it
+                text is UTF-8 (1208), and ``bytes`` with ``format="MQSTR"`` are refused if they are not.
             correl_id: the message's CorrelId, 24 bytes.
             properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
                 ``bool``, ``float``, ``bytes`` or ``None``. A message in segments has them in each segment. The group's first
@@ -172,6 +175,7 @@ class OutgoingGroup:
                 or type(payload) is not bytes
                 or last is not None
                 or format is not None
+                or ccsid is not None
                 or correl_id is not None
                 or properties
                 or self._checkpoint is not None
@@ -179,7 +183,7 @@ class OutgoingGroup:
                 or self._turn.interrupted
                 or putter.work.stopping
             ):
-                self._put_payload(payload, last, format, correl_id, properties)
+                self._put_payload(payload, last, format, ccsid, correl_id, properties)
                 return
             # Most payloads come here: the group is open, and there is nothing to decide.
             self._held = (payload, BYTES, None, False, _WHOLE)
@@ -195,6 +199,7 @@ class OutgoingGroup:
         *,
         last: bool | None = None,
         format: str | None = None,
+        ccsid: int | None = None,
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
@@ -206,7 +211,7 @@ class OutgoingGroup:
             MQGroupsError: as ``put``.
         """
         payload = encoded(self._putter.settings.codec, value)
-        self.put(payload, last=last, format=format, correl_id=correl_id, properties=properties)
+        self.put(payload, last=last, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
@@ -227,6 +232,7 @@ class OutgoingGroup:
         payload: Payload,
         last: bool | None,
         format: str | None,
+        ccsid: int | None,
         correl_id: bytes | None,
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
@@ -235,11 +241,11 @@ class OutgoingGroup:
             properties = with_group_properties(self._of_first, properties)
         kind = BYTES
         if isinstance(payload, (bytes, str, bytearray, memoryview)):
-            payload, kind = data_and_kind(payload, format, correl_id, properties)
+            payload, kind = data_and_kind(payload, format, correl_id, properties, ccsid)
         else:
             check_stream(payload)
             last = self._known(last)
-            _, kind = data_and_kind(b"", format, correl_id, properties)
+            _, kind = data_and_kind(None, format, correl_id, properties, ccsid)
         self._of_first = NO_PROPERTIES
         checkpoint, self._checkpoint = self._checkpoint, None
         if last is None and not self._begun:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.config import Codec
 from mqgroups.core.group import MessagePart
 from mqgroups.core.status import Checkpoint
@@ -21,8 +22,8 @@ from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import properties as message_properties
 from mqgroups.mqi.abc import PropertyValue
+from mqgroups.mqi.text import encoded as encoded_text
 
-UTF_8 = 1208
 _LONGEST_CHARACTER = 4
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
 
@@ -62,30 +63,40 @@ Unsent: TypeAlias = "tuple[bytes, MessageKind, Checkpoint, bool, MessagePart]"
 
 
 def data_and_kind(
-    payload: Whole,
+    payload: Whole | None,
     format: str | None,
     correl_id: bytes | None,
     properties: Mapping[str, PropertyValue] | None = None,
+    ccsid: int | None = None,
 ) -> tuple[bytes, MessageKind]:
-    """Return a payload as bytes, and its MQMD fields and properties.
+    """Return a payload as bytes (none of a stream, ``None``), and its MQMD fields and properties.
+
+    Bytes that are said to be text are in ``ccsid``; without it they must be UTF-8, and are labelled as that.
 
     Raises:
         MessageRefused: the payload is neither bytes nor text, or another argument is invalid.
     """
     kind = BYTES
+    if ccsid is not None:
+        _check_ccsid(ccsid)
     if isinstance(payload, str):
-        payload, kind = _encoded(payload), TEXT
-    elif not isinstance(payload, bytes):
+        payload, kind = encoded_text(payload, UTF_8 if ccsid is None else ccsid), TEXT
+    elif payload is not None and not isinstance(payload, bytes):
         if not isinstance(payload, bytearray | memoryview):
             raise _no_payload(payload)
         payload = bytes(payload)
     if format is not None:
         kind = _with_format(kind, format)
+        if ccsid is None and kind.format_name == mq.MQFMT_STRING and kind.ccsid != UTF_8:
+            _check_utf_8(payload)
+            ccsid = UTF_8
+    if ccsid is not None and ccsid != kind.ccsid:
+        kind = _with_ccsid(kind, ccsid)
     if correl_id is not None:
         kind = _with_correl_id(kind, correl_id)
     if properties:
         kind = replace(kind, properties=message_properties.checked(properties))
-    return payload, kind
+    return payload or b"", kind
 
 
 def encoded(codec: Codec | None, value: Any) -> str | bytes:
@@ -107,15 +118,30 @@ def encoded(codec: Codec | None, value: Any) -> str | bytes:
     raise MessageRefused(f"the codec cannot encode a value of type {type(value).__name__}: {why}")
 
 
-def _encoded(text: str) -> bytes:
+def _check_ccsid(ccsid: object) -> None:
+    # Any that a message can have: one that was got can be put again, whatever its putter said.
+    if isinstance(ccsid, bool) or not isinstance(ccsid, int) or not ccsid or not -(1 << 31) <= ccsid < 1 << 31:
+        raise MessageRefused(f"ccsid must be a CCSID, a number other than 0, got {ccsid!r:.100}")
+
+
+def _check_utf_8(data: bytes | None) -> None:
+    """Raise MessageRefused if bytes are not UTF-8, or cannot be looked at, because they come from a stream."""
+    if data is None:
+        raise MessageRefused("a stream of format MQSTR needs ccsid=, the CCSID of its text: 1208 for UTF-8")
     try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        # Not chained: UnicodeEncodeError holds the payload.
+        data.decode()
+        return
+    except UnicodeDecodeError as error:
+        # Not chained: UnicodeDecodeError holds the payload.
         at = error.start
     raise MessageRefused(
-        f"the text has half of a surrogate pair at position {at}, which UTF-8 cannot encode. Correct the text, or put bytes"
+        f"the byte at position {at} is not UTF-8, as which bytes of format MQSTR are labelled. Say their CCSID with ccsid="
     )
+
+
+@lru_cache(maxsize=64)
+def _with_ccsid(kind: MessageKind, ccsid: int) -> MessageKind:
+    return replace(kind, ccsid=ccsid)
 
 
 @lru_cache(maxsize=64)
@@ -221,8 +247,9 @@ def _cut(data: bytes, segment_bytes: int | None, begun: int, text: bool) -> Iter
     while start < len(data):
         end = start + step
         if text and step >= _LONGEST_CHARACTER:
-            # The other bytes of a character begin with the bits 10.
-            while end < len(data) and data[end] & 0xC0 == 0x80:
+            # The other bytes of a character, three at most, begin with the bits 10. (Who gives a CCSID may be mistaken.)
+            lowest = end - _LONGEST_CHARACTER + 1
+            while lowest < end < len(data) and data[end] & 0xC0 == 0x80:
                 end -= 1
         yield data[start:end]
         start = end

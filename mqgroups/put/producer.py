@@ -98,6 +98,7 @@ class GroupProducer:
                 the property ``mqgroups.Name``.
             properties: properties of the group: its first message carries them, and ``group.properties`` of a consumer has
                 them, also after a restart. Give values that say which group it is, not values of this attempt, such as a time.
+                A reader without a message handle gets them as an MQRFH2 before the data (PROPCTL of its queue).
 
         Raises:
             Stopped: ``stop`` was called.

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import NOT_CONVERTED
 from mqgroups.connection.retry import REDO, retrying
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
 from mqgroups.errors import MQIError
@@ -34,21 +35,6 @@ from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
-# Data that cannot be converted is returned unchanged, with its own CCSID and Encoding.
-_NOT_CONVERTED = frozenset(
-    {
-        mq.MQRC_FORMAT_ERROR,
-        mq.MQRC_SOURCE_CCSID_ERROR,
-        mq.MQRC_SOURCE_INTEGER_ENC_ERROR,
-        mq.MQRC_SOURCE_DECIMAL_ENC_ERROR,
-        mq.MQRC_SOURCE_FLOAT_ENC_ERROR,
-        mq.MQRC_TARGET_CCSID_ERROR,
-        mq.MQRC_NOT_CONVERTED,
-        mq.MQRC_CONVERTED_MSG_TOO_BIG,
-        mq.MQRC_DBCS_ERROR,
-        mq.MQRC_CONVERTED_STRING_TOO_BIG,
-    }
-)
 # MQGMO_COMPLETE_MSG has returned only the first segments, because others have another CCSID or Encoding.
 _NOT_JOINED = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
 DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
@@ -150,6 +136,8 @@ class BrowsedQueue:
     def _open(self) -> None:
         self._walker = self._connection.open_queue(self.name, self._walker_options())
         self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
+        if self._read_options & mq.MQGMO_CONVERT:
+            self._looker.expect_conversion()
 
     def _walker_options(self) -> int:
         return mq.MQOO_BROWSE
@@ -361,9 +349,9 @@ class BrowsedQueue:
 
     def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
         try:
-            found = self._looker.get(md, gmo, _NOT_CONVERTED)
+            found = self._looker.get(md, gmo, NOT_CONVERTED)
         except MQIError as error:
-            found = self._redone(error, lambda: self._looker.get(md, gmo, _NOT_CONVERTED))
+            found = self._redone(error, lambda: self._looker.get(md, gmo, NOT_CONVERTED))
         return None if found is None else Got(*found)
 
     def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:

@@ -11,6 +11,7 @@ Columns; only ``value`` and the column of the group are required:
     msg_seq_number    the order in the group; or the column of option sequenceColumn. Whole number, date, timestamp, decimal, text
     correl_id         binary             24 bytes
     format            string             the MQMD's Format
+    ccsid             whole number       the CCSID of text: a string is encoded in it, of bytes it says what they are
     priority          whole number       0 to 9, the same for all rows of a group
     headers           map                message properties: string to binary or string
 """
@@ -41,6 +42,7 @@ _TYPES = {
     "value": ("binary", "string"),
     "correl_id": ("binary",),
     "format": ("string",),
+    "ccsid": _WHOLE_NUMBERS,
     "priority": _WHOLE_NUMBERS,
     "headers": _HEADERS,
 }
@@ -55,7 +57,7 @@ class Columns:
     Attributes:
         key: the column of the group; ``None`` makes a group of each partition.
         order: the column that orders a group; ``None`` keeps the order of the rows.
-        given: which of ``correl_id``, ``format``, ``priority`` and ``headers`` the DataFrame has.
+        given: which of ``correl_id``, ``format``, ``priority``, ``headers`` and ``ccsid`` the DataFrame has.
         format: the MQMD's Format for rows without one.
         priority: the priority for rows without one.
     """
@@ -84,6 +86,7 @@ class _Row(NamedTuple):
     format: str | None
     priority: int | None
     headers: list[tuple[str, Any]] | None
+    ccsid: int | None
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
@@ -120,7 +123,7 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     return Columns(
         key=None if key.lower() == PARTITION else key,
         order=order,
-        given=frozenset(types) & {"correl_id", "format", "priority", "headers"},
+        given=frozenset(types) & {"correl_id", "format", "priority", "headers", "ccsid"},
         format=options.format,
         priority=options.priority,
     )
@@ -163,7 +166,9 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill:
                     "have the same priority"
                 )
             properties = dict(row.headers) if row.headers else None
-            yield BatchMessage(spill.value(row.value), row.format or columns.format, row.correl_id, properties)
+            yield BatchMessage(
+                spill.value(row.value), row.format or columns.format, row.correl_id, properties, row.ccsid
+            )
 
     if first.priority is not None and first.priority not in range(10):
         raise RowRefused(f"group {key!r} has priority {first.priority}; it must be 0 to 9")
@@ -186,7 +191,7 @@ def _rows(
             _refuse_null(orders, columns.order, keys)
         if spill is not None:
             values = spill.keep(values, batch.column("value").nbytes)
-        parts = (column(name) for name in ("correl_id", "format", "priority", "headers"))
+        parts = (column(name) for name in ("correl_id", "format", "priority", "headers", "ccsid"))
         yield from map(_Row._make, zip(orders, values, *parts, strict=True))
 
 

@@ -156,6 +156,7 @@ def test_other_messages_for_a_whole_group_are_refused(batches):
         messages("A", 4),
         messages("A", 6),
         [*messages("A", 4), BatchMessage(b"A:5", format="MQSTR")],
+        [*messages("A", 4), BatchMessage(b"A:5", ccsid=37)],
         [*messages("A", 4), BatchMessage(b"A:5", properties={"a": b"1"})],
         [*messages("A", 4), BatchMessage("A:5")],
     ):

@@ -69,7 +69,10 @@ def test_every_room_may_import_what_is_beneath_it_only():
 
 def test_imports_only_go_down():
     assert not architecture.forbidden_imports(
-        ROOT, PACKAGE, ROOMS, outside={"mqgroups.cache", "mqgroups.mqi.constants", "mqgroups.printable"}
+        ROOT,
+        PACKAGE,
+        ROOMS,
+        outside={"mqgroups.cache", "mqgroups.code_pages", "mqgroups.mqi.constants", "mqgroups.printable"},
     )
 
 

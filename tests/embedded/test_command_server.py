@@ -278,6 +278,6 @@ def test_answers_of_z_os_are_in_ebcdic_and_converted_if_that_is_asked_for(zos_as
     converted = zos_asker.replies.get(mq.MQGMO_CONVERT, CorrelId=zos_asker.put(command).MsgId, **wanted)
     assert b"SYSTEM.DEFAULT.LOCAL.QUEUE" in converted.data
     # A command may come in any form.
-    sent = zos_asker.put(convert_pcf(command, ("<", "latin-1"), (">", "cp500")), Encoding=785, CodedCharSetId=500)
+    sent = zos_asker.put(convert_pcf(command, ("<", 819), (">", 500)), Encoding=785, CodedCharSetId=500)
     header, _ = pcf.parse(zos_asker.reply(sent.MsgId).data, 2)
     assert (header.type, header.reason) == (cf.MQCFT_XR_ITEM, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from mqgroups.mqi import constants as mq
@@ -47,6 +49,86 @@ def test_text_is_converted_between_the_usual_character_sets(out, into, ccsid, en
     answer = into.get(mq.MQGMO_CONVERT, CodedCharSetId=ccsid, Encoding=encoding)
     assert (answer.code, answer.data) == (OK, TEXT.encode(codec))
     assert (answer.md.CodedCharSetId, answer.md.Encoding) == (ccsid, encoding)
+
+
+def header(order, folders, encoding, ccsid, page="latin-1", format_=b"MQSTR   ", names=1208):
+    """An MQRFH2 with its texts in ``page``; layout: topic q099240."""
+    variable = b"".join(struct.pack(order + "i", len(folder)) + folder for folder in folders)
+    numbers = (2, 36 + len(variable), encoding, ccsid)
+    fixed = "RFH ".encode(page) + struct.pack(order + "4i", *numbers) + format_.decode().encode(page)
+    return fixed + struct.pack(order + "2i", 0, names) + variable
+
+
+BIG, LITTLE = mq.MQENC_NORMAL, mq.MQENC_REVERSED
+FOLDERS = [b"<own>x</own>"]
+IN_UTF_16 = ["<own>x</own>".encode("utf-16-be")]
+
+
+@table(
+    ("put", "described", "asked", "got", "answer"),
+    [
+        # From a mainframe, all of it; the folders are in UTF-8.
+        (
+            header(">", FOLDERS, BIG, 500, "cp500") + TEXT.encode("cp500"),
+            (500, BIG),
+            (1208, LITTLE),
+            header("<", FOLDERS, LITTLE, 1208) + TEXT.encode(),
+            OK,
+        ),
+        # MQCCSI_INHERIT, a chain, and folders in UTF-16, which is in the encoding of the header.
+        (
+            header(">", IN_UTF_16, BIG, -2, format_=b"MQHRF2\0\0", names=1200)
+            + header(">", FOLDERS, BIG, 1047)
+            + b"\xad",
+            (819, BIG),
+            (819, LITTLE),
+            header("<", ["<own>x</own>".encode("utf-16-le")], LITTLE, 819, format_=b"MQHRF2  ", names=1200)
+            + header("<", FOLDERS, LITTLE, 819)
+            + b"[",
+            OK,
+        ),
+        # "The values returned in the various fields always correctly describe the relevant message data" (2119).
+        (
+            header("<", FOLDERS, LITTLE, 500, format_=b"MINE    ") + b"\xc1",
+            (1208, LITTLE),
+            (37, LITTLE),
+            header("<", FOLDERS, LITTLE, 500, "cp037", format_=b"MINE    ") + b"\xc1",
+            warning(mq.MQRC_NOT_CONVERTED),
+        ),
+        # 2272: "the MQ header structures are converted to the queue manager's character set"
+        (
+            header(">", FOLDERS, BIG, 500, "cp500") + b"\xc1",
+            (500, BIG),
+            (1200, LITTLE),
+            header("<", FOLDERS, LITTLE, 1200) + b"A\0",
+            warning(mq.MQRC_PARTIALLY_CONVERTED),
+        ),
+    ],
+)
+def test_a_header_is_converted_with_what_it_describes(out, into, put, described, asked, got, answer):
+    ccsid, encoding = described
+    browsed = {"CodedCharSetId": ccsid, "Encoding": encoding}
+    assert out.put(put, Format=mq.MQFMT_RF_HEADER_2, **browsed).code == OK
+    found = into.get(mq.MQGMO_CONVERT | mq.MQGMO_PROPERTIES_FORCE_MQRFH2, CodedCharSetId=asked[0], Encoding=asked[1])
+    assert (found.code, found.data) == (answer, got)
+
+
+@table(
+    ("ccsid", "data", "text"),
+    [
+        (1047, b"\xad\x81\xbd", "[a]"),
+        (1141, b"\xc7\x99\x6a\xa1\x85\x40\x9f", "Größe €"),
+        (277, b"\x5b\x87\xd0", "Ågå"),
+        (1154, b"\x8a\x77\x40\xe1", "да €"),
+        (943, b"\x93\xfa", "日"),
+        (5348, b"\x80", "€"),
+    ],
+)
+def test_pages_that_python_calls_otherwise_or_lacks_are_converted(out, into, ccsid, data, text):
+    out.put(data, Format=b"MQSTR\0\0\0", CodedCharSetId=ccsid)
+    assert into.get(mq.MQGMO_CONVERT, CodedCharSetId=1208).data.decode() == text
+    out.put(text.encode(), Format=mq.MQFMT_STRING, CodedCharSetId=1208)
+    assert into.get(mq.MQGMO_CONVERT, CodedCharSetId=ccsid).data == data
 
 
 def test_without_the_option_nothing_is_converted(out, into):

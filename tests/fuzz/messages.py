@@ -48,7 +48,7 @@ from mqgroups.operate.group_names import GroupNames
 from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
-from mqgroups.spark.pipeline.body import Body, BodyProblem, Column, count_of, row_of
+from mqgroups.spark.pipeline.body import Body, BodyProblem, Column, count_of, row_of, text_or_bytes
 from mqgroups.telemetry.context import in_folders
 from tests.fuzz.hostile_messages import Hostile, messages
 
@@ -99,12 +99,17 @@ def _functions(_: QueueManager, put: list[Hostile]) -> None:
 def _bodies(_: QueueManager, put: list[Hostile]) -> None:
     """Read the data as a pipeline does; what comes of it has to fit Arrow's types."""
     for one, body in itertools.product(put, _BODIES):
-        with suppress(BodyProblem):
-            for value in row_of(body)(one.data):
-                if isinstance(value, str):
-                    value.encode()
-        with suppress(BodyProblem):
-            count_of(body)(one.data).to_bytes(8, signed=True)
+        given: list[str | bytes] = [one.data]
+        with suppress(BodyProblem, errors.CcsidUnknown):
+            described = one.fields.get("CodedCharSetId", 1208), one.fields.get("Encoding", 546)
+            given.append(text_or_bytes(one.data, "MQSTR", *described))
+        for data in given:
+            with suppress(BodyProblem):
+                for value in row_of(body)(data):
+                    if isinstance(value, str):
+                        value.encode()
+            with suppress(BodyProblem):
+                count_of(body)(data).to_bytes(8, signed=True)
 
 
 def _operators(q_mgr: QueueManager, _: list[Hostile]) -> None:
@@ -150,7 +155,7 @@ def _look_at(message: Message) -> None:
         if not name.startswith("_") and name not in ("chunks", "followed_by", "decode", "value", "text"):
             getattr(message, name)
     repr(message)
-    with suppress(LookupError, UnicodeDecodeError):
+    with suppress(errors.CcsidUnknown, errors.NotDecoded):
         _ = message.text
 
 
@@ -162,7 +167,7 @@ def _consume(q_mgr: QueueManager, name: str, **settings: Any) -> None:
                 dict(group.properties)
             for message in group:
                 _look_at(message)
-                if "codec" in settings:
+                if settings.get("codec"):
                     repr(message.value)
                 for _ in message.chunks():
                     pass
@@ -201,6 +206,7 @@ _GETTERS: dict[str, _Reader] = {
     "STREAM": partial(_consume, stream=True),
     "JSON": partial(_consume, codec=codecs.json),
     "TEXT": partial(_consume, codec=codecs.text),
+    "CONVERT": partial(_consume, convert=True),
     "FILES": _receive,
     "PIPE": _pipe,
 }
@@ -300,6 +306,10 @@ class Fuzzer:
         ):
             self.done["ways: stalled="] += 1
             settings["stalled"] = "quarantine"
+        elif isinstance(error, errors.CcsidUnknown):
+            # docs/how-to/values.md, "Text and code pages".
+            self.done["ways: without a codec"] += 1
+            settings["codec"] = None
         elif any(group_id) or isinstance(error, errors.MQIError):
             # docs/how-to/salvage.md, "Moving a group away".
             self.done["ways: the group moved"] += 1

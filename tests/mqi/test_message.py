@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 from datetime import UTC, datetime
 
 import pytest
 
+from mqgroups import errors
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
+from mqgroups.mqi.text import decoded
 from tests.tables import table
 
 GROUP = bytes(range(24))
@@ -56,14 +59,55 @@ def test_text_follows_the_ccsid(ccsid, data):
     assert message(data, ccsid=ccsid).text == "Käse"
 
 
-def test_utf_16_follows_the_encoding():
-    codec = "utf-16-le" if mq.MQENC_NATIVE & 0xF == 2 else "utf-16-be"
-    assert message("Käse".encode(codec), ccsid=1200).text == "Käse"
+@table(
+    ("data", "ccsid", "encoding"),
+    [
+        ("Käse".encode("utf-16-le"), 1200, mq.MQENC_REVERSED),
+        ("Käse".encode("utf-16-be"), 1200, mq.MQENC_NORMAL),
+        ("Käse".encode("utf-16-be"), 17584, mq.MQENC_S390),
+        ("Käse".encode("utf-16-le"), 1202, mq.MQENC_NORMAL),
+        # A byte order mark is no character, and in UTF-16 it decides the order (IBM's JMS: APAR IT17612).
+        ("\ufeffKäse".encode(), 1208, mq.MQENC_REVERSED),
+        ("\ufeffKäse".encode("utf-16-le"), 13488, mq.MQENC_REVERSED),
+        ("\ufeffKäse".encode("utf-16-be"), 1200, mq.MQENC_REVERSED),
+        ("\ufeffKäse".encode("utf-16-le"), 1200, mq.MQENC_NORMAL),
+    ],
+)
+def test_unicode_follows_mark_or_encoding(data, ccsid, encoding):
+    assert decoded(data, ccsid, encoding) == "Käse"
 
 
-def test_an_unknown_ccsid_is_not_guessed():
-    with pytest.raises(LookupError):
-        _ = message(b"x", ccsid=65_000).text
+def test_only_the_first_mark_is_not_text_and_other_pages_have_none():
+    assert decoded("\ufeff\ufeffa".encode(), 1208, mq.MQENC_NATIVE) == "\ufeffa"
+    assert decoded(b"\xef\xbb\xbf", 819, mq.MQENC_NATIVE) == "ï»¿"
+
+
+def test_an_unknown_ccsid_is_not_guessed_until_python_knows_it():
+    with pytest.raises(
+        errors.CcsidUnknown, match=r"CCSID 930 here. That is not poison.*convert=True.*named cp930"
+    ) as caught:
+        _ = message(b"\x0e\x45\x62\x0f", ccsid=930).text
+    assert caught.value.ccsid == 930
+    ours = codecs.lookup("latin-1")
+
+    def search(name: str) -> codecs.CodecInfo | None:
+        return ours if name == "cp930" else None
+
+    codecs.register(search)
+    try:
+        assert message(b"\xe4", ccsid=930).text == "ä"
+    finally:
+        codecs.unregister(search)
+
+
+@table(
+    ("data", "ccsid", "at"),
+    [(b"ab\xff", 1208, 2), (b"\xef\xbb\xbf\xff", 1208, 3), (b"a\0b", 1200, 2), (b"\x80", 1386, 0), (b"a\x81", 1252, 1)],
+)
+def test_data_that_is_no_text_is_not_shown(data, ccsid, at):
+    with pytest.raises(errors.NotDecoded, match=f"byte at position {at} is not text in its CCSID, {ccsid} ") as caught:
+        _ = message(data, ccsid=ccsid).text
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
 @table(

@@ -50,6 +50,18 @@ def test_a_header_of_zos_is_read():
     assert (found.describes.format_name, found.folders) == (b"MQSTR   ", ("<usr></usr>",))
 
 
+def test_a_nul_ends_the_name_of_a_format():
+    """MQRFH2's Format: "the rules for coding this field are the same as those for the Format field in MQMD"."""
+    two = (
+        header("<mcd></mcd>", format_=b"MQHRF2\0\0") + header("<usr></usr>", order=">", format_=b"MQSTR\0xx") + b"data"
+    )
+    for name in (mq.MQFMT_RF_HEADER_2, b"MQHRF2\0\xff"):
+        got = rfh2.without_properties(md(format_name=name), two)
+        assert got is not None
+        assert (got[0][st.MD_FORMAT], got[1]) == (mq.MQFMT_STRING, b"data")
+        assert got[2].folders == ("<mcd></mcd>", "<usr></usr>")
+
+
 def test_a_format_that_is_no_text_is_no_error():
     found = rfh2.leading(md(), header(format_=b"\xff\xfe      "))
     assert found is not None

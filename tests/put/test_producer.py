@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups import Every, GroupProducer, Persistence, errors
+from mqgroups import Every, GroupProducer, Persistence, codecs, errors
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
@@ -46,6 +46,29 @@ def test_str_goes_as_utf_8_text_and_bytes_as_they_are(owner):
     assert [message.data for message in found] == ["größer".encode(), b"\x00\xff", b"", b""]
     assert [message.md.Format for message in found] == [mq.MQFMT_STRING, mq.MQFMT_NONE, mq.MQFMT_STRING, mq.MQFMT_NONE]
     assert [found[0].md.CodedCharSetId, found[2].md.CodedCharSetId] == [1208, 1208]
+
+
+def test_text_is_encoded_in_its_ccsid_and_bytes_are_labelled_with_what_they_are(owner):
+    native = "utf-16-le" if mq.MQENC_NATIVE & 0xF == 2 else "utf-16-be"
+    with owner.producer(commit_every=10, codec=codecs.text) as producer, producer.group() as group:
+        group.put("größer", ccsid=500)
+        group.put("[", ccsid=1047, format="MYFMT")
+        group.put("ä", ccsid=1200)
+        group.put(b"\xc8", format="MQSTR", ccsid=37)
+        group.put("ä".encode(), format="MQSTR")
+        group.put(b"\xff", ccsid=930)
+        group.put_value("ä", ccsid=819)
+        group.put(iter([b"\xc8"]), format="MQSTR", ccsid=37, last=True)
+    assert [(each.data, each.md.Format.rstrip(), each.md.CodedCharSetId) for each in owner.on_queue()] == [
+        ("größer".encode("cp500"), b"MQSTR", 500),
+        (b"\xad", b"MYFMT", 1047),
+        ("ä".encode(native), b"MQSTR", 1200),
+        (b"\xc8", b"MQSTR", 37),
+        (b"\xc3\xa4", b"MQSTR", 1208),
+        (b"\xff", b"", 930),
+        (b"\xe4", b"MQSTR", 819),
+        (b"\xc8", b"MQSTR", 37),
+    ]
 
 
 def test_format_and_correl_id_are_of_the_message_they_were_given_with(owner):
@@ -104,6 +127,12 @@ def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner):
         (b"3", {"format": "LONGER.THAN.8"}, "longer than 8 characters"),
         (b"3", {"format": b"BYTES"}, "format must be a str"),
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
+        (b"3\xe4", {"format": "MQSTR"}, "byte at position 1 is not UTF-8, as which .* Say their CCSID with ccsid="),
+        (iter([b"3"]), {"format": "MQSTR", "last": False}, "a stream of format MQSTR needs ccsid="),
+        ("3€", {"ccsid": 819}, "the character at position 1 of the text is not in CCSID 819"),
+        ("3", {"ccsid": 930}, "there is no code page for CCSID 930 here. Put bytes"),
+        ("3", {"ccsid": 0}, "ccsid must be a CCSID, a number other than 0, got 0"),
+        ("3", {"ccsid": "37"}, "ccsid must be a CCSID, a number other than 0, got '37'"),
         (b"3", {"correl_id": b"short"}, "correl_id has 5 bytes; it must have 24"),
         (b"3", {"correl_id": "C" * 24}, "correl_id must be bytes, got str"),
     ]

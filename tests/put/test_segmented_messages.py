@@ -62,6 +62,12 @@ def test_a_text_is_cut_between_characters(owner):
     assert {len(data) for data in found} <= {2, 3, 4}
 
 
+def test_bytes_that_are_not_what_their_ccsid_says_are_cut_all_the_same(owner):
+    with owner.producer(segment_bytes=4) as producer, producer.group() as group:
+        group.put(b"\x80" * 9, format="MQSTR", ccsid=1208)
+    assert b"".join(one.data for one in owner.on_queue()) == b"\x80" * 9
+
+
 @pytest.mark.embedded
 def test_where_segments_have_no_properties_the_error_says_how_to_put_them(without_properties_on_segments, make_owner):
     """2443, q044630: whether properties in a message handle count is not written."""

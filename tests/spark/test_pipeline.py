@@ -174,8 +174,10 @@ def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_
     for body, format_name in ((b'{"item": "\\ud800"}', mqi.MQFMT_NONE), (b"a format that is no text", b"\xff" * 8)):
         case.owner.put_raw(body, Format=format_name, MsgFlags=mqi.MQMF_LAST_MSG_IN_GROUP)
         bad.append(([body], "body"))
-    case.owner.put_raw(b'{"item": "alone", "price": 1}')
-    bad.append(([b'{"item": "alone", "price": 1}'], "not_in_group"))
+    # Text from a mainframe: read by its CCSID, and labelled with it in quarantine.
+    alone = '{"item": "alone", "price": 1}'.encode("cp500")
+    case.owner.put_raw(alone, Format=mqi.MQFMT_STRING, CodedCharSetId=500)
+    bad.append(([alone], "not_in_group"))
     with case.owner.producer(commit_every=1) as producer, producer.group() as group:
         group.put(b'{"item": "v", "price": 1}')
         group.put(b'{"item": "w", "price": 1}')
@@ -193,6 +195,7 @@ def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_
     (record,) = steps.records
     assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (9, 13, 3, 3, 2)
     assert all(0 <= latency < 600 for latency in record.latencies_s)
+    assert [found.md.CodedCharSetId for found in case.owner.on_queue(case.bad) if found.data == alone] == [500]
     # A message in quarantine says where it was and what was wrong.
     (properties,) = (of for group in case.groups(case.bad) for data, of in group if data == b"secret")
     assert properties[DETAIL] == b"message 2: it is not JSON at character 0"

@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 from hypothesis import example, given  # noqa: E402 - after what may be missing
 from hypothesis import strategies as some  # noqa: E402 - likewise
 
+from mqgroups import errors  # noqa: E402 - likewise
 from mqgroups.spark.pipeline.body import Body, column  # noqa: E402 - needs what may be missing
 from mqgroups.spark.pipeline.rows import parser  # noqa: E402 - likewise
 
@@ -49,7 +50,30 @@ BODIES = (
 @example("json", "double", b'{"c0": 1e9999999999999999999}', False)
 def test_any_body_is_a_row_a_trailer_or_a_problem_that_arrow_holds(format_name, kind, data, last):
     parse = parser(Body(format_name, (column("c0", kind),), trailer="TRAILER"))
-    (found,) = parse(iter([(pa.array([data], pa.binary()), pa.array([last]))]))
+    for name, ccsid in ((None, 1208), ("MQSTR", 1208), ("MQSTR", 500)):
+        described = (pa.array([name], pa.string()), pa.array([ccsid]), pa.array([546]))
+        (found,) = parse(iter([(pa.array([data], pa.binary()), pa.array([last]), *described)]))
+        check_one(found)
+
+
+def check_one(found):
     found.validate(full=True)
     (result,) = found.to_pylist()
     assert [name for name, value in result.items() if value is not None] in (["row"], ["trailer"], ["problem"])
+
+
+def test_a_body_is_read_by_its_ccsid_and_one_without_a_code_page_is_no_problem_of_its_own():
+    def parsed(data, name, ccsid, encoding=546):
+        parse = parser(Body("json", (column("c0", "string"),)))
+        described = (pa.array([name], pa.string()), pa.array([ccsid]), pa.array([encoding]))
+        (found,) = parse(iter([(pa.array([data], pa.binary()), pa.array([False]), *described)]))
+        (result,) = found.to_pylist()
+        return result["problem"] or result["row"]["c0"]
+
+    text = '{"c0": "ä"}'
+    assert parsed(text.encode("cp500"), "MQSTR", 500) == "ä"
+    assert parsed(("\ufeff" + text).encode("utf-16-be"), "MQSTR", 1200) == "ä"
+    assert parsed(("\ufeff" + text).encode(), None, 819) == "ä"
+    assert parsed(b"\xff", "MQSTR", 1208).startswith("the byte at position 0 is not text in its CCSID, 1208")
+    with pytest.raises(errors.CcsidUnknown, match=r"CCSID 930 .*convert=True"):
+        parsed(b"\x0e\x45\x62\x0f", "MQSTR", 930)

@@ -161,13 +161,19 @@ def test_large_values_wait_in_a_file(ddl, kind, tmp_path, monkeypatch):
 
 
 def test_the_format_and_the_priority_of_the_options_are_for_rows_that_say_none():
-    found = columns("group_key string, value binary, format string, priority int", format="DEFAULT", priority="3")
+    found = columns(
+        "group_key string, value binary, format string, priority int, ccsid int", format="DEFAULT", priority="3"
+    )
     rows = batch(
-        group_key=["A", "B"], value=[b"1", b"2"], format=[None, "MINE"], priority=pa.array([None, 8], pa.int32())
+        group_key=["A", "B"],
+        value=[b"1", b"2"],
+        format=[None, "MINE"],
+        priority=pa.array([None, 8], pa.int32()),
+        ccsid=pa.array([None, 37], pa.int32()),
     )
     assert groups([rows], found) == [
         ("A", 3, [BatchMessage(b"1", "DEFAULT")]),
-        ("B", 8, [BatchMessage(b"2", "MINE")]),
+        ("B", 8, [BatchMessage(b"2", "MINE", ccsid=37)]),
     ]
 
 

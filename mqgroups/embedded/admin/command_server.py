@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 _APPL_NAME = "command server"
 # Forms of a PCF message: as it is read and written here, and as z/OS has it.
-_NATIVE, _EBCDIC = ("<", "latin-1"), (">", "cp500")
+_NATIVE, _EBCDIC = ("<", 819), (">", 500)
 _LONGEST_COMMAND = 104_857_600
 # How long to wait if the command queue cannot be read, for example because gets are inhibited.
 _RETRY_S = 1.0

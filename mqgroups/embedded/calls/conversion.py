@@ -1,111 +1,141 @@
 """MQGMO_CONVERT: character data from one coded character set to another.
 
-Only text (MQFMT_STRING) and PCF (MQFMT_ADMIN) are converted. Other data that would need conversion is returned unconverted, with
-IBM MQ's warning for it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are unknown here. A
-character that the target set does not have is replaced by the target's substitute character.
+Text (MQFMT_STRING), PCF (MQFMT_ADMIN) and MQRFH2 headers with what they describe are converted. Other data that would need
+conversion is returned unconverted, with IBM MQ's warning for it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED
+for formats that are unknown here. A character that the target set does not have is replaced by the target's substitute character.
 
-Source: IBM MQ, topics "Data conversion" and those of the reason codes 2110, 2111, 2115, 2119.
+Source: IBM MQ, topics "Conversion processing" (q104070), "MQRFH2" (q099240) and those of the reason codes 2110, 2111, 2115, 2119,
+2272. Of an MQRFH2 in the requested form only the description of the data right behind it is looked at (support page 212795).
+Unverified: the reason if there is no conversion behind a header. IBM MQ refuses to convert between languages (850 to 1025).
 """
 
 from __future__ import annotations
 
-import codecs
-from functools import lru_cache
+import struct
+from codecs import CodecInfo
+from typing import NamedTuple
 
+from mqgroups.code_pages import UTF_16, code_page
 from mqgroups.embedded.messages.queue import Message
 from mqgroups.embedded.queue_manager import CCSID
 from mqgroups.embedded.wire.pcf_conversion import convert_pcf
-from mqgroups.embedded.wire.structures import describes_data, describing_data
+from mqgroups.embedded.wire.structures import blank_padded, describes_data, describing_data
 from mqgroups.mqi import constants as mq
 
-# CCSIDs whose Python codec is not named cp<number>. CCSIDs without a Python codec are errors, like unknown ones.
-_CODECS = {
-    367: "ascii",
-    813: "iso8859-7",
-    819: "latin-1",
-    912: "iso8859-2",
-    913: "iso8859-3",
-    914: "iso8859-4",
-    915: "iso8859-5",
-    916: "iso8859-8",
-    920: "iso8859-9",
-    923: "iso8859-15",
-    943: "cp932",
-    954: "euc-jp",
-    964: "euc-tw",
-    970: "euc-kr",
-    1089: "iso8859-6",
-    1208: "utf-8",
-    1386: "gbk",
-    5488: "gb18030",
-}
-_UTF_16 = frozenset({1200, 13488, 17584})
-_INTEGER_REVERSED = 2
 _ORDERS = {1: ">", 2: "<"}
+_FIXED = 36
+# Headers may describe headers; a limit, because each costs a call.
+_MOST_HEADERS = 100
 
 
-@lru_cache
-def codec_name(ccsid: int, encoding: int) -> str | None:
-    """Return the name of Python's codec for a CCSID; None if there is none.
+class Form(NamedTuple):
+    """The description of data: CCSID and encoding."""
 
-    In UTF-16 the byte order is the one that ``encoding`` gives for binary integers.
+    ccsid: int
+    encoding: int
+
+    @property
+    def order(self) -> str:
+        """The byte order of integers, as ``struct`` writes it."""
+        return _ORDERS.get(self.encoding & 0xF, "<")
+
+    @property
+    def page(self) -> CodecInfo | None:
+        """The code page; in UTF-16 the byte order is that of integers."""
+        return code_page(self.ccsid, little_endian=self.order == "<")
+
+
+class Converted(NamedTuple):
+    """Data, its form, and the reason code of the warning with which it is returned."""
+
+    data: bytes
+    form: Form
+    reason: int = mq.MQRC_NONE
+
+
+def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers: int = 0) -> Converted:
+    """Convert message data from one form to another; what cannot be converted comes as it is, with a warning.
+
+    ``headers``: how many were in front of it.
     """
-    if ccsid in _UTF_16:
-        return "utf-16-le" if encoding & 0xF == _INTEGER_REVERSED else "utf-16-be"
-    name = _CODECS.get(ccsid, f"cp{ccsid:03d}")
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return None
-
-
-def convert(
-    data: bytes, format_name: bytes, source: tuple[int, int], target: tuple[int, int]
-) -> tuple[bytes | None, int]:
-    """Convert message data.
-
-    Args:
-        data: the message's data.
-        format_name: its Format, 8 bytes.
-        source: its CCSID and encoding.
-        target: the CCSID and encoding to convert to.
-
-    Returns:
-        The converted data and MQRC_NONE; or None, and the reason code of the warning with which the data is returned
-        unconverted.
-    """
-    if source == target:
-        return data, mq.MQRC_NONE
+    format_name = blank_padded(format_name, 8)
+    if data and format_name == mq.MQFMT_RF_HEADER_2 and headers < _MOST_HEADERS:
+        return _convert_rfh2(data, source, target, headers)
+    if source == target or not data:
+        return Converted(data, source)
     if format_name not in (mq.MQFMT_STRING, mq.MQFMT_ADMIN):
-        return None, mq.MQRC_FORMAT_ERROR if format_name == mq.MQFMT_NONE else mq.MQRC_NOT_CONVERTED
-    read, write = codec_name(*source), codec_name(*target)
+        return Converted(data, source, mq.MQRC_FORMAT_ERROR if format_name == mq.MQFMT_NONE else mq.MQRC_NOT_CONVERTED)
+    read, write = source.page, target.page
     if read is None:
-        return None, mq.MQRC_SOURCE_CCSID_ERROR
+        return Converted(data, source, mq.MQRC_SOURCE_CCSID_ERROR)
     if write is None:
-        return None, mq.MQRC_TARGET_CCSID_ERROR
+        return Converted(data, source, mq.MQRC_TARGET_CCSID_ERROR)
     if format_name == mq.MQFMT_ADMIN:
-        orders = [_ORDERS.get(encoding & 0xF, "<") for _, encoding in (source, target)]
-        converted = convert_pcf(data, (orders[0], read), (orders[1], write))
-        return converted, mq.MQRC_NONE if converted is not None else mq.MQRC_NOT_CONVERTED
-    if read == write:
-        return data, mq.MQRC_NONE
+        converted = convert_pcf(data, (source.order, source.ccsid), (target.order, target.ccsid))
+        return Converted(data, source, mq.MQRC_NOT_CONVERTED) if converted is None else Converted(converted, target)
+    if read.name == write.name:
+        return Converted(data, target)
     try:
-        return data.decode(read).encode(write, "replace"), mq.MQRC_NONE
+        return Converted(write.encode(read.decode(data)[0], "replace")[0], target)
     except UnicodeDecodeError:
-        return None, mq.MQRC_NOT_CONVERTED
+        return Converted(data, source, mq.MQRC_NOT_CONVERTED)
+
+
+def _convert_rfh2(data: bytes, source: Form, target: Form, headers: int) -> Converted:
+    """Convert an MQRFH2 and what it describes. Its folders are in Unicode; in UTF-16 their byte order is that of the header."""
+    unconverted = Converted(data, source, mq.MQRC_NOT_CONVERTED)
+    read = source.page
+    if len(data) < _FIXED or read is None:
+        return unconverted
+    struc_id, _, length, encoding, ccsid, format_name, flags, name_ccsid = struct.unpack_from(
+        source.order + "4s4i8s2i", data
+    )
+    if not _FIXED <= length <= len(data):
+        return unconverted
+    inner = Form(source.ccsid if ccsid == mq.MQCCSI_INHERIT else ccsid, encoding)
+    if source == target == inner:
+        return Converted(data, source)
+    header, reason = target, mq.MQRC_NONE
+    write = target.page
+    if write is None or len(write.encode("RFH ")[0]) != len(struc_id):
+        header, reason = Form(CCSID, mq.MQENC_NATIVE), mq.MQRC_PARTIALLY_CONVERTED
+        write = header.page
+    assert write is not None
+    try:
+        name = read.decode(format_name)[0].split("\0", 1)[0].ljust(8)
+        names = [write.encode(text)[0] for text in (read.decode(struc_id)[0], name)]
+        folders = _convert_folders(data[_FIXED:length], source.order, header.order, name_ccsid in UTF_16)
+        behind = convert(data[length:], name.encode(), inner, target, headers + 1)
+    except (UnicodeError, struct.error):
+        return unconverted
+    described = (behind.form.encoding, behind.form.ccsid, names[1], flags, name_ccsid)
+    fixed = struct.pack(header.order + "4s4i8s2i", names[0], 2, length, *described)
+    return Converted(fixed + folders + behind.data, header, behind.reason or reason)
+
+
+def _convert_folders(raw: bytes, read: str, write: str, utf_16: bool) -> bytes:
+    if read == write:
+        return raw
+    made, at = b"", 0
+    while at < len(raw):
+        (length,) = struct.unpack_from(read + "i", raw, at)
+        text = raw[at + 4 : at + 4 + length]
+        if utf_16:
+            text = struct.pack(f"{write}{length // 2}H", *struct.unpack(f"{read}{length // 2}H", text))
+        made += struct.pack(write + "i", length) + text
+        at += 4 + max(length, 0)
+    return made
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
     """Return descriptor and data in the requested Encoding and CCSID, or unchanged with a reason code."""
     encoding, ccsid = describes_data(md)
-    target = (CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
-    converted, reason = convert(data, md[32:40], (ccsid, encoding), target)
-    if converted is not None and len(converted) > buffer_length:
+    target = Form(CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
+    converted = convert(data, md[32:40], Form(ccsid, encoding), target)
+    if len(converted.data) > buffer_length:
         # It fitted before the conversion, so it is delivered unconverted (reason code 2120).
-        converted, reason = None, mq.MQRC_CONVERTED_MSG_TOO_BIG
-    if converted is None:
-        return md, data, reason
-    return describing_data(md, *target), converted, reason
+        return md, data, mq.MQRC_CONVERTED_MSG_TOO_BIG
+    return describing_data(md, *converted.form), converted.data, converted.reason
 
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.calls.opening import at_most_one
 from mqgroups.embedded.connection import Connection
@@ -27,7 +28,7 @@ from mqgroups.embedded.properties.names import (
     path_of,
 )
 from mqgroups.embedded.properties.sets import Property
-from mqgroups.embedded.properties.values import UTF_8, convert, decode, pack, unpack
+from mqgroups.embedded.properties.values import convert, decode, pack, unpack
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire.structures import (
     StructureError,

@@ -20,6 +20,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mqgroups.code_pages import UTF_8
 from mqgroups.embedded.properties import rfh2
 from mqgroups.embedded.properties.folders import (
     folders_of,
@@ -30,7 +31,7 @@ from mqgroups.embedded.properties.folders import (
 )
 from mqgroups.embedded.properties.names import PropertyError
 from mqgroups.embedded.properties.sets import Property, PropertySet
-from mqgroups.embedded.properties.values import UTF_8
+from mqgroups.embedded.wire.structures import blank_padded
 from mqgroups.mqi import constants as mq
 
 _DESCRIBES = struct.Struct("<ii8s")
@@ -74,9 +75,9 @@ def delivery(options: int, property_control: int, *, has_handle: bool) -> Delive
 
 
 def describes(md: bytes) -> tuple[int, int, bytes]:
-    """Return Encoding, CodedCharSetId and Format of a packed descriptor, which describe the data."""
+    """Return Encoding, CodedCharSetId and Format (padded with blanks) of a packed descriptor, which describe the data."""
     encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
-    return encoding, ccsid, format_
+    return encoding, ccsid, blank_padded(format_, 8)
 
 
 def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:

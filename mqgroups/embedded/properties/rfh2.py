@@ -15,15 +15,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from mqgroups.code_pages import UTF_8, UTF_16
 from mqgroups.embedded.properties.folders import property_folders
 from mqgroups.embedded.properties.names import MOST_PROPERTIES, PropertyError
-from mqgroups.embedded.properties.values import UTF_8, byte_order, codec
+from mqgroups.embedded.properties.values import byte_order, codec
 from mqgroups.mqi import constants as mq
 
 # Encoding and CCSID of a header itself.
 Form: TypeAlias = tuple[int, int]
 NATIVE: Form = (mq.MQENC_NATIVE, UTF_8)
 _FIXED = "4siiii8sii"
+# "Only the listed Unicode character sets are valid for NameValueCCSID."
+_UNICODE = frozenset({UTF_8, *UTF_16})
 _IN_EBCDIC = "RFH ".encode("cp500")
 FIXED_LENGTH = struct.calcsize("<" + _FIXED)
 
@@ -121,9 +124,9 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
     if struc_id != b"RFH " or version != 2 or not FIXED_LENGTH <= length <= len(data) - at:
         raise PropertyError(mq.MQRC_RFH_ERROR)
     name = codec(name_ccsid, encoding)
-    if name is None:
+    if name is None or name_ccsid not in _UNICODE:
         raise PropertyError(mq.MQRC_RFH_ERROR)
-    folders = read_variable_part(data[at + FIXED_LENGTH : at + length], order, name, most)
+    folders = read_variable_part(data[at + FIXED_LENGTH : at + length], order, name.name, most)
     return Header(inner, ccsid, format_.split(b"\0", 1)[0].ljust(8), flags, tuple(folders)), length
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 import struct
+from codecs import CodecInfo
 
+from mqgroups.code_pages import UTF_8, code_page
 from mqgroups.embedded.properties.names import PropertyError
 from mqgroups.mqi import constants as mq
 
@@ -22,32 +24,18 @@ _FLOATS = {mq.MQTYPE_FLOAT32: "f", mq.MQTYPE_FLOAT64: "d"}
 # MQBOOL has the length of MQLONG.
 _NUMBERS = {mq.MQTYPE_BOOLEAN: "i", **_INTEGERS, **_FLOATS}
 TYPES = frozenset({*_NUMBERS, mq.MQTYPE_STRING, mq.MQTYPE_BYTE_STRING, mq.MQTYPE_NULL})
-# The character sets that a program may name. MQCCSI_Q_MGR and MQCCSI_APPL mean the queue manager's own, UTF-8.
-UTF_8 = 1208
-_CODECS = {
-    mq.MQCCSI_Q_MGR: "utf-8",
-    mq.MQCCSI_APPL: "utf-8",
-    UTF_8: "utf-8",
-    37: "cp037",
-    367: "ascii",
-    437: "cp437",
-    500: "cp500",
-    819: "latin-1",
-    850: "cp850",
-    923: "iso8859-15",
-    1252: "cp1252",
-}
-_UNICODE_16 = frozenset({1200, 13488, 17584})
 _INTEGER_TEXT = re.compile(r" *([+-]?[0-9]+)")
 _FLOAT_TEXT = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _WORDS = {"TRUE": True, "1": True, "FALSE": False, "0": False}
 
 
-def codec(ccsid: int, encoding: int) -> str | None:
-    """Return Python's name of a character set, or None for an unknown one."""
-    if ccsid in _UNICODE_16:
-        return "utf-16-le" if byte_order(encoding, 0xF) == "<" else "utf-16-be"
-    return _CODECS.get(ccsid)
+def codec(ccsid: int, encoding: int) -> CodecInfo | None:
+    """Return the code page of a character set that a program names, or None for an unknown one.
+
+    MQCCSI_Q_MGR and MQCCSI_APPL mean the queue manager's own, UTF-8.
+    """
+    own = ccsid in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL)
+    return code_page(UTF_8 if own else ccsid, little_endian=byte_order(encoding, 0xF) == "<")
 
 
 def byte_order(encoding: int, mask: int) -> str | None:
@@ -96,11 +84,11 @@ def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> Pro
 
 def decode(raw: bytes, ccsid: int, encoding: int) -> str:
     """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR for an unknown character set, or bytes not in it."""
-    name = codec(ccsid, encoding)
-    if name is None:
+    page = codec(ccsid, encoding)
+    if page is None:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)
     try:
-        return raw.decode(name)
+        return page.decode(raw)[0]
     except UnicodeDecodeError as error:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR) from error
 
@@ -112,9 +100,9 @@ def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | 
     if value is None:
         return b""
     if isinstance(value, str):
-        name = codec(ccsid, encoding)
+        page = codec(ccsid, encoding)
         try:
-            return None if name is None else value.encode(name)
+            return None if page is None else page.encode(value)[0]
         except UnicodeEncodeError:
             return None
     layout = _layout(kind, encoding)

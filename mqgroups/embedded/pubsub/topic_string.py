@@ -12,7 +12,8 @@ import enum
 import re
 from collections.abc import Callable, Sequence
 
-from mqgroups.embedded.properties.values import UTF_8, codec
+from mqgroups.code_pages import UTF_8
+from mqgroups.embedded.properties.values import codec
 from mqgroups.mqi import constants as mq
 
 SEPARATOR = "/"
@@ -27,8 +28,10 @@ def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
 
     Bytes that are not valid in it are kept: ``bytes_of`` returns them unchanged.
     """
-    name = codec(ccsid, mq.MQENC_NATIVE) or "utf-8"
-    return raw.decode(name, "surrogateescape" if name == "utf-8" else "replace")
+    page = codec(ccsid, mq.MQENC_NATIVE)
+    if page is None or page.name == "utf-8":
+        return raw.decode("utf-8", "surrogateescape")
+    return page.decode(raw, "replace")[0]
 
 
 def bytes_of(text: str) -> bytes:

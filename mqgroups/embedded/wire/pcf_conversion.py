@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 
+from mqgroups.code_pages import code_page
 from mqgroups.embedded.wire import pcf_constants as pcf
 
 # By structure type: how many integers follow the identifier, and what follows these: text, bytes, integers of 4 or 8 bytes.
@@ -26,13 +27,16 @@ _LAYOUTS: dict[int, tuple[int, str]] = {
 }
 
 
-def convert_pcf(data: bytes, source: tuple[str, str], target: tuple[str, str]) -> bytes | None:
+def convert_pcf(data: bytes, source: tuple[str, int], target: tuple[str, int]) -> bytes | None:
     """Return a PCF message in another form; None if it cannot be converted.
 
     Args:
         data: the message.
-        source, target: byte order, as ``struct`` writes it, and the name of Python's codec.
+        source, target: byte order, as ``struct`` writes it, and a CCSID that has a code page.
     """
+
+    read, write = (code_page(ccsid, little_endian=order == "<") for order, ccsid in (source, target))
+    assert read is not None and write is not None
 
     def numbers(many: int, raw: bytes, code: str = "i") -> bytes:
         return struct.pack(f"{target[0]}{many}{code}", *struct.unpack(f"{source[0]}{many}{code}", raw))
@@ -47,7 +51,7 @@ def convert_pcf(data: bytes, source: tuple[str, str], target: tuple[str, str]) -
                 return None
             rest = data[at + end : at + length]
             if rest_is == _TEXT:
-                rest = rest.decode(source[1]).encode(target[1], "replace")
+                rest = write.encode(read.decode(rest)[0], "replace")[0]
             elif rest_is != _BYTES:
                 rest = numbers(len(rest) // struct.calcsize("=" + rest_is), rest, rest_is)
             if len(rest) != length - end:

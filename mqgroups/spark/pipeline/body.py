@@ -17,6 +17,10 @@ from datetime import UTC, date, datetime
 from decimal import Context, Decimal
 from typing import Any
 
+from mqgroups.errors import NotDecoded
+from mqgroups.mqi.text import decoded
+
+_TEXT = "MQSTR"
 TYPES = ("string", "int", "bigint", "double", "boolean", "date", "timestamp")
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -75,12 +79,12 @@ def column(name: str, text: str) -> Column:
     return Column(name, kind, not_null=kind != words)
 
 
-def row_of(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+def row_of(body: Body) -> Callable[[str | bytes], tuple[Any, ...]]:
     """Return a function that converts a message's data to a row, in the order of the columns; it raises BodyProblem."""
     return _csv_row(body) if body.format == "csv" else _json_row(body)
 
 
-def count_of(body: Body) -> Callable[[bytes], int]:
+def count_of(body: Body) -> Callable[[str | bytes], int]:
     """Return a function that reads the number in the data of a trailer; it raises BodyProblem."""
 
     is_csv = body.format == "csv"
@@ -88,7 +92,7 @@ def count_of(body: Body) -> Callable[[bytes], int]:
     expected = f"{body.trailer}{body.delimiter}{number}" if is_csv else f'{{"{body.trailer}": {number}}}'
     convert = (_from_text if is_csv else _from_json)("bigint")
 
-    def count(data: bytes) -> int:
+    def count(data: str | bytes) -> int:
         text = _text(data)
         pairs: list[Sequence[Any]] = [_fields(text, body.delimiter)] if is_csv else [*_object(text).items()]
         try:
@@ -103,11 +107,11 @@ def count_of(body: Body) -> Callable[[bytes], int]:
     return count
 
 
-def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+def _csv_row(body: Body) -> Callable[[str | bytes], tuple[Any, ...]]:
     expected = len(body.columns)
     converters = [(each, _from_text(each.type)) for each in body.columns]
 
-    def row(data: bytes) -> tuple[Any, ...]:
+    def row(data: str | bytes) -> tuple[Any, ...]:
         fields = _fields(_text(data), body.delimiter)
         if len(fields) < expected or (len(fields) > expected and not body.ignore_extra):
             raise BodyProblem(f"it has {len(fields)} fields, expected {expected}")
@@ -127,11 +131,11 @@ def _csv_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
     return row
 
 
-def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
+def _json_row(body: Body) -> Callable[[str | bytes], tuple[Any, ...]]:
     names = {each.name for each in body.columns}
     converters = [(each, _from_json(each.type)) for each in body.columns]
 
-    def row(data: bytes) -> tuple[Any, ...]:
+    def row(data: str | bytes) -> tuple[Any, ...]:
         values = _object(_text(data))
         if not body.ignore_extra and not values.keys() <= names:
             raise BodyProblem(
@@ -156,9 +160,27 @@ def _json_row(body: Body) -> Callable[[bytes], tuple[Any, ...]]:
     return row
 
 
-def _text(data: bytes) -> str:
+def text_or_bytes(data: bytes, format_name: str | None, ccsid: int, encoding: int) -> str | bytes:
+    """Return text as its CCSID says, and the data of other formats as it is, which must then be UTF-8.
+
+    Raises:
+        BodyProblem: it is not text in its CCSID.
+        CcsidUnknown: there is no code page for the CCSID.
+    """
+    if format_name != _TEXT:
+        return data
     try:
-        return data.decode("utf-8")
+        return decoded(data, ccsid, encoding)
+    except NotDecoded as error:
+        raise BodyProblem(str(error)) from None
+
+
+def _text(data: str | bytes) -> str:
+    if isinstance(data, str):
+        return data
+    try:
+        # A byte order mark is no part of the text (RFC 8259).
+        return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise BodyProblem(f"it is not UTF-8 at byte {error.start}") from error
 

@@ -83,6 +83,8 @@ def quarantine_messages(rejected: DataFrame) -> DataFrame:
     return rejected.select(
         _VALUE,
         F.nullif("format", F.lit("")).alias("format"),
+        # As it is: what it says may be what is wrong.
+        F.nullif("ccsid", F.lit(0)).alias("ccsid"),
         properties.alias("headers"),
         F.col("key").alias(KEY),
         F.row_number().over(order).alias(NUMBER),

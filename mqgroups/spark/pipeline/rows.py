@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
 from mqgroups.mqi.constants import MQFB_APPL_FIRST, MQMT_REPORT
-from mqgroups.spark.pipeline.body import Body, BodyProblem, count_of, row_of
+from mqgroups.spark.pipeline.body import Body, BodyProblem, count_of, row_of, text_or_bytes
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.verdicts import First, GroupFacts
 
@@ -37,7 +37,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
         # Type hints instead of the function type would need pandas, which is not needed otherwise.
         warnings.filterwarnings("ignore", "It is preferred to specify type hints", UserWarning)
         parse = arrow_udf(parser(body), f"row {ddl(body)}, trailer bigint, problem string", ArrowUDFType.SCALAR_ITER)
-    return messages.withColumn("_parsed", parse("value", "last_msg_in_group")).select(
+    return messages.withColumn("_parsed", parse("value", "last_msg_in_group", "format", "ccsid", "encoding")).select(
         # A message outside groups is identified by its MsgId.
         F.coalesce("group_id", "msg_id").alias("key"),
         "group_id",
@@ -46,6 +46,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
         "msg_id",
         F.col("timestamp").alias("put_time"),
         "format",
+        "ccsid",
         ((F.col("msg_type") == MQMT_REPORT) & (F.col("feedback") >= MQFB_APPL_FIRST)).alias("abandoned"),
         "value",
         "_parsed.row",
@@ -55,25 +56,29 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
 
 
 def parser(body: Body) -> Any:
-    """Return the function that parses batches of bodies. It runs in a task."""
+    """Return the function that parses batches of bodies, with what describes them. It runs in a task.
 
-    def parse(batches: Iterator[tuple[pyarrow.Array, pyarrow.Array]]) -> Iterator[pyarrow.Array]:
+    It raises CcsidUnknown for text without a code page: such a body is not wrong, so it does not belong in quarantine.
+    """
+
+    def parse(batches: Iterator[tuple[pyarrow.Array, ...]]) -> Iterator[pyarrow.Array]:
         import pyarrow
 
         kinds = [_arrow_type(column.type) for column in body.columns]
         struct = pyarrow.struct(list(zip((column.name for column in body.columns), kinds, strict=True)))
         to_row, to_count = row_of(body), count_of(body)
-        for values, lasts in batches:
+        for batch in batches:
             rows: list[tuple[Any, ...] | None] = []
             trailers: list[int | None] = []
             problems: list[str | None] = []
-            for value, last in zip(values.to_pylist(), lasts.to_pylist(), strict=True):
+            for value, last, *described in zip(*(column.to_pylist() for column in batch), strict=True):
                 row = count = problem = None
                 try:
+                    given = text_or_bytes(value, *described)
                     if last and body.trailer is not None:
-                        count = to_count(value)
+                        count = to_count(given)
                     else:
-                        row = to_row(value)
+                        row = to_row(given)
                 except BodyProblem as error:
                     problem = str(error)
                 rows.append(row)

@@ -1,0 +1,66 @@
+"""Text of messages: decoded by CCSID and Encoding when it is got, encoded when it is put. One function each, for everybody.
+
+Not here: the code pages (``code_pages.py``), and whether a message is text (``message.py``).
+"""
+
+from __future__ import annotations
+
+from mqgroups.code_pages import UTF_8, UTF_16, code_page
+from mqgroups.errors import CcsidUnknown, MessageRefused, NotDecoded
+from mqgroups.mqi import constants as mq
+
+_REVERSED = mq.MQENC_REVERSED & 0xF
+_MARK = "\ufeff"
+_MARKS_OF_UTF_16 = {b"\xff\xfe": True, b"\xfe\xff": False}
+
+
+def decoded(data: bytes, ccsid: int, encoding: int) -> str:
+    """Return text in this CCSID; without a byte order mark, as IBM's classes for JMS read it (APAR IT17612).
+
+    In UTF-16 the mark also decides the byte order: read in the other one, it is U+FFFE, which is not a character.
+
+    Raises:
+        CcsidUnknown: there is no code page for the CCSID.
+        NotDecoded: the data is not text in this CCSID.
+    """
+    little_endian = encoding & 0xF == _REVERSED
+    if ccsid in UTF_16:
+        little_endian = _MARKS_OF_UTF_16.get(data[:2], little_endian)
+    page = code_page(ccsid, little_endian=little_endian)
+    if page is None:
+        raise CcsidUnknown(ccsid)
+    try:
+        return page.decode(data)[0].removeprefix(_MARK)
+    except UnicodeDecodeError as error:
+        # Not chained: UnicodeDecodeError holds the data.
+        at = error.start
+    raise NotDecoded(f"the byte at position {at} is not text in its CCSID, {ccsid} (Python's codec {page.name})")
+
+
+def encoded(text: str, ccsid: int) -> bytes:
+    """Return text in this CCSID, UTF-16 in the byte order of this machine.
+
+    Raises:
+        MessageRefused: there is no code page for the CCSID, or it does not have a character of the text.
+    """
+    try:
+        if ccsid == UTF_8:
+            # Most texts; to look up its page would take longer than to encode them.
+            return text.encode()
+        page = code_page(ccsid, little_endian=mq.MQENC_NATIVE & 0xF == _REVERSED)
+        if page is not None:
+            return page.encode(text)[0]
+    except UnicodeEncodeError as error:
+        # Not chained: UnicodeEncodeError holds the payload.
+        at = error.start
+    else:
+        raise MessageRefused(
+            f"there is no code page for CCSID {ccsid} here. Put bytes in this CCSID, or text in another one"
+        )
+    if ccsid == UTF_8:
+        raise MessageRefused(
+            f"the text has half of a surrogate pair at position {at}, which UTF-8 cannot encode. Correct the text, or put bytes"
+        )
+    raise MessageRefused(
+        f"the character at position {at} of the text is not in CCSID {ccsid}. Put the text without ccsid="
+    )
