@@ -1518,6 +1518,20 @@ MUTATIONS = (
         "tests/spark/test_java.py -k another_user",
     ),
     Mutation(
+        "a group that Managed File Transfer did not complete is abandoned",
+        "mqi/message.py",
+        "            if code := _whole_number(self.properties.get(code_name)):",
+        "            if code := 0:",
+        "tests/get/test_abandoned_groups.py -k managed_file_transfer",
+    ),
+    Mutation(
+        "Managed File Transfer is told that a group is abandoned",
+        "put/payload.py",
+        '"UserReturnCode": _MFT_FAILED,',
+        '"UserReturnCode": 0,',
+        "tests/get/test_abandoned_groups.py -k result_and_reason",
+    ),
+    Mutation(
         "spark: a group that is completed late is found",
         "spark/arrivals.py",
         "self._due_s = ended_s + _REST * self._took_s",
