@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -97,12 +98,13 @@ class GroupBatchReader(DataSourceReader):
         group_ids = self._wanted.group_ids
         if self._options.include_incomplete:
             for planned in queue.everything():
-                if group_ids is None or (not planned.key.stamp and planned.key.identifier in group_ids):
+                if group_ids is None or (planned.key.is_group and planned.key.identifier in group_ids):
                     yield planned
             return
-        heads = queue.heads() if group_ids is None else filter(None, map(queue.head, sorted(group_ids)))
+        heads = queue.heads() if group_ids is None else chain(*map(queue.heads_of, sorted(group_ids)))
         messages = 1
-        for head in heads:
+        # The last head of messages outside groups that are alike stands for all of them.
+        for head in {head.key: head for head in heads}.values():
             planned = queue.counted(head.planned, messages)
             messages = planned.messages
             yield planned
