@@ -7,6 +7,7 @@ removed. To consume a queue once, read it as a stream with ``trigger(availableNo
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -101,10 +102,15 @@ class GroupBatchReader(DataSourceReader):
                 if group_ids is None or (planned.key.is_group and planned.key.identifier in group_ids):
                     yield planned
             return
-        heads = queue.heads() if group_ids is None else chain(*map(queue.heads_of, sorted(group_ids)))
-        messages = 1
+        found = queue.heads() if group_ids is None else chain(*map(queue.heads_of, sorted(group_ids)))
         # The last head of messages outside groups that are alike stands for all of them.
-        for head in {head.key: head for head in heads}.values():
+        heads = {head.key: head for head in found}.values()
+        with_name = Counter(head.key.name for head in heads)
+        messages = 1
+        for head in heads:
+            if with_name[head.key.name] > 1 and queue.beginning(head.planned) != head.key:
+                # It looks complete because of another group with its GroupId.
+                continue
             planned = queue.counted(head.planned, messages)
             messages = planned.messages
             yield planned

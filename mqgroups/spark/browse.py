@@ -298,13 +298,18 @@ class BrowsedQueue:
                     )
                 yield from self._by_seq_numbers(planned, Span(max(first, span.first), span.last))
 
-    def can_be_read(self, planned: Planned) -> bool:
-        """Whether a group is complete by itself, not only with messages of another group of its GroupId. Raises MQIError."""
+    def beginning(self, planned: Planned) -> Key | None:
+        """Read a group; returns the key of the message it begins with, ``None`` if it is not complete by itself. Raises MQIError.
+
+        A first message can be of another group than its key says, and a group can be complete only with messages of another one.
+        """
         try:
-            deque(self.messages(planned), maxlen=0)
+            messages = self.messages(planned)
+            first = key_of(next(messages).md)
+            deque(messages, maxlen=0)
         except (AmbiguousGroup, GroupGone):
-            return False
-        return True
+            return None
+        return first
 
     def _by_seq_numbers(self, planned: Planned, span: Span) -> Iterator[Got]:
         last = min(span.last, planned.messages) if planned.messages else span.last
@@ -517,7 +522,7 @@ def key_of(md: bytes) -> Key:
 
 
 def lies_alone(key: Key, browse: Callable[[bytearray], tuple[bytes, bytes, int] | None]) -> bool:
-    """Whether the first message with a GroupId begins the group, and no other group begins directly after it.
+    """Whether the first message with a GroupId begins the group, and its next segment or message number 2 follows directly.
 
     It is so nearly always, and then the first message on the queue with a number is that of the group. ``browse`` browses with an
     MQGMO for the next message that has the GroupId.
@@ -528,7 +533,7 @@ def lies_alone(key: Key, browse: Callable[[bytearray], tuple[bytes, bytes, int] 
     if is_marked_last(first[0]):
         return True
     second = browse(st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID))
-    return second is None or not is_head(second[0])
+    return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
 
 
 def is_marked_last(md: bytes) -> bool:

@@ -181,7 +181,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if number < _MOST_COUNTED:
                 planned = self._counted(planned)
                 # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
-                if not planned.messages and not queue.can_be_read(planned):
+                if not planned.messages and queue.beginning(planned) is None:
                     arrivals.refuse(head.key)
                     continue
             yield planned

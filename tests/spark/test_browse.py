@@ -6,6 +6,8 @@ import itertools
 from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as some
 
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
@@ -277,8 +279,7 @@ SHARED = [
 ]
 
 
-@pytest.mark.parametrize("every", [1, 2, 100])
-@pytest.mark.parametrize("msg_id", [None, b"M" * 24])
+@pytest.mark.parametrize(("every", "msg_id"), [(1, None), (100, b"M" * 24)])
 def test_groups_of_one_group_id_are_read_and_removed_one_after_the_other(
     owner, browsed, reserve, caplog, every, msg_id
 ):
@@ -295,6 +296,27 @@ def test_groups_of_one_group_id_are_read_and_removed_one_after_the_other(
         assert ("was removed, but message" in caplog.text) == bool(left)
         caplog.clear()
         owner.empty()
+
+
+@example([(1, False), (3, False), (1, True)], 1, 0)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    some.lists(some.tuples(some.integers(1, 3), some.booleans()), max_size=9), some.integers(1, 3), some.integers(0, 2)
+)
+def test_of_whatever_has_one_group_id_what_is_removed_was_read(owner, browsed, reserve, numbers, every, which):
+    owner.empty()
+    data = [(seq, b"%d%s" % (at, b"." if is_last else b"")) for at, (seq, is_last) in enumerate(numbers)]
+    put_to(owner, b"G" * 24, *data)
+    read: list[bytes] = []
+    with reserve() as queue:
+        while True:
+            readable = [head for head in browsed.heads_of(b"G" * 24) if browsed.beginning(head.planned)]
+            if not readable:
+                break
+            head = readable[which % len(readable)]
+            read += data_of(browsed, head.planned)
+            queue.remove([head.key], every)
+            assert sorted(read + owner.data()) == sorted(each for _, each in data)
 
 
 def test_a_later_group_of_the_same_group_id_is_read_and_removed_before_the_first_one(owner, browsed, reserve):
