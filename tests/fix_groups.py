@@ -124,19 +124,22 @@ class Owner:
 
     # --- the eye
 
-    def on_queue(self, queue: str | None = None) -> list[Found]:
-        """Return what is committed on a queue, in physical order; nothing if there is no such queue."""
+    def on_queue(self, queue: str | None = None, options: int = 0) -> list[Found]:
+        """Return what is committed on a queue, in physical order; nothing if there is no such queue.
+
+        Without MQGMO_NO_PROPERTIES, properties of the folder usr are an MQRFH2 in front of the data, as PROPCTL(COMPAT) has it.
+        """
         handle = self.eye.open(queue or self.queue, mqi.MQOO_BROWSE)
         if handle.code == failed(mqi.MQRC_UNKNOWN_OBJECT_NAME):
             return []
         assert handle.code == OK
-        answers = handle.all(mqi.MQGMO_BROWSE_NEXT, length=1_000_000)
+        answers = handle.all(mqi.MQGMO_BROWSE_NEXT | options, length=1_000_000)
         handle.close()
         return [Found(*answer.place[:2], answer.md.MsgFlags, answer.data, answer.md) for answer in answers]
 
-    def data(self, queue: str | None = None) -> list[bytes]:
+    def data(self, queue: str | None = None, options: int = 0) -> list[bytes]:
         """Return the data of what is committed on a queue."""
-        return [found.data for found in self.on_queue(queue)]
+        return [found.data for found in self.on_queue(queue, options)]
 
     def status_queue(self, role: str) -> str:
         """Return the name of a status queue; ``role`` is put or get."""

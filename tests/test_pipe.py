@@ -35,7 +35,7 @@ class Side:
     def found(self):
         """Return the groups on the outgoing queue: lists of (data, last), and check numbers and identifiers."""
         groups: dict[bytes, list[tuple[bytes, bool]]] = {}
-        for one in self.owner.on_queue(self.queue):
+        for one in self.owner.on_queue(self.queue, mq.MQGMO_NO_PROPERTIES):
             members = groups.setdefault(one.group_id, [])
             assert one.msg_seq_number == len(members) + 1
             members.append((one.data, one.is_last))
@@ -43,7 +43,7 @@ class Side:
 
     def found_anywhere(self):
         """Return (data, last) of what is on the outgoing queue, which may lack beginnings."""
-        return [(one.data, one.is_last) for one in self.owner.on_queue(self.queue)]
+        return [(one.data, one.is_last) for one in self.owner.on_queue(self.queue, mq.MQGMO_NO_PROPERTIES)]
 
     def is_idle(self):
         return self.owner.records("get") == self.owner.records("put") == []

@@ -5,10 +5,8 @@
     mqgroups.FileSha256                       of the whole file, in hexadecimal digits
 
 IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, topic "MQ message properties set by MFT on
-messages written to destination queues"). It ends the group of a transfer that fails with an empty message that says so (topic
-"Failure of a file-to-message transfer"), and takes UserReturnCode in a group's last message as the order to cancel (topic "MQ
-message properties read by MFT from messages on source queues"). All of this is known from reading. The types of the values are
-not in these texts, so numbers are read as text, too.
+messages written to destination queues"). All of this is known from reading. The types of the values are not in these texts, so
+numbers are read as text, too.
 """
 
 from __future__ import annotations
@@ -31,8 +29,6 @@ _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQF
 # What is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
 OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
 _BLOCK_BYTES = 1 << 20
-# MFT's result code of a transfer that failed, and of which no file arrived.
-_MFT_FAILED = 40
 
 
 def unseen(_doing: str, _path: Path, _done: int, _total: int | None) -> None:
@@ -133,23 +129,6 @@ def digest(file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> str:
         done += len(data)
         on_bytes("checking", path, done, total)
     return found.hexdigest()
-
-
-def failure(properties: Properties) -> str:
-    """Say why the group of this last message failed, if Managed File Transfer or an application of it says so; else empty."""
-    for code_name, text_name in (("WMQFTEResultCode", "WMQFTESupplement"), ("UserReturnCode", "UserSupplement")):
-        code = _number(properties.get(code_name) or 0)
-        if code != 0:
-            text = properties.get(text_name)
-            said = "that is not a number" if code is None else code
-            return f"{code_name} {said}: {text if isinstance(text, str) else 'no reason given'}"
-    return ""
-
-
-def failure_properties(reason: str) -> dict[str, str | int]:
-    """Return the properties that tell Managed File Transfer, and applications that know it, that a group failed."""
-    text = {"WMQFTESupplement": reason, "UserSupplement": reason}
-    return {"WMQFTEResultCode": _MFT_FAILED, "UserReturnCode": _MFT_FAILED, **text}
 
 
 def _number(value: object) -> int | None:

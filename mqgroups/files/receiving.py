@@ -12,7 +12,7 @@ from typing import Any
 from mqgroups.core.group_key import short_id
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.errors import GroupAbandoned, GroupStalled
-from mqgroups.files.description import Description, OnBytes, failure, unseen
+from mqgroups.files.description import Description, OnBytes, unseen
 from mqgroups.files.sink import FileSink
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
@@ -104,8 +104,6 @@ class FileReceiver:
                             room = most + 1 - file.tell()
                             file.write(data if len(data) <= room else data[: max(0, room)])
                             self._on_bytes("receiving", path, file.tell(), about.total)
-                        if not message.data and (reason := failure(message.properties)):
-                            self._sink.fail(reason)
             except GroupAbandoned:
                 # It is committed, and the sink has the reason.
                 self._sink.finish()

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
-from mqgroups.files.description import Description, OnBytes, failure_properties, sent_name, unseen
+from mqgroups.files.description import Description, OnBytes, sent_name, unseen
 from mqgroups.files.sink import make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
@@ -189,11 +189,7 @@ class FileSender:
         if interrupted is None:
             return ""
         with self._producer.group() as group:
-            reason = "the sender has given up"
-            if self._mft:
-                group.put(b"", last=True, properties=failure_properties(reason))
-            else:
-                group.abandon(1, reason)
+            group.abandon(1, "the sender has given up")
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:

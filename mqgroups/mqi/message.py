@@ -5,6 +5,7 @@ A consumer makes one of these for every message, so a field is unpacked only whe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,11 @@ from mqgroups.mqi.rfh2 import Taken
 from mqgroups.mqi.text import decoded
 from mqgroups.printable import even_half_made
 
+# How Managed File Transfer ends the group of a transfer that failed, and how applications tell it to cancel one: a return code
+# that is not 0, and a text. IBM MQ, topics "Failure of a file-to-message transfer" and "IBM MQ message properties read from
+# messages on source queues". The type of the codes is not in these texts.
+_OF_MFT = (("WMQFTEResultCode", "WMQFTESupplement"), ("UserReturnCode", "UserSupplement"))
+_WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _TEXT = mq.MQFMT_STRING.decode().rstrip()
 _LAST = mq.MQGS_LAST_MSG_IN_GROUP
 _NOT_IN_GROUP = mq.MQGS_NOT_IN_GROUP
@@ -156,18 +162,29 @@ class Message:
     def abandoned_with(self) -> int | None:
         """The result with which the producer abandoned the group; ``None`` if this message does not end an abandoned group.
 
-        The last message of an abandoned group is an empty report message with application-defined feedback.
+        The last message of an abandoned group is empty. It is a report with application-defined feedback; or it has a return code
+        of Managed File Transfer that is not 0, whose size is the result.
         """
-        if self.data or not self.is_last or st.long_at(self._md, st.MD_MSG_TYPE) != mq.MQMT_REPORT:
-            return None
-        result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
-        return result if result >= 0 else None
+        return None if (ending := self._abandonment()) is None else ending[0]
 
     @property
     def abandoned_because(self) -> str:
-        """The producer's text for ``abandoned_with``, from the property ``mqgroups.Reason``; empty if there is none."""
-        reason = self.properties.get("mqgroups.Reason", "")
-        return reason if isinstance(reason, str) else ""
+        """The producer's text for ``abandoned_with``; empty if there is none."""
+        return "" if (ending := self._abandonment()) is None else ending[1]
+
+    def _abandonment(self) -> tuple[int, str] | None:
+        if self.data or not self.is_last:
+            return None
+        if st.long_at(self._md, st.MD_MSG_TYPE) == mq.MQMT_REPORT:
+            result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
+            if result >= 0:
+                return result, _text(self.properties.get("mqgroups.Reason"))
+        if self.taken is None or not self.in_group:
+            return None
+        for code_name, text_name in _OF_MFT:
+            if code := _whole_number(self.properties.get(code_name)):
+                return min(abs(code), mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST), _text(self.properties.get(text_name))
+        return None
 
     @property
     def in_group(self) -> bool:
@@ -288,3 +305,16 @@ class NotJoined(Message):
     @property
     def abandoned_with(self) -> int | None:
         return None
+
+
+def _text(value: PropertyValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole_number(value: PropertyValue) -> int:
+    """Return the number that a property is, or says as text; 0 if it is none."""
+    if isinstance(value, str):
+        return int(value) if _WHOLE_NUMBER.fullmatch(value) else 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
+        return 0
+    return int(value)

@@ -26,6 +26,8 @@ from mqgroups.mqi.text import encoded as encoded_text
 
 _LONGEST_CHARACTER = 4
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
+# The return code of Managed File Transfer for "failed, and none of the files arrived" (topic "Return codes for MFT").
+_MFT_FAILED = 40
 
 
 class Readable(Protocol):
@@ -167,9 +169,21 @@ def _with_correl_id(kind: MessageKind, correl_id: bytes) -> MessageKind:
 def abandonment(result: int, reason: str) -> Unsent:
     """Return the message that abandons a group: an empty last message of type MQMT_REPORT with an application's feedback code.
 
-    ``result`` is 0 to ``HIGHEST_RESULT``.
+    ``result`` is 0 to ``HIGHEST_RESULT``. Properties say the same to Managed File Transfer, which cancels a transfer of the group
+    (IBM MQ, topic "IBM MQ message properties read from messages on source queues"), and to programs that know how it ends the
+    group of a transfer that failed.
     """
-    properties = message_properties.checked({"mqgroups.Result": result, "mqgroups.Reason": reason})
+    told = reason or f"abandoned with result {result}"
+    properties = message_properties.checked(
+        {
+            "mqgroups.Result": result,
+            "mqgroups.Reason": reason,
+            "UserReturnCode": _MFT_FAILED,
+            "UserSupplement": told,
+            "WMQFTEResultCode": _MFT_FAILED,
+            "WMQFTESupplement": told,
+        }
+    )
     kind = MessageKind(msg_type=mq.MQMT_REPORT, feedback=mq.MQFB_APPL_FIRST + result, properties=properties)
     return b"", kind, None, True, MessagePart.WHOLE
 

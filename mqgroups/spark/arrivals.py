@@ -6,7 +6,10 @@ were committed later than others after them. Only another pass from the start of
 complete group on the queue. So the next pass begins when four times the duration of the last one is over: passes take at most a
 fifth of the time, and a short queue is passed at each call.
 
-A group that was found and does not fit into a micro-batch waits here for the next one. Under availableNow all groups are found
+A group that was found and does not fit into a micro-batch waits here for the next one. A group is *held* as long as another one
+with its GroupId is not removed: applications may use a GroupId more than once, and messages of the one could be taken for those
+of the other. When the other one is removed, this one is looked at again: it may have been complete only together with the other's
+messages. Under availableNow all groups are found
 before the first micro-batch, and no more are looked for.
 
 Not here: which groups were planned before (``manifests.py``), and limits (``offsets.py``).
@@ -19,16 +22,26 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from mqgroups.spark.browse import Head
-from mqgroups.spark.offsets import Key
+from mqgroups.spark.offsets import Key, Planned
 
 _REST = 4
-Known = Callable[[Key], bool]
+
+
+class Planning(Protocol):
+    """The parts of ``Manifests`` that say what is in a micro-batch and not removed."""
+
+    def knows(self, key: Key) -> bool:
+        """Whether it is this group."""
+
+    def holds(self, key: Key) -> bool:
+        """Whether it is this group, or another one with its GroupId."""
 
 
 class Heads(Protocol):
     """The parts of ``BrowsedQueue`` that find groups."""
 
     def heads(self) -> Iterator[Head]: ...
+    def heads_of(self, group_id: bytes) -> list[Head]: ...
     def more_heads(self, wait_ms: int) -> Iterator[Head]: ...
     def forget(self, keys: Iterable[Key]) -> None: ...
 
@@ -40,6 +53,7 @@ class Arrivals:
         self._queue = queue
         self._clock_s = clock_s
         self._waiting: dict[Key, Head] = {}
+        self._held: set[Key] = set()
         self._is_closed = False
         # The pass from the start of the queue: whether it is under way, its duration so far, and when the next one is due.
         self._in_pass = False
@@ -56,33 +70,48 @@ class Arrivals:
         """Whether no more groups are looked for."""
         return self._is_closed
 
+    @property
+    def held(self) -> frozenset[Key]:
+        """The waiting groups that were held when they were looked at last."""
+        return frozenset(self._held)
+
     def find_all_and_close(self) -> None:
-        """Find all groups that are on the queue, and no more afterwards. Raises the errors of ``BrowsedQueue.heads``."""
-        self._waiting = {head.key: head for head in self._queue.heads()}
+        """Find all groups that are on the queue, and no more afterwards. Raises MQIError."""
+        for head in self._queue.heads():
+            self._note(head)
         self._is_closed = True
 
-    def found(self, known: Known) -> Iterator[Head]:
-        """Yield the groups that wait, and then those on the queue, without the known ones. It does not wait for more.
+    def found(self, planning: Planning) -> Iterator[Head]:
+        """Yield the groups that wait, and then those on the queue; one of a GroupId. It does not wait for more.
 
-        Raises the errors of ``BrowsedQueue.heads``.
+        Raises MQIError.
         """
+        names: set[tuple[bytes, str]] = set()
         for head in tuple(self._waiting.values()):
-            if known(head.key):
-                del self._waiting[head.key]
-            else:
-                yield head
+            if planning.knows(head.key):
+                self._forget(head.key)
+            elif self._is_free(head, planning, names):
+                yield from self._offered(head, names)
         if not self._is_closed:
-            yield from self._new(self._walked(), known)
+            yield from self._new(self._walked(), planning, names)
 
-    def next_ones(self, known: Known, wait_ms: int) -> Iterator[Head]:
-        """Wait for the next group at the end of the queue; yield it and those that came with it. Errors as for ``found``."""
+    def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Head]:
+        """Wait for the next group at the end of the queue; yield it and those that came with it. Raises MQIError."""
         if not self._is_closed:
-            yield from self._new(self._queue.more_heads(wait_ms), known)
+            yield from self._new(self._queue.more_heads(wait_ms), planning, set())
+
+    def latest(self, planned: Planned) -> Planned:
+        """Return what was planned, with all messages outside groups that have turned out to be like it."""
+        return planned if planned.key.is_group else self._waiting[planned.key].planned
+
+    def refuse(self, key: Key) -> None:
+        """Note that a group that was yielded cannot be planned now. The next pass finds it again."""
+        self._forget(key)
 
     def planned(self, keys: Iterable[Key]) -> None:
         """Note that these groups no longer wait."""
         for key in keys:
-            self._waiting.pop(key, None)
+            self._forget(key)
 
     def removed(self, keys: Iterable[Key]) -> None:
         """Note that these groups were removed; another group may have the same key later."""
@@ -90,11 +119,40 @@ class Arrivals:
         self.planned(keys)
         self._queue.forget(keys)
 
-    def _new(self, heads: Iterable[Head], known: Known) -> Iterator[Head]:
+    def _new(self, heads: Iterable[Head], planning: Planning, names: set[tuple[bytes, str]]) -> Iterator[Head]:
         for head in heads:
-            if head.key not in self._waiting and not known(head.key):
-                self._waiting[head.key] = head
-                yield head
+            if not planning.knows(head.key) and self._note(head) and self._is_free(head, planning, names):
+                yield from self._offered(head, names)
+
+    def _offered(self, head: Head, names: set[tuple[bytes, str]]) -> Iterator[Head]:
+        yield head
+        if head.key in self._waiting:
+            names.add(head.key.name)
+
+    def _note(self, head: Head) -> bool:
+        """Let a group wait; returns whether it did not wait already."""
+        before = self._waiting.get(head.key)
+        if before is None or before.key.copies < head.key.copies:
+            self._waiting[head.key] = head
+        return before is None
+
+    def _is_free(self, head: Head, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
+        """Whether a waiting group can be planned; ``names``: of those that were yielded before."""
+        key = head.key
+        if key.name in names or planning.holds(key):
+            self._held.add(key)
+            return False
+        if key in self._held:
+            self._held.discard(key)
+            if head not in self._queue.heads_of(key.identifier):
+                # Messages that it shared with the removed group are gone. A pass finds it when it is complete.
+                self._forget(key)
+                return False
+        return True
+
+    def _forget(self, key: Key) -> None:
+        self._waiting.pop(key, None)
+        self._held.discard(key)
 
     def _walked(self) -> Iterator[Head]:
         if not self._in_pass and self._clock_s() >= self._due_s:

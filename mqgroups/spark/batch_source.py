@@ -7,7 +7,9 @@ removed. To consume a queue once, read it as a stream with ``trigger(availableNo
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -97,12 +99,18 @@ class GroupBatchReader(DataSourceReader):
         group_ids = self._wanted.group_ids
         if self._options.include_incomplete:
             for planned in queue.everything():
-                if group_ids is None or (not planned.key.stamp and planned.key.identifier in group_ids):
+                if group_ids is None or (planned.key.is_group and planned.key.identifier in group_ids):
                     yield planned
             return
-        heads = queue.heads() if group_ids is None else filter(None, map(queue.head, sorted(group_ids)))
+        found = queue.heads() if group_ids is None else chain(*map(queue.heads_of, sorted(group_ids)))
+        # The last head of messages outside groups that are alike stands for all of them.
+        heads = {head.key: head for head in found}.values()
+        with_name = Counter(head.key.name for head in heads)
         messages = 1
         for head in heads:
+            if with_name[head.key.name] > 1 and queue.beginning(head.planned) != head.key:
+                # It looks complete because of another group with its GroupId.
+                continue
             planned = queue.counted(head.planned, messages)
             messages = planned.messages
             yield planned

@@ -4,9 +4,11 @@ A complete group, however long, is found by its first message: one browse for se
 MQGMO_ALL_MSGS_AVAILABLE. The number of its messages is found by browsing for sequence numbers. If the group is as long as the one
 before, that takes one call.
 
-A group is read in physical order up to its last message, and one more call shows that it has no other messages. If its messages
-are not in sequence, or a lost connection has reset the cursor, the rest is read by sequence number. Before that, all places are
-checked: if two messages had the same number and offset, one would be read, but both removed.
+A group is read from its first message on, in physical order, up to its last message. Applications may use a GroupId more than
+once, or put a message twice: what does not have the next number is passed over, so each number is read once; of several messages
+with number 1, the last one before number 2 begins the group. If a number does not come, because the messages are not in sequence,
+the rest is read by sequence number. That finds the first message on the queue with a number, so it is done only for the first of
+the groups with a GroupId.
 
 There are two handles, because each search moves a browse cursor: ``_walker`` goes from first message to first message, and
 ``_looker`` does everything else. On z/OS the queue needs INDXTYPE(GROUPID) (otherwise 2394). On other platforms IBM
@@ -17,21 +19,22 @@ Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from itertools import count
+from itertools import islice
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED
 from mqgroups.connection.retry import REDO, retrying
-from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
+from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MsgFlag
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone
+from mqgroups.spark.errors import AmbiguousGroup, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
@@ -59,8 +62,8 @@ class Head:
 
     @property
     def planned(self) -> Planned:
-        """The group, whose messages are counted only if it has one."""
-        return Planned(self.key, 1, self.length) if self.is_whole else Planned(self.key, 0)
+        """The group, whose messages are counted only if it has one; or the messages outside groups."""
+        return Planned(self.key, self.key.copies, self.length) if self.is_whole else Planned(self.key, 0)
 
 
 class Got(NamedTuple):
@@ -125,22 +128,21 @@ class BrowsedQueue:
             | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
             | (mq.MQGMO_CONVERT if convert else 0)
         )
-        self._by_seq_number_gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._read_options, match_options=_BY_SEQ_NUMBER)
-        self._in_group_gmos = tuple(
-            st.gmo(step | self._read_options, match_options=_BY_GROUP_ID)
-            for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
-        )
+        self._read_gmos = {
+            match: tuple(
+                st.gmo(step | self._read_options, match_options=match)
+                for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+            )
+            for match in (_BY_GROUP_ID, _BY_SEQ_NUMBER, mq.MQMO_MATCH_MSG_ID)
+        }
         self._pass = _Pass(connection.generation)
         connection.reopening(self._open)
 
     def _open(self) -> None:
-        self._walker = self._connection.open_queue(self.name, self._walker_options())
+        self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
         self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
-
-    def _walker_options(self) -> int:
-        return mq.MQOO_BROWSE
 
     def close(self) -> None:
         """Close both handles."""
@@ -160,15 +162,16 @@ class BrowsedQueue:
     def heads(self) -> Iterator[Head]:
         """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
+        If messages outside groups have the same key, it comes for each of them, and ``copies`` is how many have come.
+
         Raises:
-            AmbiguousMessage: two have the same key.
             MQIError: a call failed.
         """
         self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Head]:
-        """Yield the heads after the last one yielded; wait for the first of them. Raises the same errors as ``heads``.
+        """Yield the heads after the last one yielded; wait for the first of them. Raises MQIError.
 
         A group whose first message is before that one is not found by this, even if it was not complete then.
         """
@@ -176,14 +179,20 @@ class BrowsedQueue:
 
     def forget(self, keys: Iterable[Key]) -> None:
         """Expect that keys of this pass come again, because their messages were removed."""
-        self._pass.seen.difference_update(keys)
+        for key in keys:
+            self._pass.seen.pop(key, None)
 
-    def head(self, group_id: bytes) -> Head | None:
-        """Return the first message of a group; ``None`` if the group is not complete. Raises MQIError."""
-        options = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
-        md = st.md(group_id=group_id, msg_seq_number=1)
-        found = self._descriptor(md, st.gmo(options, match_options=_BY_GROUP_ID | self._head_match))
-        return None if found is None else _head(*found)
+    def heads_of(self, group_id: bytes) -> list[Head]:
+        """Return the first messages of the complete groups with a GroupId. Raises MQIError."""
+        options = mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
+        match = _BY_GROUP_ID | self._head_match
+        md, step, heads = st.md(group_id=group_id, msg_seq_number=1), mq.MQGMO_BROWSE_FIRST, dict[Key, Head]()
+        while found := self._descriptor(md, st.gmo(step | options, match_options=match)):
+            # Once, also if there is a copy of a first message, or the connection is remade and the cursor is back at the first.
+            head = _head(*found)
+            heads[head.key] = head
+            step = mq.MQGMO_BROWSE_NEXT
+        return list(heads.values())
 
     def _heads(self, first: int, wait_ms: int) -> Iterator[Head]:
         md = st.md(msg_seq_number=1)
@@ -199,17 +208,20 @@ class BrowsedQueue:
                 return
             gmo = following
             head = _head(*found)
-            if head.key not in seen:
-                seen.add(head.key)
-                yield head
-            elif self._connection.generation == self._pass.generation:
-                raise AmbiguousMessage(self.name, head.key.shown)
-            # Otherwise the connection was remade, and the cursor is back at the start of the queue.
+            times = seen.get(head.key, 0)
+            if times:
+                # A copy of a first message; or the connection was remade, and the cursor is back at the start of the queue.
+                if head.key.is_group or self._connection.generation != self._pass.generation:
+                    continue
+                head = replace(head, key=replace(head.key, copies=times + 1))
+            seen[head.key] = times + 1
+            yield head
 
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
         """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError.
 
-        It is not counted if its last message is not there: then another application gets the group, or has it for a moment.
+        It is not counted if its last message is not there: then another application gets the group, or has it for a moment. If
+        other messages have its GroupId, the number may be wrong.
         """
         if planned.messages:
             return planned
@@ -235,96 +247,158 @@ class BrowsedQueue:
         step = mq.MQGMO_BROWSE_FIRST
         while (found := self._walker.get_descriptor(md, st.gmo(step | DESCRIPTOR_ONLY))) is not None:
             key = key_of(found[0])
+            key = Key(key.identifier) if key.is_group else key
             counts[key] = counts.get(key, 0) + 1
             step = mq.MQGMO_BROWSE_NEXT
-        return [Planned(key, count) for key, count in counts.items()]
+        return [Planned(key if key.is_group else replace(key, copies=count), count) for key, count in counts.items()]
 
     # --- the messages of a group
 
     def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
-        """Yield the logical messages of a complete group in sequence, or the message outside groups.
+        """Yield the logical messages of a complete group in sequence, or the messages outside groups.
 
         If the messages were not counted, the last one is known by MQGS_LAST_MSG_IN_GROUP.
 
         Raises:
             GroupGone: one of them is missing.
-            AmbiguousGroup: two of them have the same number and offset.
+            AmbiguousGroup: they do not follow the first one in sequence, and may be those of another group.
             MQIError: a call failed.
         """
-        if planned.key.stamp:
-            message = self._by_msg_id(planned.key)
-            if message is None:
-                raise GroupGone(self.name, planned.key.shown, 0, 1)
-            if 1 in span:
-                yield message
-            return
-        first, last = span.first, span.last
-        if span == WHOLE:
-            first = yield from self._as_they_lie(planned.key)
-        if planned.messages:
-            last = min(last, planned.messages)
-        for number in range(first, last + 1):
-            message = self._by_seq_number(planned.key, number)
+        key = planned.key
+        if not key.is_group:
+            found = 0
+            for message in self._alike(key):
+                found += 1
+                if 1 in span:
+                    yield message
+            if found < key.copies:
+                raise GroupGone(self.name, key.shown, found, key.copies)
+        elif span != WHOLE and lies_alone(key, lambda gmo: self._descriptor(st.md(group_id=key.identifier), gmo)):
+            yield from self._by_seq_numbers(planned, span)
+        else:
+            first = yield from self._as_they_lie(key, span)
+            if first is not None:
+                if not self._is_first(key):
+                    raise (
+                        AmbiguousGroup(self.name, key.shown, first)
+                        if first > 1
+                        else GroupGone(self.name, key.shown, 0, planned.messages)
+                    )
+                yield from self._by_seq_numbers(planned, Span(max(first, span.first), span.last))
+
+    def beginning(self, planned: Planned) -> Key | None:
+        """Read a group; returns the key of the message it begins with, ``None`` if it is not complete by itself. Raises MQIError.
+
+        A first message can be of another group than its key says, and a group can be complete only with messages of another one.
+        """
+        try:
+            messages = self.messages(planned)
+            first = key_of(next(messages).md)
+            deque(messages, maxlen=0)
+        except (AmbiguousGroup, GroupGone):
+            return None
+        return first
+
+    def _by_seq_numbers(self, planned: Planned, span: Span) -> Iterator[Got]:
+        last = min(span.last, planned.messages) if planned.messages else span.last
+        for number in range(span.first, last + 1):
+            message = next(self._by_seq_number(planned.key, number), None)
             if message is None:
                 raise GroupGone(self.name, planned.key.shown, number - 1, planned.messages)
             yield message
             if message.is_last:
                 return
 
-    def _as_they_lie(self, key: Key) -> Generator[Got, None, int]:
-        """Yield the messages of a group as long as they are in sequence; returns the sequence number to continue with."""
-        md = st.md(group_id=key.identifier, ccsid=_UTF_8)
-        gmo, following = self._in_group_gmos
-        for seq in count(1):
-            try:
-                message = self._message(md, gmo)
-            except MQIError as error:
-                if error.reason not in _NOT_JOINED:
-                    raise
-                message = None
-            if message is None or st.long_at(message.md, st.MD_MSG_SEQ_NUMBER) != seq:
-                self._seq_numbers(key)
-                return seq
-            yield message
-            if message.is_last:
-                break
-            gmo = following
-        # After the last message there should be nothing; but its segments may follow, if browsing does not skip them.
-        behind = st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)
-        if self._descriptor(md, behind) is not None:
-            self._seq_numbers(key)
-        return MAX_MSG_SEQ_NUMBER + 1
-
-    def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
-        """Yield the messages of a group that are on the queue, in sequence; messages with missing segments are left out."""
-        if key.stamp:
-            there = iter([self._by_msg_id(key)] if 1 in span else [])
-        else:
-            numbers = sorted(seq for seq in self._seq_numbers(key) if seq in span)
-            there = (self._by_seq_number(key, seq) for seq in numbers)
-        yield from filter(None, there)
-
-    def _seq_numbers(self, key: Key) -> set[int]:
-        """Return the sequence numbers of a group's messages on the queue; raises AmbiguousGroup."""
-        md = st.md(group_id=key.identifier)
-        places: set[tuple[int, int]] = set()
-        step = mq.MQGMO_BROWSE_FIRST
-        while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
-            place = (st.long_at(found[0], st.MD_MSG_SEQ_NUMBER), st.long_at(found[0], st.MD_OFFSET))
-            if place in places:
-                raise AmbiguousGroup(self.name, key.shown, *place)
-            places.add(place)
-            step = mq.MQGMO_BROWSE_NEXT
-        return {seq for seq, _ in places}
-
-    def _by_seq_number(self, key: Key, seq: int) -> Got | None:
-        md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
+    def _as_they_lie(self, key: Key, span: Span) -> Generator[Got, None, int | None]:
+        """Yield a group's messages that follow its first one; returns the number of the first that does not, or ``None``."""
+        seq, first = 1, None
         try:
-            return self._message(md, self._by_seq_number_gmo)
+            for message in self._in_order(st.md(group_id=key.identifier, ccsid=_UTF_8), _BY_GROUP_ID):
+                number = st.long_at(message.md, st.MD_MSG_SEQ_NUMBER)
+                if seq == 1:
+                    if number != 1 or key_of(message.md) != key:
+                        continue
+                    seq, first = 2, message
+                elif first is not None and number == 1:
+                    # It came twice; or of the group before, nothing else came.
+                    first = message
+                elif number == seq:
+                    if first is not None and 1 in span:
+                        yield first
+                    seq, first = seq + 1, None
+                    if number in span:
+                        yield message
+                else:
+                    continue
+                if message.is_last:
+                    if first is not None and 1 in span:
+                        yield first
+                    return None
         except MQIError as error:
             if error.reason not in _NOT_JOINED:
                 raise
-            return self._joined(md)
+        if first is not None and 1 in span:
+            yield first
+        return seq
+
+    def _in_order(self, md: bytearray, match: int) -> Iterator[Got]:
+        """Yield the messages that match, in physical order, also if the connection is lost on the way, and the cursor with it."""
+        gmo, following = self._read_gmos[match]
+        generation, step, at, yielded = self._connection.generation, gmo, 0, 0
+        while True:
+            message = self._message(md, step)
+            if self._connection.generation != generation:
+                generation, step, at = self._connection.generation, gmo, 0
+                continue
+            if message is None:
+                return
+            step, at = following, at + 1
+            if at > yielded:
+                yielded = at
+                yield message
+
+    def _is_first(self, key: Key) -> bool:
+        """Whether no other group with its GroupId has its first message before that of this group."""
+        md = st.md(group_id=key.identifier, msg_seq_number=1)
+        found = self._descriptor(
+            md, st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID | self._head_match)
+        )
+        return found is not None and begins(found[0], key)
+
+    def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
+        """Yield the messages that have the GroupId of ``key``, by number; messages with missing segments are left out.
+
+        Or the messages outside groups.
+        """
+        if not key.is_group:
+            yield from self._alike(key) if 1 in span else ()
+            return
+        for seq, copies in sorted(self._seq_numbers(key).items()):
+            if seq in span:
+                yield from islice(self._by_seq_number(key, seq), copies)
+
+    def _seq_numbers(self, key: Key) -> Counter[int]:
+        """Return how many messages have each sequence number, of those that begin with the message's first byte."""
+        md = st.md(group_id=key.identifier)
+        places: list[int] = []
+        step = mq.MQGMO_BROWSE_FIRST
+        while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
+            if st.long_at(found[0], st.MD_OFFSET) == 0:
+                places.append(st.long_at(found[0], st.MD_MSG_SEQ_NUMBER))
+            step = mq.MQGMO_BROWSE_NEXT
+        return Counter(places)
+
+    def _by_seq_number(self, key: Key, seq: int) -> Iterator[Got]:
+        """Yield the messages that have a number, in physical order."""
+        md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
+        try:
+            yield from self._in_order(md, _BY_SEQ_NUMBER)
+        except MQIError as error:
+            if error.reason not in _NOT_JOINED:
+                raise
+            joined = self._joined(md)
+            if joined is not None:
+                yield joined
 
     def _joined(self, md: bytearray) -> Got | None:
         """Return the segments of a message as one: not converted, and described as the first one is."""
@@ -338,14 +412,10 @@ class BrowsedQueue:
         ordered = [parts[offset] for offset in sorted(parts)]
         return Got(b"".join(part.data for part in ordered), ordered[0].md, ordered[-1].gmo) if ordered else None
 
-    def _by_msg_id(self, key: Key) -> Got | None:
-        md = st.md(msg_id=key.identifier, ccsid=_UTF_8)
-        step = mq.MQGMO_BROWSE_FIRST
-        while True:
-            message = self._message(md, st.gmo(step | self._read_options, match_options=mq.MQMO_MATCH_MSG_ID))
-            if message is None or key_of(message.md) == key:
-                return message
-            step = mq.MQGMO_BROWSE_NEXT
+    def _alike(self, key: Key) -> Iterator[Got]:
+        """Yield the messages outside groups that a key means, as far as they are there."""
+        found = self._in_order(st.md(msg_id=key.identifier, ccsid=_UTF_8), mq.MQMO_MATCH_MSG_ID)
+        return islice((message for message in found if key_of(message.md) == key), key.copies)
 
     def _message(self, md: bytearray, gmo: bytearray) -> Got | None:
         try:
@@ -417,10 +487,10 @@ def number_of_last(place: Callable[[int], Place], guess: int) -> int:
 
 @dataclass(slots=True)
 class _Pass:
-    """One way of the walker over the queue: the keys it has seen, and the connection on which it began."""
+    """One way of the walker over the queue: how often it has seen each key, and the connection on which it began."""
 
     generation: int
-    seen: set[Key] = field(default_factory=set)
+    seen: dict[Key, int] = field(default_factory=dict)
 
 
 def _head(md: bytes, gmo: bytes, length: int) -> Head:
@@ -433,8 +503,37 @@ def _ends_group(gmo: bytes) -> bool:
 
 
 def key_of(md: bytes) -> Key:
-    """Return the key of a message's group, or of the message if it is in no group."""
+    """Return the key of a message in no group, or of the group that begins with this message."""
     group_id = md[st.MD_GROUP_ID]
-    if group_id != GROUP_ID_NONE:
-        return Key(group_id)
-    return Key(md[st.MD_MSG_ID], md[_STAMP].decode("latin-1"))
+    stamp, msg_id = md[_STAMP].decode("latin-1"), md[st.MD_MSG_ID]
+    return Key(group_id, stamp, msg_id) if group_id != GROUP_ID_NONE else Key(msg_id, stamp)
+
+
+def lies_alone(key: Key, browse: Callable[[bytearray], tuple[bytes, bytes, int] | None]) -> bool:
+    """Whether the first message with a GroupId begins the group, and its next segment or message number 2 follows directly.
+
+    It is so nearly always, and then the first message on the queue with a number is that of the group. ``browse`` browses with an
+    MQGMO for the next message that has the GroupId.
+    """
+    first = browse(st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID))
+    if first is None or not begins(first[0], key):
+        return False
+    if is_marked_last(first[0]):
+        return True
+    second = browse(st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID))
+    return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
+
+
+def is_marked_last(md: bytes) -> bool:
+    """Whether a physical message is, or is a segment of, the last message of its group."""
+    return bool(st.long_at(md, st.MD_MSG_FLAGS) & MsgFlag.LAST_MSG_IN_GROUP)
+
+
+def is_head(md: bytes) -> bool:
+    """Whether a physical message is the beginning of a first message."""
+    return st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1 and st.long_at(md, st.MD_OFFSET) == 0
+
+
+def begins(md: bytes, key: Key) -> bool:
+    """Whether a physical message is the beginning of this group."""
+    return is_head(md) and key_of(md) == key

@@ -18,8 +18,7 @@
      ├─ JavaMissing             no Java that Spark can use was found
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
-     ├─ AmbiguousGroup          two messages of a group have the same number and offset
-     └─ AmbiguousMessage        two messages outside groups have the same identifier and time
+     └─ AmbiguousGroup          two groups have one GroupId, and their messages cannot be told apart
 
 Spark shows them in a traceback of the Python worker. They can be pickled, and none shows a payload or a password.
 """
@@ -207,40 +206,22 @@ class GroupGone(EnvironmentFailure):
         self.expected = expected
 
 
-class AmbiguousMessage(EnvironmentFailure):
-    """Two messages outside groups have the same MsgId and were put in the same hundredth of a second.
-
-    Attributes:
-        queue: the queue that they are on.
-        key: their MsgId and put time, in words.
-    """
-
-    def __init__(self, queue: str, key: str) -> None:
-        super().__init__(
-            f"queue {queue} holds two messages outside groups with the same identifier and time ({key}); the wrong one could be "
-            "removed. Consume one of them with another program. To avoid this, let the queue manager make the MsgIds "
-            "(MQPMO_NEW_MSG_ID), or put groups"
-        )
-        self.queue = queue
-        self.key = key
-
-
 class AmbiguousGroup(EnvironmentFailure):
-    """Two messages of a group have the same number and offset: one would be read, but both removed.
+    """Messages of a group do not follow its first one in sequence, and another group with the same GroupId is before it.
 
     Attributes:
         queue: the queue that they are on.
         key: the group with its GroupId, in words.
-        msg_seq_number, offset: of both messages.
+        msg_seq_number: the first message that does not follow.
     """
 
-    def __init__(self, queue: str, key: str, msg_seq_number: int, offset: int) -> None:
+    def __init__(self, queue: str, key: str, msg_seq_number: int) -> None:
         super().__init__(
-            f"queue {queue} holds two messages with number {msg_seq_number} and offset {offset} in {key}. Probably a "
-            "message was put by hand, or restored. Nothing was removed. Move the group to another queue (`mqgroups salvage "
-            "move`), and restart the query with failOnDataLoss=false"
+            f"queue {queue} holds two groups with the GroupId of {key}. Of the second one, message {msg_seq_number} does not "
+            "follow the first message, so it may be one of the first group. Nothing was removed. Move the messages with that "
+            "GroupId to another queue (`mqgroups salvage move`), and restart the query with failOnDataLoss=false. Queue managers "
+            "make unique GroupIds; an application that sets its own has to do the same"
         )
         self.queue = queue
         self.key = key
         self.msg_seq_number = msg_seq_number
-        self.offset = offset

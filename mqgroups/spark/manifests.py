@@ -40,7 +40,7 @@ from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatc
 from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, hexadecimal, whole_number
 
 _VERSION = 1
-# A part has at most 0.7 MB, well below the MAXMSGL of a queue (4 MB by default).
+# A part has at most 1 MB, well below the MAXMSGL of a queue (4 MB by default).
 _GROUPS_IN_A_PART = 10_000
 # A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
 COMES_BACK_WITHIN_S = 600
@@ -78,11 +78,20 @@ class _Manifest:
         groups: of its micro-batch; ``None`` if they are no longer needed.
         keys: those that must not be planned: of all groups, or of the missed ones.
         since: when they were missed, in seconds since 1970; 0 if they are not missed.
+        names: of the keys.
     """
 
     groups: tuple[Planned, ...] | None
     keys: frozenset[Key]
     since: int = 0
+    names: frozenset[tuple[bytes, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = frozenset(key.name for key in self.keys)
+
+    def is_due(self, now_s: int) -> bool:
+        """Whether its groups can be removed: they were not missed, or so long ago that they do not reappear."""
+        return not self.since or now_s - self.since >= COMES_BACK_WITHIN_S
 
 
 @dataclass(slots=True)
@@ -140,6 +149,21 @@ class Manifests:
     def knows(self, key: Key) -> bool:
         """Whether a group must not be planned, because it belongs to an earlier micro-batch."""
         return any(key in manifest.keys for manifest in self._manifests.values())
+
+    def holds(self, key: Key) -> bool:
+        """Whether a group must not be planned yet, because one with its GroupId belongs to an earlier micro-batch."""
+        return any(key.name in manifest.names for manifest in self._manifests.values())
+
+    def can_free(self, held: Iterable[Key], offset: Offset, now_s: int) -> bool:
+        """Whether a micro-batch after ``offset``, even an empty one, brings nearer that a group does not hold one of these.
+
+        Spark then removes what is due; or its log has since when a group is missed, which the next process would not know.
+        """
+        names, noted = {key.name for key in held}, dict(offset.pending)
+        return any(
+            names & manifest.names and (manifest.is_due(now_s) or noted.get(each, 0) != manifest.since)
+            for each, manifest in self._manifests.items()
+        )
 
     @property
     def unfinished(self) -> int:
@@ -205,7 +229,7 @@ class Manifests:
             if (manifest := self._manifests.get(each)) is not None
             # What is missed was read before it was removed.
             and (
-                now_s - manifest.since >= COMES_BACK_WITHIN_S
+                manifest.is_due(now_s)
                 if manifest.since
                 else self._messages.has(bytes.fromhex(self._source), sign_of(each)[0])
             )
@@ -282,7 +306,8 @@ class Manifests:
 
 
 def _parts(offset: Offset, groups: Sequence[Planned]) -> Iterator[bytes]:
-    starts = range(0, len(groups), _GROUPS_IN_A_PART)
+    # A micro-batch without groups has a manifest too.
+    starts = range(0, max(len(groups), 1), _GROUPS_IN_A_PART)
     for part, start in enumerate(starts, 1):
         value = {
             "v": _VERSION,

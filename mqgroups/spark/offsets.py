@@ -27,13 +27,14 @@ from __future__ import annotations
 import base64
 import heapq
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mqgroups.spark.errors import OffsetUnreadable
 
 _VERSION = 2
 _ID_LENGTH = 24
+_CODED_LENGTH = 32
 _STAMP_LENGTH = 16
 _SOURCE_DIGITS = 48
 MANIFEST_DIGITS = 32
@@ -41,33 +42,65 @@ MANIFEST_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The identifier of a group, or of a message outside groups.
+    """A group, or messages outside groups that are alike. Applications may use a GroupId or a MsgId more than once.
 
     Attributes:
         identifier: 24 bytes: the GroupId, or the MsgId of a message outside groups.
-        stamp: with a MsgId, PutDate and PutTime of the message, 16 digits, because applications may use a MsgId more than
-            once; empty with a GroupId.
+        stamp: PutDate and PutTime of the group's first message, or of the message: 16 digits.
+        msg_id: 24 bytes, the MsgId of the group's first message; empty for a message outside groups. With an empty ``stamp``:
+            all messages with that GroupId, which no manifest has.
+        copies: how many messages outside groups with this MsgId and put time are meant, the first ones on the queue.
     """
 
     identifier: bytes
     stamp: str = ""
+    msg_id: bytes = b""
+    copies: int = field(default=1, compare=False)
 
     def __str__(self) -> str:
-        return ("M" if self.stamp else "G") + base64.b64encode(self.identifier).decode() + self.stamp
+        kind, more = ("G", _coded(self.msg_id)) if self.is_group else ("M", "")
+        copies = str(self.copies) if self.copies > 1 else ""
+        return kind + _coded(self.identifier) + more + self.stamp + copies
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a group."""
+        return bool(self.msg_id) or not self.stamp
+
+    @property
+    def name(self) -> tuple[bytes, str]:
+        """What only one key that is not removed may have: messages of another one could be taken for its own."""
+        return self.identifier, "" if self.is_group else self.stamp
 
     @property
     def shown(self) -> str:
         """As people and other programs name it, with the identifier in hexadecimal digits."""
-        return f"message {self.identifier.hex()} of {self.stamp}" if self.stamp else f"group {self.identifier.hex()}"
+        return f"group {self.identifier.hex()}" if self.is_group else f"message {self.identifier.hex()} of {self.stamp}"
 
     @classmethod
     def from_text(cls, text: str) -> Key:
         """Return the key from its text, as ``str`` makes it; raises ValueError."""
-        kind, coded, stamp = text[:1], text[1:33], text[33:]
-        identifier = base64.b64decode(coded, validate=True)
-        if len(identifier) != _ID_LENGTH or (kind, len(stamp)) not in (("G", 0), ("M", _STAMP_LENGTH)):
+        kind, ids, rest = text[:1], 2 if text[:1] == "G" else 1, text[1:]
+        identifier, *more = (_decoded(rest[_CODED_LENGTH * each :][:_CODED_LENGTH]) for each in range(ids))
+        stamp, copies = rest[_CODED_LENGTH * ids :][:_STAMP_LENGTH], rest[_CODED_LENGTH * ids + _STAMP_LENGTH :]
+        if (
+            kind not in ("G", "M")
+            or len(stamp) != _STAMP_LENGTH
+            or (copies and (kind == "G" or not copies.isdecimal()))
+        ):
             raise ValueError(f"{text!r:.100} is not a key")
-        return cls(identifier, stamp)
+        return cls(identifier, stamp, b"".join(more), int(copies or 1))
+
+
+def _coded(identifier: bytes) -> str:
+    return base64.b64encode(identifier).decode()
+
+
+def _decoded(text: str) -> bytes:
+    identifier = base64.b64decode(text, validate=True)
+    if len(identifier) != _ID_LENGTH:
+        raise ValueError(f"{text!r:.100} is not an identifier")
+    return identifier
 
 
 @dataclass(frozen=True, slots=True)

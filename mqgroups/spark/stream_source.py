@@ -14,6 +14,9 @@ only groups of a finished micro-batch are removed. Spark calls ``latestOffset(st
 ``start`` is finished, so that call may remove it as well (``eagerCommit``). Under availableNow it does, because no later call
 would remove the last micro-batch.
 
+Of several groups with one GroupId, one is read and removed after the other. Spark removes the one before only when there is a
+next micro-batch: if the other groups are all that is left, this is an empty one.
+
 A group that was to be removed and is not found is remembered (``manifests.py``), because it may reappear. IBM does not document
 how long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
 waited for that. ``COMES_BACK_WITHIN_S`` is assumed to be longer.
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -86,8 +89,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return offered.to_json()
         if self._is_eager:
             self._remove(offset)
-        groups = self._next_groups(self._limits(limit))
-        if not groups:
+        groups = self._next_groups(offset, self._limits(limit))
+        if not groups and not self._can_free(offset):
             manifests.tidy(offset)
             return start
         following = manifests.follow(
@@ -120,7 +123,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if Offset.from_json(start).seq == offset.seq:
             return []
         manifests.learn(offset)
-        made = bundles(manifests.groups(offset), self._options)
+        made = bundles(manifests.groups(offset), self._options) or [Bundle(())]
         # Spark reads the first partition if it reads anything.
         made[0].sign = offset.source, offset.manifest
         return made
@@ -157,14 +160,35 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options = self._options
         return Limits(limit.max_rows, options.max_messages_per_trigger, options.max_bytes_per_trigger)
 
-    def _next_groups(self, limits: Limits) -> Sequence[Planned]:
+    def _next_groups(self, offset: Offset, limits: Limits) -> Sequence[Planned]:
         _, manifests, arrivals = self._reserved()
-        known, wait_ms = manifests.knows, self._options.poll_timeout_ms
+        wait_ms = self._options.poll_timeout_ms
+        groups = admitted(self._candidates(arrivals.found(manifests), limits), limits)
+        if not groups and not self._can_free(offset):
+            groups = admitted(self._candidates(arrivals.next_ones(manifests, wait_ms), limits), limits)
+        groups = [arrivals.latest(planned) for planned in groups]
+        if len(groups) <= _MOST_COUNTED or limits.messages is not None or limits.data_bytes is not None:
+            return groups
+        # Those that were counted would weigh more than the others.
+        return [Planned(planned.key, 0) for planned in groups]
+
+    def _candidates(self, heads: Iterable[Head], limits: Limits) -> Iterator[Planned]:
+        """Yield the groups of these heads, counted, except those that only look complete."""
+        queue, _, arrivals = self._reserved()
         sized = self._sized(limits)
-        groups = admitted(map(sized, arrivals.found(known)), limits) or admitted(
-            map(sized, arrivals.next_ones(known, wait_ms)), limits
-        )
-        return [self._counted(planned) for planned in groups] if len(groups) <= _MOST_COUNTED else groups
+        for number, head in enumerate(heads):
+            planned = sized(head)
+            if number < _MOST_COUNTED:
+                planned = self._counted(planned)
+                # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
+                if not planned.messages and queue.beginning(planned) is None:
+                    arrivals.refuse(head.key)
+                    continue
+            yield planned
+
+    def _can_free(self, offset: Offset) -> bool:
+        _, manifests, arrivals = self._reserved()
+        return manifests.can_free(arrivals.held, offset, int(time.time()))
 
     def _sized(self, limits: Limits) -> Callable[[Head], Planned]:
         """Return a function that finds out as much of a group's size as the limits need."""

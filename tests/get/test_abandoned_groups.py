@@ -26,7 +26,7 @@ def abandon(owner, *, result=7, **more):
 
 def test_an_abandoned_group_ends_in_an_empty_report_of_its_producer(owner):
     abandon(owner)
-    *data, last = owner.on_queue()
+    *data, last = owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)
     assert [one.data for one in data] == THIS[:4]
     assert (last.data, last.msg_seq_number, last.is_last) == (b"", 5, True)
     assert (last.md.MsgType, last.md.Feedback) == (mq.MQMT_REPORT, mq.MQFB_APPL_FIRST + 7)
@@ -44,10 +44,52 @@ def test_result_and_reason_are_message_properties(owner):
     for _ in range(5):
         assert handle.get(gmo=gmo).code.comp == mq.MQCC_OK
     assert properties.inquire("mqgroups.Result").value == 7
-    assert properties.inquire("mqgroups.Reason").value in (
-        b"the input file was withdrawn",
-        "the input file was withdrawn",
-    )
+    # Managed File Transfer cancels its transfer for a code that is not 0 in a group's last message.
+    assert properties.inquire("UserReturnCode").value != 0
+    for name in ("mqgroups.Reason", "UserSupplement"):
+        assert properties.inquire(name).value in (b"the input file was withdrawn", "the input file was withdrawn")
+
+
+FAILED = "BFGTR0036I: The transfer failed to complete successfully."
+
+
+@pytest.mark.parametrize("every", [1, 100])
+def test_a_group_that_managed_file_transfer_did_not_complete_is_abandoned(owner, every):
+    # Topics "Failure of a file-to-message transfer", and the one above. No text says which type the codes have.
+    endings = [
+        ({"WMQFTEResultCode": 40, "WMQFTESupplement": FAILED}, b"", (40, FAILED)),
+        ({"WMQFTEResultCode": "40", "WMQFTESupplement": FAILED}, b"", (40, FAILED)),
+        ({"UserReturnCode": -1, "UserSupplement": 5}, b"", (1, "")),
+        ({"UserReturnCode": 1 << 62}, b"", (mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST, "")),
+        (
+            {"WMQFTEResultCode": 0, "UserReturnCode": 7.0, "UserSupplement": "sent wrong data"},
+            b"",
+            (7, "sent wrong data"),
+        ),
+        *(({"UserReturnCode": code}, b"", None) for code in (0, "0", "", None, True, 0.5, "forty", "9" * 5000)),
+        # IBM's message is blank.
+        ({"WMQFTEResultCode": 40}, b"data", None),
+    ]
+    with owner.producer() as producer:
+        for properties, last, _ in endings:
+            with producer.group() as group:
+                group.put(b"1")
+                group.put(last, last=True, properties=properties)
+    # In no group there is nothing to abandon.
+    with owner.producer() as producer, producer.group() as group:
+        group.put(b"", last=True, properties={"mqgroups.Name": "alone"})
+    told: list[tuple[int, str] | None] = []
+    with owner.consumer(commit_every=every) as consumer:
+        groups = iter(consumer)
+        while (group := next(groups, None)) is not None:
+            try:
+                list(group)
+                told.append(None)
+            except errors.GroupAbandoned as abandoned:
+                told.append((abandoned.result, abandoned.reason))
+                groups = iter(consumer)
+    assert told == [*(expected for _, _, expected in endings), None]
+    assert owner.data() == owner.records("get") == []
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -117,7 +159,7 @@ def test_a_group_that_a_crash_interrupted_can_be_abandoned(owner):
             group.abandon(result=1)
         with producer.group() as group:
             group.put(b"next")
-    assert owner.data() == [*THIS[:4], b"", b"next"]
+    assert owner.data(options=mq.MQGMO_NO_PROPERTIES) == [*THIS[:4], b"", b"next"]
     assert owner.records("put") == []
 
 
@@ -137,7 +179,7 @@ def test_a_group_that_has_failed_can_still_be_abandoned(owner):
         with pytest.raises(errors.MessageRefused):
             group.put(iter(["no bytes"]), last=False)
         group.abandon()
-    assert owner.data()[-1] == b""
+    assert owner.data(options=mq.MQGMO_NO_PROPERTIES)[-1] == b""
 
 
 def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
@@ -146,7 +188,10 @@ def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
             group.put(iter([b"x" * 30, 3]), last=False)
         with producer.group() as group:
             group.abandon()
-    found = [(one.msg_seq_number, one.md.Offset, len(one.data), one.is_last) for one in owner.on_queue()]
+    found = [
+        (one.msg_seq_number, one.md.Offset, len(one.data), one.is_last)
+        for one in owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)
+    ]
     assert found == [(1, 0, 10, False), (1, 10, 10, False), (1, 20, 0, False), (2, 0, 0, True)]
 
 
@@ -178,7 +223,7 @@ def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(owner, 
         faults.arm(Fault("drop", when, verb=verb))
         group.abandon()
     assert faults.faults_fired() == 1
-    assert owner.data() == [*THIS[:4], b""]
+    assert owner.data(options=mq.MQGMO_NO_PROPERTIES) == [*THIS[:4], b""]
     assert owner.records("put") == []
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.browse import Head
-from mqgroups.spark.offsets import Key
+from mqgroups.spark.offsets import Key, Planned
 
 
 class Queue:
@@ -46,8 +46,22 @@ class Queue:
             self._cursor = following
             yield Head(following, False, 0)
 
+    def heads_of(self, group_id):
+        return [Head(key, False, 0) for key in self.order if key in self.complete and key.identifier == group_id]
+
     def forget(self, keys):
         self.forgotten += keys
+
+
+class Planning:
+    """What is in micro-batches."""
+
+    def __init__(self, knows, held=()):
+        self.knows = knows
+        self.held = held
+
+    def holds(self, key):
+        return self.knows(key) or key.identifier in self.held
 
 
 def key(number):
@@ -56,7 +70,7 @@ def key(number):
 
 def found(arrivals, known=(), most=None):
     keys = []
-    for head in arrivals.found(lambda key: key in known):
+    for head in arrivals.found(Planning(lambda key: key in known)):
         keys.append(head.key)
         if len(keys) == most:
             break
@@ -87,7 +101,7 @@ def test_what_does_not_fit_waits_and_is_not_looked_for_again():
     queue.calls = 0
     assert found(arrivals, [key(1), key(2)], most=1) == [3]
     assert queue.calls == 1
-    unused = iter(arrivals.found(lambda _: False))
+    unused = iter(arrivals.found(Planning(lambda _: False)))
     assert next(unused).key == key(4)
     assert arrivals.waiting == 1
     queue.calls = 0
@@ -128,7 +142,7 @@ def test_only_what_was_there_is_found_when_it_is_closed():
     assert (arrivals.waiting, arrivals.is_closed) == (2, True)
     assert found(arrivals, [key(1)]) == [2]
     assert arrivals.waiting == 0
-    assert list(arrivals.next_ones(lambda _: False, 10)) == []
+    assert list(arrivals.next_ones(Planning(lambda _: False), 10)) == []
 
 
 def test_what_is_removed_does_not_wait_any_more():
@@ -137,6 +151,30 @@ def test_what_is_removed_does_not_wait_any_more():
     arrivals.removed([key(1)])
     assert found(arrivals) == [2]
     assert queue.forgotten == [key(1)]
+
+
+def test_groups_of_one_group_id_come_one_after_the_other():
+    first, second, third = (Key(b"G" * 24, "2026112113482001", letter * 24) for letter in (b"1", b"2", b"3"))
+    queue, arrivals = start(1)
+    queue.put(first, second, third, key(2))
+    assert found(arrivals) == [1, ord("G"), 2]
+    assert arrivals.held == {second, third}
+    known = [key(1), first, key(2)]
+    assert [head.key for head in arrivals.found(Planning(lambda key: key in known, [b"G" * 24]))] == []
+    # The second one was complete only with messages of the first.
+    queue.complete.remove(second)
+    assert [head.key for head in arrivals.found(Planning(lambda key: key in known))] == [third]
+    assert arrivals.held == frozenset()
+
+
+def test_messages_outside_groups_that_are_alike_are_planned_together():
+    alike = [Key(b"M" * 24, "2026112113482001", copies=copies) for copies in (1, 2, 3)]
+    queue, arrivals = start()
+    queue.put(*alike)
+    queue.more_heads = lambda _: (Head(each, True, 5) for each in alike)
+    (head,) = arrivals.found(Planning(lambda _: False))
+    assert arrivals.latest(head.planned) == Planned(head.key, 3, 5)
+    assert arrivals.latest(head.planned).key.copies == 3
 
 
 STEPS = some.lists(
@@ -178,7 +216,7 @@ def test_every_group_is_found_once_whatever_happens_in_between(steps):
             queue.now_s += value
         elif step == "plan":
             heads = []
-            for head in arrivals.found(known):
+            for head in arrivals.found(Planning(known)):
                 heads.append(head.key)
                 if len(heads) == value:
                     break
@@ -186,11 +224,11 @@ def test_every_group_is_found_once_whatever_happens_in_between(steps):
             assert not set(heads) & set(planned)
             planned += heads
     queue.now_s += 1_000_000
-    while heads := [head.key for head in arrivals.found(known)]:
+    while heads := [head.key for head in arrivals.found(Planning(known))]:
         arrivals.planned(heads)
         planned += heads
     queue.now_s += 1_000_000
-    heads = [head.key for head in arrivals.found(known)]
+    heads = [head.key for head in arrivals.found(Planning(known))]
     assert sorted([*planned, *heads], key=lambda each: each.identifier) == sorted(
         {*removed, *(each for each in queue.order if each in queue.complete)}, key=lambda each: each.identifier
     )

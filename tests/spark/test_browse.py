@@ -6,12 +6,14 @@ import itertools
 from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as some
 
 from mqgroups.connection.holder import connection_of
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, number_of_last
-from mqgroups.spark.errors import AmbiguousGroup, AmbiguousMessage, GroupGone, QueueReserved
+from mqgroups.spark.errors import AmbiguousGroup, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
 from tests.fix_mqi import OK, wait_until
@@ -37,7 +39,8 @@ def reserve(owner):
 
 
 def group_key(found):
-    return Key(found.group_id)
+    """The key of the group that begins with this message."""
+    return Key(found.group_id, (found.md.PutDate + found.md.PutTime).decode(), found.md.MsgId)
 
 
 def message_key(found):
@@ -118,7 +121,8 @@ def test_a_group_that_is_put_again_after_it_was_removed_is_seen_again_in_the_sam
         queue.remove([head.key], 100)
     assert put() == OK
     browsed.forget([head.key])
-    assert list(browsed.more_heads(0)) == [head]
+    (again,) = browsed.more_heads(0)
+    assert again.key.identifier == head.key.identifier
     handle.close()
 
 
@@ -129,26 +133,35 @@ def test_it_is_waited_for_the_next_group(owner, browsed, background):
     assert [head.length for head in waiting.result(30)] == [6]
 
 
-def test_two_messages_that_cannot_be_told_apart_are_refused(owner, browsed):
-    put_stamped(owner, *[(b"same", b"13482001")] * 2)
-    with pytest.raises(AmbiguousMessage) as refused:
-        list(browsed.heads())
-    assert refused.value.key == f"message {(b'M' * 24).hex()} of 2026112113482001"
+def test_messages_in_no_group_that_are_alike_are_seen_read_and_removed_each(owner, browsed, reserve):
+    """As App Connect puts them without "New Message ID"."""
+    put_stamped(owner, (b"1", b"13482001"), (b"other", b"13482002"), (b"2", b"13482001"), (b"3", b"13482001"))
+    heads = list(browsed.heads())
+    assert [head.key.copies for head in heads] == [1, 1, 2, 3]
+    planned = heads[2].planned
+    assert data_of(browsed, planned) == [b"1", b"2"]
+    assert [message.data for message in browsed.messages_there(heads[3].key)] == [b"1", b"2", b"3"]
+    with reserve() as queue:
+        assert queue.remove([planned.key], 100) == frozenset()
+        assert owner.data() == [b"other", b"3"]
+        with pytest.raises(GroupGone, match="was planned with 2 messages, but only 1 messages of it could be read"):
+            data_of(browsed, planned)
+        assert queue.remove([planned.key], 100) == {planned.key}
 
 
 def test_everything_on_the_queue_with_groups_that_are_not_whole(owner, browsed):
     owner.put_raw_group([b"a1", b"a2"], whole=False)
     owner.put_raw(b"single")
     a1, _, single = owner.on_queue()
-    assert browsed.everything() == [Planned(group_key(a1), 2), Planned(message_key(single), 1)]
+    assert browsed.everything() == [Planned(Key(a1.group_id), 2), Planned(message_key(single), 1)]
 
 
 def test_one_group_is_found_by_its_group_id(owner, browsed):
     owner.put_raw_group([b"a1", b"a2"])
     owner.put_raw_group([b"b1"], whole=False)
     a1, _, b1 = owner.on_queue()
-    assert browsed.head(a1.group_id) == Head(group_key(a1), False, 2)
-    assert browsed.head(b1.group_id) is None
+    assert browsed.heads_of(a1.group_id) == [Head(group_key(a1), False, 2)]
+    assert browsed.heads_of(b1.group_id) == []
 
 
 # --- how large they are
@@ -231,21 +244,115 @@ def test_messages_come_in_sequence_whatever_their_place_on_the_queue(owner, brow
     assert len(owner.on_queue()) == 3
 
 
-@pytest.mark.parametrize("copied", [2, 3])
-def test_a_number_that_two_messages_of_a_group_have_is_refused_and_nothing_is_taken(owner, browsed, copied):
-    """The one would be read, and both removed."""
-    owner.put_raw_group([b"1", b"2", b"3"])
-    group_id = owner.on_queue()[0].group_id
-    flags = mqi.MQMF_LAST_MSG_IN_GROUP if copied == 3 else mqi.MQMF_MSG_IN_GROUP
+def put_to(owner, group_id, *messages, msg_id=None):
+    """Put messages with this GroupId, and these numbers; the last one if its data ends with a full stop."""
     handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
-    assert handle.put(b"copy", GroupId=group_id, MsgSeqNumber=copied, MsgFlags=flags).code == OK
+    for seq, data in messages:
+        flags = mqi.MQMF_LAST_MSG_IN_GROUP if data.endswith(b".") else mqi.MQMF_MSG_IN_GROUP
+        fields = {"MsgId": msg_id} if msg_id else {}
+        assert handle.put(data, GroupId=group_id, MsgSeqNumber=seq, MsgFlags=flags, **fields).code == OK
     handle.close()
-    (head,) = browsed.heads()
+
+
+ONE = [(1, b"a1"), (2, b"a2"), (3, b"a3.")]
+OTHER = [(1, b"b1"), (2, b"b2.")]
+LONGER = [(1, b"c1"), (2, b"c2"), (3, b"c3"), (4, b"c4.")]
+# What lies on the queue with one GroupId: the groups in it, and what is left of no group.
+SHARED = [
+    ([*ONE, *OTHER, *LONGER], [ONE, OTHER, LONGER], []),
+    ([*OTHER, *ONE], [OTHER, ONE], []),
+    ([*ONE, *ONE], [ONE, ONE], []),
+    # Put at the same time: nobody knows what belongs together, but each message is read.
+    ([ONE[0], OTHER[0], ONE[1], OTHER[1], ONE[2]], [[OTHER[0], *ONE[1:]], [ONE[0], OTHER[1]]], []),
+    # The beginning of a group that did not come, or the copy of a first message, and then another group.
+    ([ONE[0], *OTHER], [OTHER], [ONE[0]]),
+    ([(1, b"a1"), (1, b"c1.")], [[(1, b"c1.")]], [(1, b"a1")]),
+    # A message comes twice.
+    ([ONE[0], (1, b"a1"), ONE[1], ONE[2]], [ONE], [(1, b"a1")]),
+    ([ONE[0], ONE[1], (2, b"a2"), ONE[2]], [ONE], [(2, b"a2")]),
+    ([*ONE, (2, b"a2")], [ONE], [(2, b"a2")]),
+    ([*ONE, (3, b"a3.")], [ONE], [(3, b"a3.")]),
+    # Not in sequence, with a copy.
+    ([ONE[2], ONE[0], ONE[1], (2, b"a2")], [ONE], [(2, b"a2")]),
+    # Left from before: it is never taken for a message of the next group.
+    ([(2, b"old"), *ONE], [ONE], [(2, b"old")]),
+]
+
+
+@pytest.mark.parametrize(("every", "msg_id"), [(1, None), (100, b"M" * 24)])
+def test_groups_of_one_group_id_are_read_and_removed_one_after_the_other(
+    owner, browsed, reserve, caplog, every, msg_id
+):
+    for on_queue, groups, left in SHARED:
+        put_to(owner, b"G" * 24, *on_queue, msg_id=msg_id)
+        with reserve() as queue:
+            for group in groups:
+                head = browsed.heads_of(b"G" * 24)[0]
+                read = data_of(browsed, head.planned)
+                assert read == data_of(browsed, browsed.counted(head.planned)) == [data for _, data in group]
+                assert data_of(browsed, head.planned, Span(2)) == read[1:]
+                assert queue.remove([head.key], every) == frozenset()
+        assert [(found.msg_seq_number, found.data) for found in owner.on_queue()] == left
+        assert ("was removed, but message" in caplog.text) == bool(left)
+        caplog.clear()
+        owner.empty()
+
+
+@example([(1, False), (3, False), (1, True)], 1, 0)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    some.lists(some.tuples(some.integers(1, 3), some.booleans()), max_size=9), some.integers(1, 3), some.integers(0, 2)
+)
+def test_of_whatever_has_one_group_id_what_is_removed_was_read(owner, browsed, reserve, numbers, every, which):
+    owner.empty()
+    data = [(seq, b"%d%s" % (at, b"." if is_last else b"")) for at, (seq, is_last) in enumerate(numbers)]
+    put_to(owner, b"G" * 24, *data)
+    read: list[bytes] = []
+    with reserve() as queue:
+        while True:
+            readable = [head for head in browsed.heads_of(b"G" * 24) if browsed.beginning(head.planned)]
+            if not readable:
+                break
+            head = readable[which % len(readable)]
+            read += data_of(browsed, head.planned)
+            queue.remove([head.key], every)
+            assert sorted(read + owner.data()) == sorted(each for _, each in data)
+
+
+def test_a_later_group_of_the_same_group_id_is_read_and_removed_before_the_first_one(owner, browsed, reserve):
+    put_to(owner, b"G" * 24, *ONE, *OTHER)
+    first, second = browsed.heads_of(b"G" * 24)
+    assert data_of(browsed, second.planned) == [b"b1", b"b2."]
+    with reserve() as queue:
+        assert queue.remove([second.key], 1) == frozenset()
+        assert data_of(browsed, first.planned) == owner.data() == [b"a1", b"a2", b"a3."]
+        # It is not there, so nothing is removed.
+        assert queue.remove([second.key], 1) == {second.key}
+        assert owner.data() == [b"a1", b"a2", b"a3."]
+
+
+def test_a_later_group_that_is_not_in_sequence_is_refused_and_nothing_is_taken(owner, browsed):
+    put_to(owner, b"G" * 24, *ONE, *reversed(OTHER))
+    first, second = browsed.heads_of(b"G" * 24)
+    assert data_of(browsed, first.planned) == [b"a1", b"a2", b"a3."]
     with pytest.raises(AmbiguousGroup) as refused:
-        data_of(browsed, browsed.counted(head.planned))
-    assert (refused.value.msg_seq_number, refused.value.offset) == (copied, 0)
+        data_of(browsed, second.planned)
+    assert refused.value.msg_seq_number == 2
     assert "mqgroups salvage move" in str(refused.value)
-    assert len(owner.on_queue()) == 4
+    assert len(owner.on_queue()) == 5
+
+
+def test_of_a_group_whose_beginning_is_gone_the_rest_goes_and_not_the_next_group(owner, browsed, reserve):
+    put_to(owner, b"G" * 24, *ONE)
+    (head,) = browsed.heads_of(b"G" * 24)
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"a1"
+    handle.close()
+    put_to(owner, b"G" * 24, *OTHER)
+    with reserve() as queue:
+        for _ in range(2):
+            assert queue.remove([head.key], 100) == {head.key}
+            assert owner.data() == [b"b1", b"b2."]
 
 
 @pytest.mark.parametrize("missing", [1, 3])
@@ -264,13 +371,13 @@ def test_a_group_whose_messages_were_not_counted_is_read_to_its_last_one_or_not_
 
 
 @pytest.mark.embedded
-def test_reading_a_group_takes_a_call_for_each_message_and_one_more(owner, browsed, count_calls):
+def test_reading_a_group_takes_a_call_for_each_message(owner, browsed, count_calls):
     owner.put_raw_group([b"data"] * 20)
     (head,) = browsed.heads()
     planned = browsed.counted(head.planned)
     count_calls()
     assert len(data_of(browsed, planned)) == 20
-    assert count_calls() == {"MQGET": 21}
+    assert count_calls() == {"MQGET": 20}
 
 
 def test_a_message_in_no_group_is_found_among_others_with_its_msg_id(owner, browsed):
@@ -319,7 +426,7 @@ def test_a_group_that_is_gone_or_not_whole_is_named(owner, browsed):
     with pytest.raises(GroupGone) as gone:
         next(messages)
     assert (gone.value.key, gone.value.found, gone.value.expected) == (f"group {second.md.GroupId.hex()}", 1, 3)
-    assert [message.data for message in browsed.messages_there(planned.key)] == [b"a1", b"a3"]
+    assert [message.data for message in browsed.messages_there(Key(second.group_id))] == [b"a1", b"a3"]
     handle.close()
 
 
@@ -452,8 +559,8 @@ def test_removal_commits_after_so_many_messages(owner, browsed, reserve, count_c
     with reserve() as queue:
         count_calls()
         queue.remove(keys, 4)
-        # Ten messages, and for each group the call that finds no more.
-        assert count_calls() == {"MQGET": 12, "MQCMIT": 3}
+        # Ten messages, and for each group two calls that find that it is alone, and one that finds no more.
+        assert count_calls() == {"MQGET": 16, "MQCMIT": 3}
     assert owner.data() == []
 
 

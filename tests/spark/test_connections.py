@@ -13,7 +13,6 @@ from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.connections import close_idle, lent
 from mqgroups.spark.errors import (
-    AmbiguousMessage,
     ExecutorBindingMissing,
     GroupGone,
     ManifestMissing,
@@ -120,7 +119,6 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
         ManifestUnreadable("MQGROUPS.SOURCE.ORDERS", b"M" * 24, "version 3"),
         QueueReserved("ORDERS", 20),
         GroupGone("ORDERS", "GQ", 3, 7),
-        AmbiguousMessage("ORDERS", "MQ"),
     ],
 )
 def test_errors_travel_from_the_workers(error: MQGroupsError):

@@ -61,8 +61,8 @@ class Messages:
         return [value["manifest"][0] for value in self.values() if "read" in value]
 
 
-def key(number):
-    return Key(number.to_bytes(24, "big"))
+def key(number, first=b"M"):
+    return Key(number.to_bytes(24, "big"), "2026112113482001", first * 24)
 
 
 def planned(*numbers):
@@ -107,13 +107,36 @@ def test_a_manifest_is_put_and_another_process_reads_it():
 
 def test_thirty_thousand_groups_are_in_parts_that_fit_a_queue():
     messages = Messages()
-    groups = [Planned(Key(number.to_bytes(24, "big"), "2026112113482001"), 10**9) for number in range(30_000)]
+    groups = [Planned(key(number), 10**9) for number in range(30_000)]
     offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups)
     assert len(messages.data) == 3
     assert max(map(len, messages.data.values())) < 1_000_000
     other = Manifests(messages)
     other.learn(offset)
     assert list(other.groups(offset)) == groups
+
+
+def test_a_group_is_held_by_another_one_with_its_group_id_until_that_is_removed():
+    manifests = Manifests(Messages())
+    one = followed(manifests, Offset(), "1", 1)
+    other = key(1, b"N")
+    assert (manifests.knows(other), manifests.holds(other), manifests.holds(key(2, b"N"))) == (False, True, False)
+    # A micro-batch without groups, so that Spark lets the group be removed.
+    assert manifests.can_free([other], one, 0)
+    assert not manifests.can_free([key(2)], one, 0)
+    two = followed(manifests, one, "2")
+    assert (two.groups, manifests.groups(two)) == (0, ())
+    # It is not found, and may come back.
+    keys = frozenset({key(1)})
+    manifests.removed({named("1"): keys}, keys, 1000)
+    # An offset has to say since when it is missed. After that, nothing helps but time.
+    assert manifests.can_free([other], two, 1000)
+    three = followed(manifests, two, "3")
+    assert three.pending[0] == (named("1"), 1000)
+    assert [manifests.can_free([other], three, now_s) for now_s in (1000, 1599, 1600)] == [False, False, True]
+    assert manifests.to_remove(two, 1600) == {named("1"): keys}
+    manifests.removed({named("1"): keys}, keys, 1600)
+    assert not manifests.holds(other)
 
 
 def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():

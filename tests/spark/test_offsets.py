@@ -79,6 +79,37 @@ def test_an_offset_of_something_else_is_refused(value):
         Offset.from_json(value)
 
 
+@given(
+    some.binary(min_size=24, max_size=24),
+    some.text(some.characters(codec="latin-1"), min_size=16, max_size=16),
+    some.just(b"") | some.binary(min_size=24, max_size=24),
+    some.integers(1, 10**6),
+)
+def test_a_key_comes_back_from_its_text_as_it_was(identifier, stamp, msg_id, copies):
+    made = Key(identifier, stamp, msg_id, 1 if msg_id else copies)
+    read = Key.from_text(str(made))
+    assert (read, read.copies, read.is_group) == (made, made.copies, bool(msg_id))
+
+
+@table(
+    "text",
+    [
+        "",
+        # Without the first message's MsgId: of an older version.
+        "G" + "Q" * 32,
+        "G" + "Q" * 64,
+        "G" + "Q" * 64 + "2" * 16 + "1",
+        "M" + "Q" * 32 + "2" * 15,
+        "M" + "Q" * 32 + "2" * 16 + "x",
+        "M" + "=" * 32 + "2" * 16,
+        "X" + "Q" * 32 + "2" * 16,
+    ],
+)
+def test_the_text_of_something_else_is_refused(text):
+    with pytest.raises(ValueError, match=r"is not a|Excess|Only base64|padding"):
+        Key.from_text(text)
+
+
 def test_an_offset_is_small_however_many_groups_it_has():
     groups = [Planned(Key(number.to_bytes(24, "big")), 10) for number in range(100_000)]
     offset = Offset().followed_by(SOURCE, ONE, groups, gone=(), missed={})

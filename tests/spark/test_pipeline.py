@@ -183,6 +183,11 @@ def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_
         group.put(b'{"item": "w", "price": 1}')
         group.abandon(3, "no more")
     bad.append(([b'{"item": "v", "price": 1}', b""], "abandoned"))
+    with case.owner.producer() as producer, producer.group() as group:
+        group.put(b'{"item": "x", "price": 1}')
+        # IBM MQ, topic "Failure of a file-to-message transfer"
+        group.put(b"", last=True, properties={"WMQFTEResultCode": 40, "WMQFTESupplement": "BFGTR0036I"})
+    bad.append(([b'{"item": "x", "price": 1}', b""], "abandoned"))
     steps = case.run()
     assert case.parquet() == [("a", "a", 10), ("a", "b", 14), ("c", "c", 2)]
     assert case.published() == [
@@ -193,7 +198,7 @@ def test_good_groups_are_written_to_both_outputs_and_bad_ones_are_in_quarantine_
     assert case.owner.on_queue() == []
     assert steps.steps == [(0, step) for step in ("began", "counted", "parquet", "outgoing", "quarantine")]
     (record,) = steps.records
-    assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (9, 13, 3, 3, 2)
+    assert (record.groups, record.messages, record.rows, record.rows_out, record.groups_out) == (10, 15, 3, 3, 2)
     assert all(0 <= latency < 600 for latency in record.latencies_s)
     assert [found.md.CodedCharSetId for found in case.owner.on_queue(case.bad) if found.data == alone] == [500]
     # A message in quarantine says where it was and what was wrong.

@@ -47,10 +47,11 @@ class Queue:
         self.hides_for = 0
         self.every = 3
         self._hidden = []
-        self._cursor = b""
+        self._cursor = -1
 
-    def put(self, size):
-        key = Key(len(self.sizes).to_bytes(24, "big"))
+    def put(self, size, shares_group_id=False):
+        number = len(self.sizes)
+        key = Key((0 if shares_group_id else number + 1).to_bytes(24, "big"), f"{number:016}", b"M" * 24)
         self.groups[key] = self.sizes[key] = size
 
     def is_whole(self, key):
@@ -64,6 +65,10 @@ class Queue:
             self._back(got)
         self._hidden.clear()
 
+    def can_come(self, key):
+        """Whether messages of a group are on the queue, or hidden."""
+        return key in self.groups or any(key in got for _, got in self._hidden)
+
     def _called(self):
         for hidden in tuple(self._hidden):
             hidden[0] -= 1
@@ -76,15 +81,18 @@ class Queue:
             self.groups[key] = self.groups.get(key, 0) + 1
 
     def heads(self):
-        self._cursor = b""
+        self._cursor = -1
         return self.more_heads(0)
 
     def more_heads(self, _):
         self._called()
-        for key in sorted(self.groups, key=lambda key: key.identifier):
-            if key.identifier > self._cursor and self.is_whole(key):
-                self._cursor = key.identifier
+        for number, key in enumerate(self.sizes):
+            if number > self._cursor and self.is_whole(key):
+                self._cursor = number
                 yield Head(key, False, 0)
+
+    def heads_of(self, group_id):
+        return [Head(key, False, 0) for key in self.groups if key.identifier == group_id and self.is_whole(key)]
 
     def forget(self, _):
         pass
@@ -223,6 +231,11 @@ class Spark:
         for planned in batch:
             assert self.queue.is_whole(planned.key), "a group is gone before it was read"
             assert planned.messages == self.queue.sizes[planned.key]
+        # Nothing else with a GroupId that messages could be taken for: neither here nor from before, also if it comes back.
+        assert len({planned.key.name for planned in batch}) == len(batch)
+        there = {planned.key.name for planned in batch}
+        for key in (key for earlier in self.delivered[:number] for key in earlier):
+            assert key.name not in there or not self.queue.can_come(key)
         # Read, and written to a sink that takes a micro-batch once.
         self.delivered[number:] = [{planned.key for planned in batch}]
 
@@ -230,7 +243,8 @@ class Spark:
 LIVES = some.lists(
     some.tuples(
         some.integers(0, 12),  # for how many calls what this driver had got is hidden, if it dies while it removes
-        some.lists(some.integers(1, 4), max_size=4),  # groups that come before the driver starts
+        # groups that come before the driver starts: how long, and whether they share a GroupId
+        some.lists(some.tuples(some.integers(1, 4), some.booleans()), max_size=4),
         some.integers(0, 20),  # at which step it dies
         some.one_of(some.none(), some.integers(0, 12)),  # after how many messages removed it dies
         some.one_of(some.none(), some.integers(1, 4)),  # at which change of the status queue it dies
@@ -250,8 +264,8 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
     with pytest.MonkeyPatch.context() as patch:
         clock = patch_time(patch)
         for hides_for, groups, dies_at, kill_in, die_in, dies, available_now in lives:
-            for size in groups:
-                queue.put(size)
+            for group in groups:
+                queue.put(*group)
             queue.kill_in, queue.hides_for = kill_in, hides_for
             status = spark.status
             status.die_in, status.dies, status.hides_for = die_in, dies, hides_for
@@ -264,7 +278,7 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
         clock.now_s += 600
         assert spark.run(-1, True)
     counted = [key for batch in spark.delivered for key in batch]
-    assert sorted(counted, key=lambda key: key.identifier) == list(queue.sizes)
+    assert sorted(counted, key=lambda key: key.stamp) == list(queue.sizes)
     # Without eager removal the last micro-batch stays, and one before it whose removal a dead driver skipped.
     last = Offset.from_json(spark.checkpoint.offsets[-1]) if spark.checkpoint.offsets else Offset()
     source = bytes.fromhex(last.source)
@@ -315,12 +329,13 @@ def test_the_model_notices_a_source_that_forgets_what_is_pending():
     queue.kill_in = 1
     queue.every = 1
     assert not spark.run(-1, False)
-    assert queue.groups[Key(bytes(24))] == 1
+    first, _, third = queue.sizes
+    assert queue.groups[first] == 1
     queue.kill_in = None
     assert spark.run(-1, False)
     assert [len(batch) for batch in spark.delivered] == [1, 1, 1]
     # The rest of the first group went with the second.
-    assert list(queue.groups) == [Key((2).to_bytes(24, "big"))]
+    assert list(queue.groups) == [third]
 
 
 # --- the source itself, on the queue manager under test

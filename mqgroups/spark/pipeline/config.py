@@ -190,7 +190,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         if f"mq.{key}" in connection:
             connection[f"mq.{key}"] = mq.path(key)
     source = top.table("source")
-    read_options = {**connection, **source.options(), "includeMqmd": "true"}
+    read_options = {**connection, **source.options(), "includeMqmd": "true", "includeHeaders": "true"}
     parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))
     body = _body(top.table("body"))
     parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")

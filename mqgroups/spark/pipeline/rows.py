@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import Column, DataFrame
 
+# As ``Message.abandoned_with``. Text that is no number is NULL, and so no failure.
+_FAILED_AT_MFT = " OR ".join(
+    f"coalesce(try_cast(CAST(headers['{name}'] AS STRING) AS BIGINT), 0) <> 0"
+    for name in ("WMQFTEResultCode", "UserReturnCode")
+)
+_ABANDONED = (
+    f"length(value) = 0 AND last_msg_in_group AND (msg_type = {MQMT_REPORT} AND feedback >= {MQFB_APPL_FIRST} "
+    f"OR group_id IS NOT NULL AND ({_FAILED_AT_MFT}))"
+)
+
 
 def ddl(body: Body) -> str:
     """Return the columns of a body as a Spark struct type."""
@@ -47,7 +57,7 @@ def parsed(messages: DataFrame, body: Body) -> DataFrame:
         F.col("timestamp").alias("put_time"),
         "format",
         "ccsid",
-        ((F.col("msg_type") == MQMT_REPORT) & (F.col("feedback") >= MQFB_APPL_FIRST)).alias("abandoned"),
+        F.expr(_ABANDONED).alias("abandoned"),
         "value",
         "_parsed.row",
         "_parsed.trailer",
