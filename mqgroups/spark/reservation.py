@@ -146,7 +146,10 @@ class ReservedQueue(BrowsedQueue):
             is_first = found is not None and begins(found[0], key)
             number = yield from self._take_as_they_lie(key)
             ended = number == 0
-        while is_first and not ended and (part := (yield from self._take_number(key, number))).messages:
+        while is_first and not ended:
+            part = yield from self._take_number(key, number)
+            if not part.messages:
+                break
             number, ended = number + 1, part.last > 0
         if ended:
             self._tell_what_is_left(key)

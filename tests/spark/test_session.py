@@ -20,6 +20,7 @@ from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import cause, register
 from tests.fix_mqi import OK
+from tests.spark.test_browse import put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 pytestmark = pytest.mark.slow
@@ -235,6 +236,15 @@ def test_groups_come_to_a_running_query_and_are_removed_with_the_next_ones(owner
 
 
 @pytest.mark.ci
+def test_a_running_query_reads_groups_of_one_group_id_one_after_the_other(owner, stream):
+    put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2."), (1, b"b1."))
+    query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
+    query.processAllAvailable()
+    # The micro-batch between them is empty: with it Spark asks to remove the first group.
+    assert stream.batches == [[[b"a1", b"a2."]], [], [[b"b1."]]]
+    assert owner.data() == [b"b1."]
+
+
 def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_read(spark, owner, mq_options, tmp_path):
     def run(checkpoint, folder):
         frame = spark.readStream.format("ibmmq").options(**mq_options, queue=owner.queue).load()
