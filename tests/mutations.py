@@ -69,7 +69,7 @@ MUTATIONS = (
     Mutation(
         "an anchor that expires is put anew",
         "status/queue.py",
-        "if self._current.anchor in self._expiring:",
+        "if any(each.expires and each.msg_id == self._current.anchor for each in self._messages):",
         "if False:",
         "tests/status/test_expiring_records.py -k from_before",
     ),

@@ -46,7 +46,7 @@ def test_the_defaults_are_those_of_the_documentation():
 def test_users_are_a_list_with_commas():
     sink = {**LEAST, "statusqueue": "S"}
     assert sink_options({**sink, "recordUsers": "etl, ops"}, Use.BATCH_WRITE).record_users == ("etl", "ops")
-    with pytest.raises(SparkOptionError, match="recordUsers.* 'ops@example.com' is not a user"):
+    with pytest.raises(SparkOptionError, match=r"recordUsers.* is not a user"):
         sink_options({**sink, "recordUsers": "ops@example.com"}, Use.BATCH_WRITE)
 
 
