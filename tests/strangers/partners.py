@@ -51,6 +51,7 @@ class Partner:
         puts: its messages, in the order in which they are put.
         outcome: for a receiver of any kind.
         whole: for one that gets groups only when they are complete, if that is not the same.
+        in_segments: for one that gets single segments, if that is not the same.
         gone: how many messages the queue manager discards, because they expire.
     """
 
@@ -58,6 +59,7 @@ class Partner:
     puts: tuple[Put, ...]
     outcome: Outcome
     whole: Outcome | None = None
+    in_segments: Outcome | None = None
     gone: int = 0
 
     @property
@@ -241,7 +243,7 @@ def _mixed_segments() -> Partner:
             {**whole.fields, "MsgFlags": LAST | mq.MQMF_LAST_SEGMENT, "Offset": half, "CodedCharSetId": 500},
         ),
     ]
-    return Partner("Segments of different CCSIDs", tuple(parts), Outcome(0, 2, told=_PUT_ASIDE))
+    return Partner("Segments of different CCSIDs", tuple(parts), Outcome(0, 2, told=_PUT_ASIDE), in_segments=Outcome(2))
 
 
 GOOD = tuple(_group(group_id(b"GOOD"), _numbered("good", 2)))

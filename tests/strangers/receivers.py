@@ -19,9 +19,12 @@ from typing import Any
 import mqgroups
 import mqgroups.aio
 from mqgroups.errors import GroupAbandoned, GroupQuarantined
+from mqgroups.files.receiving import FileReceiver
 from mqgroups.mqi import constants as mq
+from mqgroups.spark.options import Use, source_options
 from tests.fix_groups import Owner
 from tests.fix_mqi import wait_until
+from tests.spark.model import Checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT, NO_SYNCPOINT = mq.MQOO_OUTPUT, mq.MQPMO_NO_SYNCPOINT
@@ -39,6 +42,8 @@ class Site:
         owner: with the queue.
         directory: the receiver's own.
         make_queue: makes another queue.
+        put: what was put, each data once.
+        spark_options: of a connection to the queue.
         all_told: whether everything was told that has to be told.
         told: the errors that were met.
     """
@@ -47,6 +52,8 @@ class Site:
     directory: Path
     make_queue: Callable[[], str]
     all_told: Callable[[], bool]
+    put: frozenset[bytes]
+    spark_options: dict[str, str]
     told: list[str] = field(default_factory=list)
 
     def of(self, group: Any) -> Iterator[Any]:
@@ -184,5 +191,62 @@ def workers(site: Site) -> list[bytes]:
     return got
 
 
-ALL = (consumer, restarted, of_whole_groups, asynchronous, pipe, files, database, workers)
-OF_WHOLE_GROUPS = (of_whole_groups,)
+def received_files(site: Site) -> list[bytes]:
+    """Write complete groups to files, as ``mqgroups receive --complete-groups-only`` does."""
+    opened = functools.partial(site.owner.consumer, stream=True, complete_groups_only=True, wait_s=0.1)
+    receiver = FileReceiver(opened, site.directory, keep_waiting=False)
+    got = []
+    for received in receiver:
+        if received.reason:
+            site.told.append(f"GroupAbandoned: {received.reason}")
+        whole = received.path.read_bytes()
+        got += [data for data in site.put for _ in range(whole.count(data))]
+    receiver.consumer.close()
+    return got
+
+
+def spark_batch(site: Site) -> list[bytes]:
+    """Read them with Spark's batch source, which takes nothing away."""
+    from mqgroups.spark.batch_source import FilteringBatchReader
+
+    reader = FilteringBatchReader(source_options(site.spark_options, Use.BATCH_READ))
+    return _values(reader, reader.partitions())
+
+
+def spark_stream(site: Site) -> list[bytes]:
+    """Read them with a stream of Spark, whose driver starts until there is nothing more."""
+    from mqgroups.spark.stream_source import GroupStreamReader
+
+    got: list[bytes] = []
+    checkpoint = Checkpoint(lambda reader, partitions, _: got.extend(_values(reader, partitions)))
+    before = None
+    while before != got:
+        before = list(got)
+        reader = GroupStreamReader(source_options({**site.spark_options, "pollTimeoutMs": "0"}, Use.STREAM_READ))
+        try:
+            checkpoint.run(reader)
+        finally:
+            reader.stop()
+    return got
+
+
+def _values(reader: Any, partitions: Any) -> list[bytes]:
+    return [row["value"] for each in partitions for batch in reader.read(each) for row in batch.to_pylist()]
+
+
+ALL = (
+    consumer,
+    restarted,
+    asynchronous,
+    pipe,
+    files,
+    database,
+    workers,
+    of_whole_groups,
+    received_files,
+    spark_batch,
+    spark_stream,
+)
+OF_WHOLE_GROUPS = (of_whole_groups, received_files, spark_batch, spark_stream)
+# These show what they leave in figures (``reportLatestOffset``), and log nothing.
+OF_SPARK = (spark_batch, spark_stream)
