@@ -50,16 +50,17 @@ class Partner:
         name: of its row in the documentation.
         puts: its messages, in the order in which they are put.
         outcome: for a receiver of any kind.
-        whole: for one that gets groups only when they are complete, if that is not the same.
-        in_segments: for one that gets single segments, if that is not the same.
+        otherwise: for receivers for which it is not the same: "whole" get only complete groups, "segments" get single segments,
+            "batch" takes nothing away.
+        joined: what such a receiver may make of all messages together.
         gone: how many messages the queue manager discards, because they expire.
     """
 
     name: str
     puts: tuple[Put, ...]
     outcome: Outcome
-    whole: Outcome | None = None
-    in_segments: Outcome | None = None
+    otherwise: Mapping[str, Outcome] = field(default_factory=dict)
+    joined: bytes = b""
     gone: int = 0
 
     @property
@@ -119,7 +120,7 @@ def _jms_affinity() -> Partner:
         "JMS, JMSXGroupID as an affinity key",
         tuple(puts),
         Outcome(4, told=frozenset({"GroupQuarantined", "reused"})),
-        Outcome(0, left=4, told=_NOT_GOT),
+        {"whole": Outcome(0, left=4, told=_NOT_GOT)},
     )
 
 
@@ -180,13 +181,14 @@ def _doubled_message() -> Partner:
         "A message that comes twice",
         (twice, twice, last),
         Outcome(3, told=frozenset({"GroupQuarantined", "repeats"})),
-        Outcome(2, left=1, told=_NOT_GOT),
+        {"whole": Outcome(2, left=1, told=_NOT_GOT)},
     )
 
 
 def _doubled_group() -> Partner:
     puts = [_changed(put, MsgId=put.data.ljust(24, b"\0")) for put in _group(group_id(b"TWICE"), _numbered("twice", 2))]
-    return Partner("A group that comes twice", (*puts, *puts), Outcome(4, told=frozenset({"repeats"})))
+    told = frozenset({"repeats"})
+    return Partner("A group that comes twice", (*puts, *puts), Outcome(4, told=told), {"batch": Outcome(2, left=2)})
 
 
 def _taken() -> Partner:
@@ -196,7 +198,7 @@ def _taken() -> Partner:
         "A message in the middle is missing",
         tuple(puts),
         Outcome(1, 2, told=_PUT_ASIDE),
-        Outcome(0, left=3, told=_NOT_GOT),
+        {"whole": Outcome(0, left=3, told=_NOT_GOT)},
     )
 
 
@@ -206,7 +208,7 @@ def _expired() -> Partner:
         "A message that expires",
         (first, _changed(second, Expiry=_AT_ONCE), last),
         Outcome(1, 1, told=_PUT_ASIDE),
-        Outcome(0, left=2, told=_NOT_GOT),
+        {"whole": Outcome(0, left=2, told=_NOT_GOT)},
         gone=1,
     )
 
@@ -217,7 +219,7 @@ def _endless() -> Partner:
         "The end is missing",
         tuple(_group(group_id(b"ENDLESS"), _numbered("endless", 2), ends=False)),
         Outcome(2, told=_PUT_ASIDE),
-        Outcome(0, left=2, told=_NOT_GOT),
+        {"whole": Outcome(0, left=2, told=_NOT_GOT)},
     )
 
 
@@ -239,11 +241,17 @@ def _mixed_segments() -> Partner:
     parts = [
         Put(whole.data[:half], {**whole.fields, "MsgFlags": LAST | mq.MQMF_SEGMENT, "Offset": 0}),
         Put(
-            whole.data[half:],
+            whole.data[half:].decode().encode("cp500"),
             {**whole.fields, "MsgFlags": LAST | mq.MQMF_LAST_SEGMENT, "Offset": half, "CodedCharSetId": 500},
         ),
     ]
-    return Partner("Segments of different CCSIDs", tuple(parts), Outcome(0, 2, told=_PUT_ASIDE), in_segments=Outcome(2))
+    return Partner(
+        "Segments of different CCSIDs",
+        tuple(parts),
+        Outcome(0, 2, told=_PUT_ASIDE),
+        {"segments": Outcome(2)},
+        joined=b"".join(part.data for part in parts),
+    )
 
 
 GOOD = tuple(_group(group_id(b"GOOD"), _numbered("good", 2)))
@@ -267,9 +275,9 @@ PARTNERS = (
 )
 # What a receiver raises or logs, and words by which it is recognised.
 TELLS = {
-    "GroupQuarantined": "was moved to|did not arrive|cannot be put together",
-    "GroupAbandoned": "abandoned",
-    "repeats": "came again|comes again|repeats",
-    "reused": "used again|another group",
+    "GroupQuarantined": "GroupQuarantined|was moved to",
+    "GroupAbandoned": "GroupAbandoned",
+    "repeats": "repeats the group",
+    "reused": "was used again",
     "cannot be got": "cannot be got",
 }

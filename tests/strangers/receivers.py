@@ -25,6 +25,7 @@ from mqgroups.spark.options import Use, source_options
 from tests.fix_groups import Owner
 from tests.fix_mqi import wait_until
 from tests.spark.model import Checkpoint
+from tests.strangers.partners import TELLS
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT, NO_SYNCPOINT = mq.MQOO_OUTPUT, mq.MQPMO_NO_SYNCPOINT
@@ -42,6 +43,7 @@ class Site:
         owner: with the queue.
         directory: the receiver's own.
         make_queue: makes another queue.
+        is_done: whether nothing is on the queue but what is to stay there, and all was told that has to be told.
         put: what was put, each data once.
         spark_options: of a connection to the queue.
         all_told: whether everything was told that has to be told.
@@ -51,7 +53,7 @@ class Site:
     owner: Owner
     directory: Path
     make_queue: Callable[[], str]
-    all_told: Callable[[], bool]
+    is_done: Callable[[], bool]
     put: frozenset[bytes]
     spark_options: dict[str, str]
     told: list[str] = field(default_factory=list)
@@ -64,16 +66,26 @@ class Site:
             self.told.append(f"{type(error).__name__}: {error}")
 
 
-def consumer(site: Site, **more: Any) -> list[bytes]:
+def consumed(site: Site, **more: Any) -> list[bytes]:
+    got: list[bytes] = []
+
+    def get() -> bool:
+        got.extend(message.data for group in groups for message in site.of(group))
+        return site.is_done()
+
+    with site.owner.consumer(**{**GOES_ON, **more}) as groups:
+        wait_until(get)
+    return got
+
+
+def consumer(site: Site) -> list[bytes]:
     """Get them with a consumer."""
-    with site.owner.consumer(**{**GOES_ON, **more}) as consumer:
-        return [message.data for group in consumer for message in site.of(group)]
+    return consumed(site)
 
 
 def of_whole_groups(site: Site) -> list[bytes]:
     """Get only groups that are complete."""
-    # So long a group without an end has to be quiet until it is told.
-    return consumer(site, complete_groups_only=True, wait_s=0.1)
+    return consumed(site, complete_groups_only=True)
 
 
 def restarted(site: Site) -> list[bytes]:
@@ -124,22 +136,26 @@ def pipe(site: Site) -> list[bytes]:
         for source, outgoing in pipe:
             for message in site.of(source):
                 outgoing.put(message.data)
-    # An abandoned group ends with an empty message.
-    return [data for data in owner.data(target) if data]
+    # An abandoned group ends with a report.
+    return [found.data for found in owner.on_queue(target) if found.md.MsgType != mq.MQMT_REPORT]
 
 
 def files(site: Site) -> list[bytes]:
-    """Write each group to a file; those of groups that were put aside are in quarantine, what was abandoned is gone."""
+    """Write each group to a file; those of groups that were put aside are in quarantine, those of abandoned ones are removed."""
+    removed: list[bytes] = []
     with site.owner.consumer(**GOES_ON) as consumer:
         sink = mqgroups.FileSink(site.directory, consumer)
         for group in consumer:
+            lines = []
             with sink.file(group) as file:
                 for message in site.of(group):
                     file.write(message.data + b"\n")
+                    lines.append(message.data)
+            removed += lines if group.abandoned else []
         consumer.forget_checkpoint()
     kept = [path for path in site.directory.rglob("*") if path.is_file() and path.suffix != ".reason"]
     assert not [path for path in kept if path.name.startswith(".")]
-    return [line for path in kept for line in path.read_bytes().splitlines()]
+    return [*removed, *(line for path in kept for line in path.read_bytes().splitlines())]
 
 
 def database(site: Site) -> list[bytes]:
@@ -156,7 +172,8 @@ def database(site: Site) -> list[bytes]:
                 site.told.append(f"{type(error).__name__}: {error}")
     rows = connection.execute("SELECT customer, pieces FROM pieces").fetchall()
     connection.close()
-    return [f"{customer} 1".encode() for customer, pieces in rows for _ in range(pieces)]
+    as_put = {data.decode("ascii" if data.isascii() else "cp037"): data for data in site.put}
+    return [as_put[f"{customer} 1"] for customer, pieces in rows for _ in range(pieces)]
 
 
 def workers(site: Site) -> list[bytes]:
@@ -184,7 +201,7 @@ def workers(site: Site) -> list[bytes]:
     thread.start()
     try:
         wait_until(lambda: [data for data in got if data.startswith(b"good")] == [b"good1 1", b"good2 1"])
-        wait_until(site.all_told)
+        wait_until(site.is_done)
     finally:
         crew.stop()
         thread.join()
@@ -193,14 +210,21 @@ def workers(site: Site) -> list[bytes]:
 
 def received_files(site: Site) -> list[bytes]:
     """Write complete groups to files, as ``mqgroups receive --complete-groups-only`` does."""
-    opened = functools.partial(site.owner.consumer, stream=True, complete_groups_only=True, wait_s=0.1)
+    opened = functools.partial(
+        site.owner.consumer, stream=True, complete_groups_only=True, group_wait_s=GOES_ON["group_wait_s"]
+    )
     receiver = FileReceiver(opened, site.directory, keep_waiting=False)
-    got = []
-    for received in receiver:
-        if received.reason:
-            site.told.append(f"GroupAbandoned: {received.reason}")
-        whole = received.path.read_bytes()
-        got += [data for data in site.put for _ in range(whole.count(data))]
+    got: list[bytes] = []
+
+    def receive() -> bool:
+        for received in receiver:
+            if received.reason:
+                site.told.append(f"GroupAbandoned: {received.reason}")
+            whole = received.path.read_bytes()
+            got.extend(data for data in site.put for _ in range(whole.count(data)))
+        return site.is_done()
+
+    wait_until(receive)
     receiver.consumer.close()
     return got
 
@@ -222,7 +246,9 @@ def spark_stream(site: Site) -> list[bytes]:
     before = None
     while before != got:
         before = list(got)
-        reader = GroupStreamReader(source_options({**site.spark_options, "pollTimeoutMs": "0"}, Use.STREAM_READ))
+        reader = GroupStreamReader(
+            source_options({**site.spark_options, "pollTimeoutMs": "0", "reservationTimeoutMs": "0"}, Use.STREAM_READ)
+        )
         try:
             checkpoint.run(reader)
         finally:
@@ -247,6 +273,16 @@ ALL = (
     spark_batch,
     spark_stream,
 )
-OF_WHOLE_GROUPS = (of_whole_groups, received_files, spark_batch, spark_stream)
-# These show what they leave in figures (``reportLatestOffset``), and log nothing.
-OF_SPARK = (spark_batch, spark_stream)
+# The kinds of outcomes that come first for them (``Partner.otherwise``).
+KINDS = {
+    of_whole_groups: ("whole",),
+    received_files: ("segments", "whole"),
+    spark_batch: ("batch", "segments", "whole"),
+    spark_stream: ("segments", "whole"),
+}
+# What they do not tell: Spark shows in figures what it leaves (``reportLatestOffset``); a worker compares its own groups only.
+UNTOLD = {
+    spark_batch: frozenset(TELLS),
+    spark_stream: frozenset(TELLS),
+    workers: frozenset({"repeats", "reused"}),
+}
