@@ -776,9 +776,9 @@ MUTATIONS = (
     ),
     Mutation(
         "text without a code page is not poison by its codec",
-        "errors.py",
-        "class CcsidUnknown(EnvironmentFailure):",
-        "class CcsidUnknown(EnvironmentFailure, ValueError):",
+        "get/group.py",
+        "raise CcsidUnknown(error.ccsid, queue, message.group_id, message.msg_seq_number) from None",
+        "return str(error)",
         "tests/test_codecs.py -k never_poison",
     ),
     Mutation(

@@ -182,7 +182,7 @@ class GroupCursor:
                 md = self._wanted(plan)
             inhibited = None
             try:
-                got = self.queue.get(md, self._gmo(plan, wait_ms), self._accepted)
+                got = self._get(md, plan, wait_ms)
                 if got is not None:
                     self._idle_wait_ms = _LONGEST_WAIT_MS
                     return self._accept(got)
@@ -219,9 +219,7 @@ class GroupCursor:
         plan = replace(plan, match_options=match_options)
         deadline_s = time.monotonic() + min(self._connection.reconnect.wait_s, COMING_BACK_MS / 1000)
         wait_ms = 0
-        while (got := self.queue.get(md, self._gmo(plan, wait_ms), self._accepted)) is None:
-            if time.monotonic() >= deadline_s:
-                break
+        while (got := self._get(md, plan, wait_ms)) is None and time.monotonic() < deadline_s:
             wait_ms = _LONGEST_WAIT_MS
         if got is None or got[1][st.MD_MSG_ID] != msg_id:
             raise MessagesTaken(self._settings.queue, position.group_id, position.msg_seq_number + 1)
@@ -244,6 +242,9 @@ class GroupCursor:
             offset=plan.offset,
             ccsid=self._ccsid,
         )
+
+    def _get(self, md: bytearray, plan: GetPlan, wait_ms: int) -> tuple[bytes, bytes, bytes] | None:
+        return self.queue.get(md, self._gmo(plan, wait_ms), self._accepted)
 
     def _gmo(self, plan: GetPlan, wait_ms: int, *, whole: bool = True) -> bytearray:
         options = _GET_OPTIONS
