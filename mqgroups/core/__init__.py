@@ -8,6 +8,8 @@
     restart.py       what a status record means for an owner that starts, and after a commit without an answer
     group_key.py     the identity of a group, and whether it is like the one before
     poison.py        which message makes its consumer fail
+    rest.py          what is left of a group whose next message does not arrive
+    unreachable.py   which groups a waiting consumer never gets
     claim.py         which attempt may put which group of a batch
     inspection.py    the groups on a queue, as browsing shows them
     salvage.py       how to rebuild a lost status record
