@@ -70,7 +70,7 @@ def _waiting(q_mgr: Connection, name: str) -> Waiting:
     guess = 1
     with BrowsedQueue(q_mgr, name) as queue:
         for head in queue.heads():
-            if head.key.stamp:
+            if not head.key.is_group:
                 ungrouped += 1
                 continue
             guess = queue.counted(head.planned, guess).messages
