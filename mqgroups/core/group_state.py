@@ -3,7 +3,7 @@
 Messages show what is missing; records show who puts or gets the group, and until when that owner worked. The first line that
 applies is the state:
 
-    doubled         a message is there twice
+    doubled         a message is there twice, or a partner has used the GroupId for several groups
     inconsistent    messages after the last one
     gap             messages are missing between others
     abandoned       its producer has ended it without completing it, and its first message is there
