@@ -111,6 +111,11 @@ with qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as check:
 """,
         prints="[b'ORDER']\n",
     ),
+    "docs/how-to/partners.md": Given(
+        ORDERS + "put_orders()\nhandled = []\nhandle = handled.append\n",
+        instead={"commit_every=100": "wait_s=0"},
+        after="assert handled == [row.encode() for row in rows]\n",
+    ),
     "docs/how-to/performance.md": Given(),
     "docs/how-to/progress.md": Given(
         ORDERS,

@@ -84,7 +84,7 @@ class _Manifest:
     groups: tuple[Planned, ...] | None
     keys: frozenset[Key]
     since: int = 0
-    names: frozenset[tuple[bytes, str]] = field(init=False)
+    names: frozenset[tuple[bytes, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.names = frozenset(key.name for key in self.keys)

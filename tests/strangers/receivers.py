@@ -277,7 +277,7 @@ ALL = (
 KINDS = {
     of_whole_groups: ("whole",),
     received_files: ("segments", "whole"),
-    spark_batch: ("batch", "segments", "whole"),
+    spark_batch: ("segments", "whole"),
     spark_stream: ("segments", "whole"),
 }
 # What they do not tell: Spark shows in figures what it leaves (``reportLatestOffset``); a worker compares its own groups only.

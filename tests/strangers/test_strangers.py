@@ -87,14 +87,14 @@ def receives(make_owner, make_queue, mq_options, tmp_path, monkeypatch, caplog):
             Counter(data for data in owner.data(queue) if data and not data.startswith(b"RFH "))
             for queue in (BACKOUT_QUEUE, owner.queue)
         )
-        if receive is receivers.spark_batch:
-            left -= got  # it takes nothing away
         owner.empty(BACKOUT_QUEUE)
         lacking = put - got - aside - left
         assert lacking.total() == partner.gone, f"lost: {lacking}"
         assert not got - put, f"doubled: {got - put}"
         assert all(got[each.data] for each in GOOD), "the good group did not come"
-        assert (got.total() - len(GOOD), aside.total(), left.total()) == expected[:3]
+        # A batch takes nothing away, and of a group that is there twice it may read one.
+        if receive is not receivers.spark_batch:
+            assert (got.total() - len(GOOD), aside.total(), left.total()) == expected[:3]
         assert all_told(), lines()
 
     return receive_all
