@@ -107,6 +107,15 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="What happens to a group with the identifiers of the one completed before it.",
 )
 @click.option(
+    "--group-wait",
+    "group_wait_s",
+    type=click.FloatRange(0),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the next message of a group may take.",
+)
+@click.option(
     "--stalled",
     type=click.Choice(get_args(Stalled)),
     default="halt",
@@ -146,6 +155,7 @@ def work(
     complete_groups_only: bool,
     poison: Poison,
     repeats: Repeats,
+    group_wait_s: float,
     stalled: Stalled,
     grace_s: float,
     http: tuple[str, int] | None,
@@ -186,6 +196,7 @@ def work(
         "poison": poison,
         "repeats": repeats,
         "record_users": record_users,
+        "group_wait_s": group_wait_s,
         "stalled": stalled,
         "codec": None if codec is None else getattr(codecs, codec),
     }

@@ -18,6 +18,7 @@ from typing import Any
 
 import mqgroups
 import mqgroups.aio
+from mqgroups import operate
 from mqgroups.errors import GroupAbandoned, GroupQuarantined
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.mqi import constants as mq
@@ -208,6 +209,15 @@ def workers(site: Site) -> list[bytes]:
     return got
 
 
+def operator(site: Site) -> list[bytes]:
+    """Move away the groups that are not complete, as ``mqgroups groups`` and ``salvage move`` do, and get the others."""
+    owner, elsewhere = site.owner, site.make_queue()
+    for group in operate.inspect_queue(owner.qmgr, owner.queue).groups:
+        if group.gaps or not group.has_head or not group.has_end:
+            operate.move_group(owner.qmgr, owner.queue, group.group_id, to=elsewhere)
+    return [*consumer(site), *owner.data(elsewhere)]
+
+
 def received_files(site: Site) -> list[bytes]:
     """Write complete groups to files, as ``mqgroups receive --complete-groups-only`` does."""
     opened = functools.partial(
@@ -272,6 +282,7 @@ ALL = (
     received_files,
     spark_batch,
     spark_stream,
+    operator,
 )
 # The kinds of outcomes that come first for them (``Partner.otherwise``).
 KINDS = {
@@ -280,8 +291,12 @@ KINDS = {
     spark_batch: ("segments", "whole"),
     spark_stream: ("segments", "whole"),
 }
-# What they do not tell: Spark shows in figures what it leaves (``reportLatestOffset``); a worker compares its own groups only.
+# A batch takes nothing away, and of a group that is there twice it may read one; an operator leaves nothing.
+WITHOUT_NUMBERS = (spark_batch, operator)
+# What they do not tell: Spark shows in figures what it leaves (``reportLatestOffset``); a worker compares its own groups only; an
+# operator knows it already.
 UNTOLD = {
+    operator: frozenset(TELLS),
     spark_batch: frozenset(TELLS),
     spark_stream: frozenset(TELLS),
     workers: frozenset({"repeats", "reused"}),
