@@ -142,7 +142,7 @@ def groups(
       no record     the last message is missing, and no record says who puts it
       gap           messages are missing in the middle
       inconsistent  messages after the last one
-      doubled       a message is there twice: somebody has put it again, or used its GroupId for another group
+      doubled       a message is there twice, or its GroupId was used again
 
     With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
     password are the same for all queue managers.
