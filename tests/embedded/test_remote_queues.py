@@ -14,7 +14,7 @@ from mqgroups.embedded.messages.transmission import decode
 from mqgroups.mqi import constants as mq
 from tests.cluster_sites import command_server
 from tests.fix_cluster import DEAD_LETTERS, USER
-from tests.fix_mqi import OK, failed, text, wait_until
+from tests.fix_mqi import OK, empty, failed, text, wait_until
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -165,6 +165,7 @@ def test_a_put_that_is_not_answered_reaches_the_transmission_queue(q_mgr, connec
     assert target.put(b"unanswered", mq.MQPMO_ASYNC_RESPONSE).code == OK
     assert target.close() == OK
     assert len(eye.browse("X")) == before + 1
+    empty(eye, "X")
 
 
 def test_a_transmission_queue_that_is_put_inhibited_refuses_the_put(mqsc, opened):
