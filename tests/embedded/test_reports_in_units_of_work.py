@@ -74,7 +74,9 @@ def test_reports_come_and_go_with_their_units_of_work(connection, make_queue, st
         elif what == "get":
             (syncpoint,) = how
             answer = source.get(mq.MQGMO_SYNCPOINT if syncpoint else 0)
-            if not model.messages:
+            if syncpoint and model.doomed:
+                assert answer.code == failed(mq.MQRC_BACKED_OUT)
+            elif not model.messages:
                 assert answer.code == EMPTY
             else:
                 message = model.messages.pop(0)
