@@ -181,7 +181,6 @@ def workers(site: Site) -> list[bytes]:
     """Share them among two workers."""
     got: list[bytes] = []
     owner = site.owner
-    target = owner.target
 
     def handle(group: Any) -> None:
         got.extend(message.data for message in site.of(group))
@@ -189,15 +188,7 @@ def workers(site: Site) -> list[bytes]:
     def opened(q_mgr: Any, /, *, name: str, wait_s: float) -> Any:
         return q_mgr.group_consumer(owner.queue, name=name, commit_every=2, wait_s=wait_s, owner_wait_s=10, **GOES_ON)
 
-    connect = functools.partial(
-        mqgroups.connect,
-        target.q_mgr_name,
-        target.channel,
-        target.conn_name,
-        user=getattr(target, "user", None),
-        password=getattr(target, "password", None),
-    )
-    crew = mqgroups.Workers(handle, connect=connect, open=opened, name=owner.name, workers=2, threads=True)
+    crew = mqgroups.Workers(handle, connect=owner.connect, open=opened, name=owner.name, workers=2, threads=True)
     thread = threading.Thread(target=crew.run)
     thread.start()
     try:
