@@ -29,6 +29,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
+from mqgroups.core.protocol import PendingCommit
 from mqgroups.core.status import Outgoing
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
@@ -52,6 +53,7 @@ from mqgroups.put.payload import (
 from mqgroups.put.properties import group_properties, resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.opening import check_apart
+from mqgroups.status.owner import Owner, outgoing_at
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import records_disagree
 from mqgroups.status.units_of_work import UnitsOfWork
@@ -179,10 +181,10 @@ class PipeOutput:
             self._waiting.append((data, kind))
             self.putter.owner.will_put(len(self._waiting))
 
-    def stage(self, *, ended: bool, failed_with: int | None) -> Outgoing:
-        """Put the messages that were made in this unit of work, and the outgoing side's record; the getter commits.
+    def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
+        """Put the messages that were made in this unit of work; the getter commits them.
 
-        Returns what is committed with that, for the getter's record.
+        Returns how the outgoing side's part of the unit of work ends, and what is committed with that, for the getter's record.
 
         Args:
             ended: whether the incoming group ends with this unit of work.
@@ -200,8 +202,11 @@ class PipeOutput:
                 messages = [(b"", BYTES, None, True, MessagePart.WHOLE)]
         elif begun:
             messages = [abandonment(failed_with, "its incoming group was not completed")]
-        self.putter.stage(messages)
-        return self.putter.owner.outgoing
+        owner = self.putter.owner
+        ending = self.putter.put_all(messages)
+        if ending is None:
+            return {}, owner.outgoing
+        return {owner: ending}, outgoing_at(ending.position)
 
     def committed(self) -> None:
         """Take note that the staged messages are committed."""
@@ -246,7 +251,6 @@ class GroupPipe:
                 outgoing.status_model,
                 outgoing.owner_wait_s,
                 segmented=outgoing.segmented_status,
-                for_owner=True,
                 record_users=outgoing.record_users,
             )
             try:

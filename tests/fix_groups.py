@@ -27,8 +27,8 @@ import tenacity
 import mqgroups
 import mqgroups.connection.retry
 import mqgroups.get.cursor
-import mqgroups.status.owner
 import mqgroups.status.units_of_work
+import mqgroups.status.witness
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
 from tests.fix_mqi import OK, Connection, delete, failed
@@ -350,8 +350,8 @@ def clock(monkeypatch):
     modules = (
         tenacity,
         mqgroups.connection.retry,
-        mqgroups.status.owner,
         mqgroups.status.units_of_work,
+        mqgroups.status.witness,
         mqgroups.get.cursor,
     )
     for module in modules:

@@ -945,7 +945,7 @@ MUTATIONS = (
     Mutation(
         "a record of another queue manager is shown as such",
         "operate/owners.py",
-        "if record is None or not record.speaks or record.q_mgr_identifier == connection.q_mgr_identifier:",
+        "if record is None or not record.is_needed or record.q_mgr_identifier == connection.q_mgr_identifier:",
         "if True:",
         "tests/operate/test_adopt.py -k producer_resumes",
     ),
@@ -1253,8 +1253,8 @@ MUTATIONS = (
     Mutation(
         "a start keeps the record of the last group, to compare the next one with it",
         "core/restart.py",
-        "return record.speaks or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)",
-        "return record.speaks",
+        "return record.is_needed or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)",
+        "return record.is_needed",
         "tests/get/test_group_key.py -k killed_before",
     ),
     Mutation(

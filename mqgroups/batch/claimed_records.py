@@ -7,6 +7,7 @@ After that ``read`` returns the record on the queue, like an owner's status queu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.queue import Queue
@@ -23,8 +24,9 @@ from mqgroups.core.claim import (
 from mqgroups.core.model import Role
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
+from mqgroups.core.steps import OpenAgain, Refused, Steps
 from mqgroups.errors import KeyInTwoPartitions, OwnershipLost
-from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_stays
 from mqgroups.status.records import foreign_record
 
@@ -39,42 +41,129 @@ class GroupAlreadyPut(Exception):
         self.status = status
 
 
-class ClaimedRecords(RecordKeeper):
-    """One group's records, and one attempt's claim on them. When the group is complete its record says so, and stays."""
+class _ClaimedRecord(NamedTuple):
+    """A group's status record as it is kept; see ``core.protocol.Kept``. Its calls are those of ``records``, made at once.
 
+    Attributes:
+        records: the keeper.
+        found: the record on the queue; ``None`` before the group's first one.
+        claimed: whether it is this attempt's, and committed.
+    """
+
+    records: ClaimedRecords
+    found: FoundRecord | None = None
+    claimed: bool = False
     # The record that is got, the record that is put, and the intent.
-    most_messages = 3
+    most_messages: int = 3
+    can_be_removed: bool = True
+
+    @property
+    def queue(self) -> str:
+        return self.records.name
+
+    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[_ClaimedRecord, StatusRecord | None]]:  # noqa: ARG002 - one CorrelId
+        yield from ()
+        found, record = self.records.read() if self.claimed else self.records.read_to_claim()
+        return self._replace(found=found), record
+
+    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+        yield from ()
+        return self.records.seen()
+
+    def got_first(self) -> Steps[_ClaimedRecord]:
+        yield from ()
+        return self
+
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[_ClaimedRecord]:  # noqa: ARG002 - no segments
+        yield from ()
+        return self._replace(found=self.records.replace(self.found, record, claimed=self.claimed))
+
+    def removed(self) -> Steps[_ClaimedRecord]:
+        yield from ()
+        return self
+
+    def checked(self) -> Steps[None]:
+        yield from ()
+
+    def after_commit(self) -> _ClaimedRecord:
+        return self if self.claimed else self._replace(claimed=True)
+
+
+class ClaimedRecords(Keeper):
+    """One group's records, and one attempt's claim on them. When the group is complete its record says so, and stays."""
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
         self.name = shared.name
+        self.kept = _ClaimedRecord(self)
         self._shared = shared
         self._claim = claim
-        self._claimed = False
         self._lock: Queue | None = None
-        # The record on the queue: after the last commit, and as this unit of work sees it.
-        self._committed: FoundRecord | None = None
-        self._current: FoundRecord | None = None
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that ``reopen`` is needed."""
+        """Whether the connection was replaced since, so that the queue has to be opened again."""
         return self._shared.is_stale
 
-    def reopen(self) -> None:
-        """Open the queue again on a new connection; one try."""
-        self._shared.reopen()
+    def answer(self, step: Any) -> bool:
+        """Open the queue again if it is stale, with one try; the only call that the protocol does not make by ``kept``."""
+        assert isinstance(step, OpenAgain)
+        is_stale = self._shared.is_stale
+        if is_stale:
+            self._shared.reopen()
+        return is_stale
 
-    def held_by(self) -> StatusRecord | None:
+    def error_for(self, refused: Refused) -> BaseException:
+        """Return an error that cannot happen: everything is refused here."""
+        return AssertionError(refused)
+
+    def seen(self) -> StatusRecord | None:
         """Return the status record; ``None`` if it is hidden or gone."""
         found = self._shared.find_one(self._claim.status_id)
         return found.record if found else None
 
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - there is one of its CorrelId
-        """Claim the group; or, after the claim was committed, return its record.
+    def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
+        """Return the record on the queue after the claim was committed; ``None`` if it and the intent are gone.
 
-        Returns:
-            Before that commit, the record that the claim replaces; for a new group this is not on the queue. After it, the
-            record on the queue; ``None`` if it and the intent are gone.
+        Raises:
+            OwnerActive: another attempt has the record in a unit of work; try again.
+            StatusError: the records on the queue cannot be used.
+            MQIError: a call failed.
+        """
+        found = self._shared.find_one(self._claim.status_id)
+        if found is None and self._shared.find_one(self._claim.intent_id) is not None:
+            raise self._shared.in_use("MQGET")
+        return found, found.record if found else None
+
+    def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
+        """Replace ``found`` by ``record``. A group's first record is put together with its intent.
+
+        ``claimed``: whether ``found`` is this attempt's own.
+
+        Raises:
+            OwnerActive: another attempt replaced the record between ``read_to_claim`` and the claim; claim again.
+            OwnershipLost: another attempt has replaced the record.
+            StatusQueueUnusable: the record that the claim has put expires.
+        """
+        if found is None:
+            self._shared.put(new_intent(self._claim), self._claim.intent_id)
+        else:
+            md = self._shared.take(found)
+            if md is None:
+                raise self._lost(found.record) if claimed else self._shared.in_use("MQGET")
+            if claimed:
+                check_stays(self.name, md)
+        return self._shared.put(record, self._claim.status_id)
+
+    def unit_ended(self) -> None:
+        """Release the lock. The first unit of work is the claim."""
+        self._unlock()
+
+    def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - the queue is not one owner's to delete
+        """Release the lock. The queue stays open for the next group."""
+        self._unlock()
+
+    def read_to_claim(self) -> tuple[FoundRecord | None, StatusRecord]:
+        """Claim the group; returns what is on the queue, and the record that the claim replaces: of a new group one of its own.
 
         Raises:
             GroupAlreadyPut: the group is complete.
@@ -83,45 +172,6 @@ class ClaimedRecords(RecordKeeper):
             StatusError: the records on the queue cannot be used.
             MQIError: a call failed.
         """
-        if not self._claimed:
-            return self._read_to_claim()
-        self._committed = self._current = self._shared.find_one(self._claim.status_id)
-        if self._current is None and self._shared.find_one(self._claim.intent_id) is not None:
-            raise self._shared.in_use("MQGET")
-        return self._current.record if self._current else None
-
-    def stage(self, record: StatusRecord, *, last: bool = False) -> None:  # noqa: ARG002 - records are no segments here
-        """Replace the record by ``record``. A group's first record is put together with its intent.
-
-        Raises:
-            OwnerActive: another attempt replaced the record between ``read`` and the claim; claim again.
-            OwnershipLost: another attempt has replaced the record.
-            StatusQueueUnusable: the record that the claim has put expires.
-        """
-        if self._current is None:
-            self._shared.put(new_intent(self._claim), self._claim.intent_id)
-        else:
-            md = self._shared.take(self._current)
-            if md is None:
-                raise self._lost(self._current.record) if self._claimed else self._shared.in_use("MQGET")
-            if self._claimed:
-                check_stays(self.name, md)
-        self._current = self._shared.put(record, self._claim.status_id)
-
-    def ended(self, *, committed: bool) -> None:
-        """Take note that the unit of work was committed or backed out. The first commit is the claim."""
-        if committed:
-            self._claimed = True
-            self._committed = self._current
-        else:
-            self._current = self._committed
-        self._unlock()
-
-    def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - the queue is not one owner's to delete
-        """Release the lock. The queue stays open for the next group."""
-        self._unlock()
-
-    def _read_to_claim(self) -> StatusRecord:
         claim, shared = self._claim, self._shared
         self._unlock()
         self._lock = shared.lock(claim.intent_id)
@@ -144,11 +194,10 @@ class ClaimedRecords(RecordKeeper):
             self._unlock()
             raise GroupAlreadyPut(found)
         if found is None:
-            return new_status(claim, NOTHING)
+            return None, new_status(claim, NOTHING)
         if action is ClaimAction.STOP_KEY_IN_TWO_PARTITIONS:
             raise KeyInTwoPartitions(claim.key, claim_values(found.checkpoint)["partition"], claim.partition)
-        self._committed = self._current = status
-        return taken_over(claim, found)
+        return status, taken_over(claim, found)
 
     def _refuse_foreign(self, found: StatusRecord) -> None:
         sink = self._claim.sink
@@ -157,7 +206,7 @@ class ClaimedRecords(RecordKeeper):
             raise foreign_record(self.name, decision.mismatch)
 
     def _lost(self, mine: StatusRecord) -> OwnershipLost:
-        seen = self.held_by()
+        seen = self.seen()
         found = (seen.owner_id, seen.epoch) if seen else ("", 0)
         return OwnershipLost(self._claim.name, self.name, found, (mine.owner_id, mine.epoch))
 

@@ -35,7 +35,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import Putter
-from mqgroups.status.keeper import NoStatus, RecordKeeper
+from mqgroups.status.keeper import Keeper, NoStatus
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
 
@@ -191,7 +191,7 @@ class BatchProducer:
             if queue is not None:
                 queue.close()
 
-    def keeper(self, claim: Claim) -> RecordKeeper:
+    def keeper(self, claim: Claim) -> Keeper:
         """Return the keeper of one group's status record."""
         shared = self._reopened()
         return NoStatus(self.connection) if shared is None else ClaimedRecords(shared, claim)
@@ -257,6 +257,7 @@ class _ClaimedGroup:
         except BaseException:
             keeper.close()
             raise
+        work.participant = putter
         try:
             work.claim()
         except BaseException:

@@ -189,7 +189,7 @@ def rebuild(
         where = f"{number(done.unreadable, 'message')} of {done.status_queue} to {done.unreadable_to}"
         report.print(f"{_tense(apply, 'move')} {where}")
     if done.kept is not None:
-        where = f"group {done.kept.group_id.hex()}, {_committed(done.kept)}, " if done.kept.speaks else ""
+        where = f"group {done.kept.group_id.hex()}, {_committed(done.kept)}, " if done.kept.is_needed else ""
         report.print(
             f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
         )

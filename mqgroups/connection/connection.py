@@ -27,6 +27,7 @@ from mqgroups.connection.handle import NO_CONNECTION, Handle
 from mqgroups.connection.message_handles import MessageHandles
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NEVER, REDO, Patience, Sleep, retrying
+from mqgroups.connection.syncpoint import Own, Shared
 from mqgroups.connection.turn import Turn
 from mqgroups.connection.unanswered import UnansweredPuts
 from mqgroups.errors import (
@@ -80,6 +81,7 @@ class Connection:
             propagates: whether messages are put with trace context, and consumers look for it in messages.
             message_handles: the message handles for trace context.
             unanswered: the asynchronous puts whose outcome is not known yet.
+            syncpoint: whether the application uses the unit of work too: ``Own`` or ``Shared``.
         """
         self.binding = binding
         self._handle = handle if isinstance(handle, Handle) else None
@@ -88,6 +90,7 @@ class Connection:
         self.sleep = sleep
         self.generation = 0
         self._connect = connect
+        self.syncpoint = Shared() if connect is None else Own()
         self._closed = False
         self._broken = False
         # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
@@ -135,7 +138,7 @@ class Connection:
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
         # Not on a shared connection: the application's own messages in the unit of work would be lost.
-        if self.unanswered.any and self.usable and not self.is_shared:
+        if self.unanswered.any and self.usable and self.syncpoint.can_be_redone:
             return True
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
@@ -157,11 +160,6 @@ class Connection:
             _log.warning("%r: %s. Retrying in %.2g s", self, not_yet, pause_s, extra=extra)
 
         return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether the handle is the application's own, so that other code may call verbs on it too."""
-        return self._connect is None
 
     def restore(self) -> None:
         """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.

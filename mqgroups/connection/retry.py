@@ -7,6 +7,7 @@ because the queue manager may have backed out the messages before it.
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -145,6 +146,22 @@ class Again:
             raise error.with_traceback(_without_policy(error.__traceback__)) from error.__cause__
 
 
+class Pauses:
+    """Pauses between tries that are made one by one; like ``retrying``, with the same policy."""
+
+    def __init__(self, patience: Patience, reasons: frozenset[int], sleep: Sleep) -> None:
+        self._tries = iter(_policy(patience, reasons, sleep))
+        self._try = next(self._tries)
+
+    def after(self, error: MQIError) -> None:
+        """Pause after a try that failed with ``error``; raises it when the patience is over."""
+        try:
+            raise error
+        except MQIError:
+            self._try.__exit__(*sys.exc_info())
+        self._try = next(self._tries)
+
+
 def retrying(
     patience: Patience,
     reasons: frozenset[int],
@@ -157,6 +174,16 @@ def retrying(
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
     When ``until`` returns true, there are no more retries.
     """
+    return Again(_policy(patience, reasons, sleep, say, until))
+
+
+def _policy(
+    patience: Patience,
+    reasons: frozenset[int],
+    sleep: Sleep,
+    say: Say | None = None,
+    until: Callable[[], bool] = _never,
+) -> tenacity.Retrying:
     longest_s = 0.0
     out_of_time = tenacity.stop_after_delay(patience.wait_s)
     waits_for_connection = mq.MQRC_CONNECTION_BROKEN in reasons
@@ -197,15 +224,13 @@ def retrying(
             longest_s = pause_s
             say(error, pause_s)
 
-    return Again(
-        tenacity.Retrying(
-            sleep=nap,
-            before_sleep=before_sleep,
-            stop=lambda state: until() or out_of_time(state),
-            wait=pause_s,
-            retry=tenacity.retry_if_exception(qualifies),
-            reraise=True,
-        )
+    return tenacity.Retrying(
+        sleep=nap,
+        before_sleep=before_sleep,
+        stop=lambda state: until() or out_of_time(state),
+        wait=pause_s,
+        retry=tenacity.retry_if_exception(qualifies),
+        reraise=True,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of
 
 
 class OwnerCondition(Enum):
@@ -62,7 +62,7 @@ def owner_finding(messages: Sequence[FoundMessage], unreadable: int, *, is_activ
     if unreadable:
         return OwnerFinding(OwnerCondition.UNREADABLE)
     try:
-        found, record = on_queue(messages, seen_twice=True)
+        found, record = contents_of(messages, seen_twice=True)
     except (RecordHidden, LookAgain):
         # An active owner replaces its record all the time, so it may be hidden at this moment.
         return OwnerFinding(OwnerCondition.ACTIVE if is_active else OwnerCondition.HIDDEN)
@@ -70,7 +70,7 @@ def owner_finding(messages: Sequence[FoundMessage], unreadable: int, *, is_activ
         if is_active:
             return OwnerFinding(OwnerCondition.ACTIVE)
         return OwnerFinding(OwnerCondition.DUPLICATE if error.several else OwnerCondition.UNREADABLE)
-    message = next((each for each in messages if found.kept and each.msg_id == found.kept.msg_id), None)
+    message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
     if is_active:
         condition = OwnerCondition.ACTIVE
     elif record is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from mqgroups.core.model import Role
+from mqgroups.core.group import GroupPosition
+from mqgroups.core.group_properties import NO_PROPERTIES
+from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import Mark, RecordState, StatusRecord
 
 
@@ -64,19 +66,42 @@ def restart_action(record: StatusRecord | None, expectations: Expectations) -> R
     """Return what to do, given the record on the status queue (``None``: the queue is empty) and the expected owner.
 
     A record with another name, role, queue or queue manager is never used and never overwritten: it belongs to another
-    program's interrupted group, or this program was given the wrong queue. A record that nobody needs (``StatusRecord.speaks``
+    program's interrupted group, or this program was given the wrong queue. A record that nobody needs (``StatusRecord.is_needed``
     is false) may have another queue or queue manager: a program was once started with a wrong queue name.
     """
     if record is None:
         return RestartDecision(RestartAction.START_NEW_GROUP)
     pairs = [("role", record.role.value, expectations.role.value), ("name", record.name, expectations.name)]
-    if record.speaks:
+    if record.is_needed:
         pairs.append(("queue", record.queue, expectations.queue))
         pairs.append(("q_mgr_identifier", record.q_mgr_identifier, expectations.q_mgr_identifier))
     for field, found, expected in pairs:
         if found != expected:
             return RestartDecision(RestartAction.STOP_FOR_OPERATOR, Mismatch(field, found, expected))
     return RestartDecision(_BY_STATE[record.state])
+
+
+def position_of(record: StatusRecord) -> GroupPosition:
+    """Return a record's position in its group."""
+    return GroupPosition(record.group_id, record.msg_seq_number, record.offset, record.in_last_message)
+
+
+def idle_record(of: Expectations | StatusRecord, unit_of_work: int = 0) -> StatusRecord:
+    """Return a record without group, suspect and checkpoint, of the same name; ``owner_id`` and ``epoch`` of another record."""
+    owner_id, epoch = (of.owner_id, of.epoch) if isinstance(of, StatusRecord) else ("", 0)
+    return StatusRecord(
+        role=of.role,
+        name=of.name,
+        state=RecordState.IDLE,
+        owner_id=owner_id,
+        epoch=epoch,
+        unit_of_work=unit_of_work,
+        queue=of.queue,
+        group_id=GROUP_ID_NONE,
+        msg_seq_number=0,
+        q_mgr_identifier=of.q_mgr_identifier,
+        properties=NO_PROPERTIES,
+    )
 
 
 def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
@@ -86,7 +111,7 @@ def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
     with it.
     """
     is_here = (record.queue, record.q_mgr_identifier) == (expectations.queue, expectations.q_mgr_identifier)
-    return record.speaks or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)
+    return record.is_needed or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class StatusRecord:
     first_msg_id: bytes = GROUP_ID_NONE
 
     @property
-    def speaks(self) -> bool:
+    def is_needed(self) -> bool:
         """Whether the record is still needed: it has an unfinished group, a suspect or a checkpoint."""
         return self.state is RecordState.IN_GROUP or self.suspect is not None or self.checkpoint is not None
 

@@ -25,8 +25,8 @@ An anchor without a visible record means that a unit of work hides the record: w
 
 The unit of work that removes the record for good hides both. If it is backed out late, an owner that starts meanwhile sees an
 empty queue and puts a new record; then the old record and anchor reappear beside the new ones, perhaps during a browse. Only a
-record that is no longer needed (``StatusRecord.speaks`` is false) is removed for good. So such a record beside another one is a
-leftover, and the next claim removes it. A browse that saw a record without its anchor, or a chain without its beginning, is
+record that is no longer needed (``StatusRecord.is_needed`` is false) is removed for good. So such a record beside another one is
+a leftover, and the next claim removes it. A browse that saw a record without its anchor, or a chain without its beginning, is
 repeated; its result counts only if both browses see the same.
 """
 
@@ -51,7 +51,8 @@ _NO_FLAGS = MsgFlag.NONE
 class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
 
-    ``expires``: whether it has an expiry, because the queue limited it when the message was put. ``user``: its UserIdentifier.
+    ``expires``: whether it has an expiry, because the queue limited it when the message was put. ``user``: its UserIdentifier;
+    ``is_own``: whether that is the user of the reader's own puts.
     """
 
     msg_id: bytes
@@ -63,10 +64,11 @@ class FoundMessage:
     record: StatusRecord
     expires: bool = False
     user: str = ""
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredRecord:
     """A record on a status queue: a message, or a chain of segments.
 
     Attributes:
@@ -106,21 +108,21 @@ class RecordPut:
 class Pair(NamedTuple):
     """A record and the MsgId of its anchor; ``None`` if it has none."""
 
-    kept: Kept
+    stored: StoredRecord
     anchor: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class OnQueue:
+class QueueContents:
     """All records on a status queue.
 
     Attributes:
-        kept: the current record; ``None`` if there is none.
+        stored: the current record; ``None`` if there is none.
         anchor: the MsgId of its anchor; ``None`` if it has none.
         leftovers: other records, which are no longer needed.
     """
 
-    kept: Kept | None = None
+    stored: StoredRecord | None = None
     anchor: bytes | None = None
     leftovers: tuple[Pair, ...] = ()
 
@@ -160,12 +162,12 @@ def strangers(messages: Sequence[FoundMessage], user: str) -> list[FoundMessage]
     return strange + [each for each in messages if each.record.state is RecordState.ANCHOR and each.msg_id in theirs]
 
 
-def on_queue(
+def contents_of(
     messages: Sequence[FoundMessage], marks: Sequence[Mark] = (), *, seen_twice: bool = False
-) -> tuple[OnQueue, StatusRecord | None]:
+) -> tuple[QueueContents, StatusRecord | None]:
     """Return the records on a status queue, and the content of the current one.
 
-    The current record is the one that is still needed (``speaks``); otherwise the one whose mark comes first in ``marks``;
+    The current record is the one that is still needed (``is_needed``); otherwise the one whose mark comes first in ``marks``;
     otherwise the one with the highest epoch, unit of work in it, and a checkpoint.
 
     Args:
@@ -191,31 +193,31 @@ def on_queue(
     if not anchored <= anchors and not seen_twice:
         raise LookAgain
     found = [
-        (Pair(kept, chain[-1].correl_id if chain[-1].correl_id in anchors else None), record)
+        (Pair(stored, chain[-1].correl_id if chain[-1].correl_id in anchors else None), record)
         for chain in chains.values()
-        for kept, record in [_kept(chain)]
+        for stored, record in [_stored(chain)]
     ]
-    if sum(record.speaks for _, record in found) > 1:
+    if sum(record.is_needed for _, record in found) > 1:
         raise ChainBroken(f"{len(found)} records, more than one of them still needed", "one", several=True)
     if not found:
-        return OnQueue(), None
+        return QueueContents(), None
 
     def counts(each: tuple[Pair, StatusRecord]) -> tuple[bool, int, int, int, bool]:
         record = each[1]
         mine = len(marks) - marks.index(record.mark) if record.mark in marks else 0
-        return record.speaks, mine, record.epoch, record.unit_of_work, record.checkpoint is not None
+        return record.is_needed, mine, record.epoch, record.unit_of_work, record.checkpoint is not None
 
     *others, (pair, record) = sorted(found, key=counts)
-    return OnQueue(pair.kept, pair.anchor, tuple(other for other, _ in others)), record
+    return QueueContents(pair.stored, pair.anchor, tuple(other for other, _ in others)), record
 
 
-def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
-    """Return the message or chain as ``Kept``, with its current record: that of the last segment."""
+def _stored(chain: Sequence[FoundMessage]) -> tuple[StoredRecord, StatusRecord]:
+    """Return the message or chain as a ``StoredRecord``, with its current record: that of the last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
-        if len(chain) > 1 and chain[0].record.speaks:
+        if len(chain) > 1 and chain[0].record.is_needed:
             # A program that restores messages keeps their MsgIds. The copy would be believed when its original is gone.
             raise ChainBroken(f"{len(chain)} copies of a record", "one", several=True)
-        return Kept(chain[0].msg_id), chain[0].record
+        return StoredRecord(chain[0].msg_id), chain[0].record
     segments = sorted(chain, key=lambda segment: segment.offset)
     length = 0
     for segment in segments:
@@ -224,10 +226,10 @@ def _kept(chain: Sequence[FoundMessage]) -> tuple[Kept, StatusRecord]:
         length += segment.length
     last = segments[-1]
     ended = bool(last.msg_flags & MsgFlag.LAST_SEGMENT)
-    return Kept(last.msg_id, last.group_id, len(segments), length, ended), last.record
+    return StoredRecord(last.msg_id, last.group_id, len(segments), length, ended), last.record
 
 
-def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:
+def next_record_put(now: StoredRecord | None, *, segmented: bool) -> RecordPut:
     """Return how to put the next record; ``segmented`` is whether this owner puts records as segments."""
     if now is not None and now.is_open:
         ends = not segmented or now.segments + 1 >= MOST_SEGMENTS or now.length >= MOST_BYTES
@@ -236,11 +238,13 @@ def next_record_put(now: Kept | None, *, segmented: bool) -> RecordPut:
     return RecordPut(now is not None, msg_flags=MsgFlag.SEGMENT if segmented else _NO_FLAGS)
 
 
-def after_record_put(now: Kept | None, put: RecordPut, msg_id: bytes, group_id: bytes, length: int) -> Kept:
+def after_record_put(
+    now: StoredRecord | None, put: RecordPut, msg_id: bytes, group_id: bytes, length: int
+) -> StoredRecord:
     """Return the record on the queue after ``put``; ``msg_id`` and ``group_id`` are from the MQMD that MQPUT returned."""
     if not put.is_segment:
-        return Kept(msg_id)
+        return StoredRecord(msg_id)
     before = now if now is not None and now.is_open else None
     segments, bytes_before = (before.segments, before.length) if before else (0, 0)
     ended = bool(put.msg_flags & MsgFlag.LAST_SEGMENT)
-    return Kept(msg_id, group_id, segments + 1, bytes_before + length, ended)
+    return StoredRecord(msg_id, group_id, segments + 1, bytes_before + length, ended)

@@ -28,7 +28,6 @@ from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
 from mqgroups.printable import even_half_made
-from mqgroups.status.checkpoint import forget_checkpoint
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -74,7 +73,7 @@ class GroupConsumer:
         getter = self._getter
         if getter.work.has_to_find_out and not getter.closed:
             with self._connection.turn:
-                getter.work.require_known(getter.settle)
+                getter.work.require_known()
         return self._getter.owner.committed_checkpoint
 
     def attach(self, *, before_commit: BeforeCommit, before_forget: Callable[[], object]) -> None:
@@ -138,7 +137,7 @@ class GroupConsumer:
                     f"{self!r} is closed, or a group is being got. Call forget_checkpoint() between two groups"
                 )
             getter.recover()
-            forget_checkpoint(getter.work, getter.owner)
+            getter.work.forget_checkpoint(getter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
@@ -156,7 +155,7 @@ class GroupConsumer:
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
-            if self._getter.owner.speaks:
+            if self._getter.owner.is_needed:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. Get the rest of "
                     "the group, and call forget_checkpoint(), first"
@@ -218,7 +217,7 @@ def _next_group(getter: Getter) -> IncomingGroup | None:
         raise GroupUsage(f"{getter!r} is closed")
     # If the last group was not iterated to its end, the messages since its last commit do not count as processed.
     getter.back_out(None)
-    getter.work.require_known(getter.settle)
+    getter.work.require_known()
     owner, committed = getter.owner, getter.owner.committed
     if not committed.at_start:
         if getter.work.stopping:

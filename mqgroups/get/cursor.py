@@ -18,6 +18,7 @@ from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import ask
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
 from mqgroups.core.model import MatchOption
+from mqgroups.core.run import Run
 from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -64,14 +65,12 @@ class GroupCursor:
         self._any_message = st.md(ccsid=self._ccsid)
         self.queue = self._open()
         self.unit: list[bytes] = []
-        # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like gets only the number changes.
-        self._anchor = committed
-        self._ahead = 0
+        self._run = Run(committed)
         # How many bytes of properties were removed from the last segment. Offsets include them if the putter wrote them into the
         # data (2443 should refuse that, topic q044630), but not if the queue manager added them.
         self._in_data = 0
         # The MQGMO of all following gets, while the handle retains the group.
-        self._run: bytearray | None = None
+        self._run_gmo: bytearray | None = None
         self._idle_wait_ms = _LONGEST_WAIT_MS
         # Whether the handle is in the middle of a group that has ended otherwise.
         self._in_ended_group = False
@@ -79,15 +78,14 @@ class GroupCursor:
     @property
     def position(self) -> GroupPosition:
         """The position in the group after the last get."""
-        anchor = self._anchor
-        return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
+        return self._run.position
 
     def set_back(self, committed: GroupPosition) -> None:
         """Go back to ``committed``, the position of the last commit."""
-        self._run = None
+        self._run_gmo = None
         self._in_data = 0
         self.unit.clear()
-        self._anchor, self._ahead = committed, 0
+        self._run.go_to(committed)
 
     def group_ended(self) -> None:
         """Go to the position before the next group."""
@@ -111,7 +109,8 @@ class GroupCursor:
                 return
             ends = got[2][_SEGMENT_STATUS] != mq.MQSS_SEGMENT
             if ends:
-                self._anchor, self._ahead, self._run = after_messages(position, group_id), 0, None
+                self._run_gmo = None
+                self._run.go_to(after_messages(position, group_id))
             yield got[1], got[0]
 
     def leave_group(self) -> None:
@@ -139,10 +138,10 @@ class GroupCursor:
 
         While the plan is the same for every message, this neither asks the core again nor reads the clock.
         """
-        if self._run is None:
+        if self._run_gmo is None:
             return None
         try:
-            got = self.queue.get(self._any_message, self._run, self._accepted)
+            got = self.queue.get(self._any_message, self._run_gmo, self._accepted)
         except QueueInhibited:
             return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
@@ -152,7 +151,7 @@ class GroupCursor:
         message = self.get(wait_s, while_waiting)
         if message is not None:
             plan = next_get(self.position)
-            self._run = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(wait_s * 1000)))
+            self._run_gmo = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(wait_s * 1000)))
         return message
 
     def get(self, wait_s: float | None, while_waiting: Callable[[], bool]) -> Message | None:
@@ -265,17 +264,18 @@ class GroupCursor:
         taken = None
         if format_name.startswith(_RFH2) and (found := without_properties(md, data)) is not None:
             md, data, taken = found
-        anchor, group_status, segment_status = self._anchor, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
+        run, group_status, segment_status = self._run, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
+        base = run.base
         is_plain = False
         if (
-            number == anchor.msg_seq_number + self._ahead + 1
-            and group_id == anchor.group_id
+            number == base.msg_seq_number + run.ahead + 1
+            and group_id == base.group_id
             and segment_status == _NOT_A_SEGMENT
-            and self._run is not None
-            and not anchor.offset
+            and self._run_gmo is not None
+            and not base.offset
         ):
             # Most messages: only the number is not the same as before.
-            self._ahead += 1
+            run.ahead += 1
             is_plain = group_status == _IN_GROUP and not backout_count and taken is None
         else:
             position = self.position
@@ -288,8 +288,7 @@ class GroupCursor:
             length = len(data) or len(got[0])
             self._in_data = 0 if taken is None else len(taken.data) - length
             ends = segment_status != mq.MQSS_SEGMENT
-            self._anchor = after_messages(position, group_id) if ends else after_segment(position, group_id, length)
-            self._ahead = 0
+            run.go_to(after_messages(position, group_id) if ends else after_segment(position, group_id, length))
         self.unit.append(msg_id)
         return Message(data, md, group_status, segment_status, taken, is_plain)
 

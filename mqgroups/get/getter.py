@@ -9,17 +9,20 @@ Not here: the application's interface (``consumer.py``), and the checks on each 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, ask
 from mqgroups.core.group_key import Likeness, likeness
 from mqgroups.core.model import Role
+from mqgroups.core.next_record import Note
 from mqgroups.core.poison import Suspect
+from mqgroups.core.protocol import PendingCommit
 from mqgroups.core.rest import Left
-from mqgroups.core.restart import CommitOutcome, Mismatch
+from mqgroups.core.restart import Expectations, Mismatch
 from mqgroups.core.status import Outgoing
 from mqgroups.errors import (
     ConfigurationError,
@@ -38,7 +41,6 @@ from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
-from mqgroups.status.open_unit import Note
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
 from mqgroups.status.queue import StatusQueue
@@ -52,14 +54,43 @@ _log = logging.getLogger("mqgroups.get")
 class Partner(Protocol):
     """The other side of a pipe, which puts in the getter's units of work."""
 
-    def stage(self, *, ended: bool, failed_with: int | None) -> Outgoing:
-        """Put its messages in the unit of work, before the getter's status record. Arguments: see ``PipeOutput.stage``."""
+    def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
+        """Put its messages in the unit of work, before the status records; see ``PipeOutput.put_all``."""
 
     def committed(self) -> None:
         """Take note that the unit of work is committed."""
 
     def back_out(self) -> None:
         """Take note that the unit of work will be backed out and not redone."""
+
+
+class _End(NamedTuple):
+    """How a unit of work ends: in the middle of a group, or at its end.
+
+    ``failed_with``: the result of a group that was not completed, for a pipe's outgoing group.
+    """
+
+    ended: bool
+    failed_with: int | None = None
+
+
+_SYNCPOINT = _End(ended=False)
+# Only the record is put, in a unit of work of its own.
+_NOTE = _End(ended=False, failed_with=-1)
+
+
+class _Again(NamedTuple):
+    """What is done again if a unit of work is backed out with its connection.
+
+    Attributes:
+        processed: the MsgIds of the messages that the application has processed.
+        note: what the next record says.
+        end: how the unit of work was to end; ``None`` if it goes on.
+    """
+
+    processed: tuple[bytes, ...]
+    note: Note
+    end: _End | None = None
 
 
 class Getter:
@@ -106,6 +137,8 @@ class Getter:
         self._left: list[Left] = []
         # A message that goes there segment by segment.
         self._apart: Message | None = None
+        # What is done again if the connection is lost.
+        self._due: _Again | None = None
         self._rest = RestOfGroup(connection, settings.queue)
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
@@ -125,11 +158,11 @@ class Getter:
             settings.status_model,
             settings.owner_wait_s,
             segmented=settings.segmented_status,
-            for_owner=True,
             record_users=settings.record_users,
         )
         try:
-            self.owner = Owner(connection, self.status, Role.GET, settings.name, settings.queue, settings.hooks)
+            expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
+            self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
             self.cursor = self._open_cursor()
             self.backout = self._find_backout_queue()
         except BaseException:
@@ -138,7 +171,7 @@ class Getter:
         if (refusal := self._unfit()) is not None:
             self.close_queues()
             raise refusal
-        work.add(self.owner)
+        work.participant = self
 
     @even_half_made
     def __repr__(self) -> str:
@@ -148,7 +181,7 @@ class Getter:
         state = "closed" if self.closed else "open" if self._connection.usable else "broken"
         return (
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
-            f"seq={position.msg_seq_number} uow={self.owner.number} {state}>"
+            f"seq={position.msg_seq_number} uow={self.owner.own.number} {state}>"
         )
 
     def _unfit(self) -> MQGroupsError | None:
@@ -220,7 +253,7 @@ class Getter:
     def _compare(self, first: Message) -> None:
         """Compare a group that begins with the one that was completed before it, and tell what they have in common."""
         queue, group_id = self.settings.queue, first.group_id
-        found = likeness(self.owner.known_record, group_id, first.msg_id)
+        found = likeness(self.owner.own.record, group_id, first.msg_id)
         self.repeats = found is Likeness.KEY
         if found is Likeness.NONE:
             return
@@ -251,7 +284,7 @@ class Getter:
                 return self._not_joined(error)
             except MQIError as error:
                 self.lost_suspect = True
-                self.work.redo(error, self.settle)
+                self.work.redo(error)
         return None
 
     def take(self) -> Message:
@@ -282,7 +315,7 @@ class Getter:
             except SegmentsDiffer as error:
                 return self._not_joined(error)
             except MQIError as error:
-                self._redo(error)
+                self._redo(error, _Again(self._processed(), self.owner.unit.note))
 
     def _has_waited(self) -> bool:
         """Look for groups that never come; returns whether to wait no longer."""
@@ -466,19 +499,21 @@ class Getter:
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
         """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
 
-        def commit() -> None:
-            # If there is nothing but a rest to move, or not even that, the unit of work begins here.
-            self.work.begin()
-            self._move_got()
-            self._move_rest()
-            self._commit_record(ended=ended, failed_with=failed_with)
-
+        end = _End(ended, failed_with)
+        again = _Again(self._processed(), self.owner.unit.note, end)
         try:
-            commit()
+            self._end(end)
         except MQIError as error:
-            self._redo(error, commit)
+            self._redo(error, again)
         self._clear_moves()
         self._committed()
+
+    def _end(self, end: _End) -> None:
+        # If there is nothing but a rest to move, or not even that, the unit of work begins here.
+        self.work.begin()
+        self._move_got()
+        self._move_rest()
+        self._commit_record(end)
 
     def _move_got(self) -> None:
         for message in self._moved:
@@ -490,13 +525,14 @@ class Getter:
         self._left.clear()
         self._apart = None
 
-    def _commit_record(self, *, ended: bool, failed_with: int | None = None) -> None:
+    def _commit_record(self, end: _End) -> None:
+        endings: dict[Owner, PendingCommit] = {}
         outgoing = None
         if self._partner is not None:
-            outgoing = self._partner.stage(ended=ended, failed_with=failed_with)
+            endings, outgoing = self._partner.put_all(ended=end.ended, failed_with=end.failed_with)
         self.work.settling()
-        self.owner.stage(self.cursor.position, ended=ended, outgoing=outgoing)
-        self.work.commit()
+        endings[self.owner] = self.owner.ending(self.cursor.position, ended=end.ended, outgoing=outgoing)
+        self.work.commit(endings)
 
     def _committed(self) -> None:
         self.cursor.unit.clear()
@@ -507,8 +543,7 @@ class Getter:
     @property
     def can_isolate(self) -> bool:
         """Whether the messages processed before the one got last can be got again without the application."""
-        # Not on a shared connection: what the application itself has put and got for them would be backed out.
-        return not self.owner.unit.messages or not self._connection.is_shared
+        return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
         """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
@@ -516,20 +551,13 @@ class Getter:
         if processed:
             self._ask_application()
         note = self.owner.unit.note._replace(suspect=suspect)
-
-        def commit() -> None:
-            if processed:
-                self._move_got()
-                self._commit_record(ended=False)
-            else:
-                self.work.note(self.owner)
-
+        again = _Again(processed, note, _SYNCPOINT if processed else _NOTE)
         self.work.back_out("a message is suspected")
         self._set_back()
         try:
-            self._again(processed, note, commit)
+            self._get_again(again)
         except MQIError as error:
-            self._redo_with(error, processed, note, commit)
+            self._redo(error, again)
         self.lost_suspect = False
         if processed:
             self._clear_moves()
@@ -541,42 +569,35 @@ class Getter:
 
     def recover(self) -> None:
         """Restore the open queues and the position if the connection was lost since the last unit of work."""
-        self.work.recover(self.settle)
+        self.work.recover()
 
-    def settle(self) -> None:
-        """Find out what is committed, and go back to that position."""
-        self.work.settle()
-        self._set_back()
-
-    def _processed(self) -> list[bytes]:
-        return self.cursor.unit[: self.owner.unit.messages]
-
-    def _redo(self, error: MQIError, commit: Callable[[], None] = lambda: None) -> None:
-        """After a lost connection, get the processed messages again, and ``commit`` if a commit was due.
+    def replay(self, committed: int | None) -> None:
+        """Get again what is not committed, after a lost connection; see ``units_of_work.Participant``.
 
         The application does not see these messages again. ``before_commit`` is not called again either.
         """
-        self._redo_with(error, self._processed(), self.owner.unit.note, commit)
+        if committed is not None:
+            # Forget it: if a later call loses the connection too, no commit is in doubt any more.
+            self._due = None
+        self._set_back()
+        if self._due is not None:
+            self._get_again(self._due)
 
-    def _redo_with(self, error: MQIError, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
-        is_committed = False
+    def _processed(self) -> tuple[bytes, ...]:
+        return tuple(self.cursor.unit[: self.owner.unit.messages])
+
+    def _redo(self, error: MQIError, again: _Again) -> None:
         self.lost_suspect = True
+        self._due = again
+        try:
+            self.work.redo(error)
+        finally:
+            self._due = None
 
-        def again() -> None:
-            nonlocal is_committed
-            # Keep it: if a later call loses the connection too, ``settle`` finds no commit in doubt any more.
-            is_committed = self.work.settle() is CommitOutcome.COMMITTED or is_committed
-            self._set_back()
-            if not is_committed:
-                self._again(processed, note, then)
-
-        self.work.redo(error, again)
-
-    def _again(self, processed: Sequence[bytes], note: Note, then: Callable[[], None]) -> None:
-        """Get the processed messages again, then call ``then``."""
+    def _get_again(self, again: _Again) -> None:
         owner, work = self.owner, self.work
-        owner.set_note(note)
-        for msg_id in processed:
+        owner.set_note(again.note)
+        for msg_id in again.processed:
             first = owner.unit.messages == 0
             if first:
                 work.begin()
@@ -584,7 +605,10 @@ class Getter:
             if first:
                 work.begun(owner)
             owner.count(len(message.data))
-        then()
+        if again.end is _NOTE:
+            work.note(owner)
+        elif again.end is not None:
+            self._end(again.end)
 
     def _set_back(self) -> None:
         self._alone = False

@@ -17,7 +17,7 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, Mismatch, Move, adopted, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, QueueMissing
-from mqgroups.status.queue import StatusQueue
+from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry.repair import Repair
 
@@ -90,12 +90,12 @@ def adopt(
     here = connection.q_mgr_identifier
     move = Move(adopt_from or here, here, connection.q_mgr_name, instance or ("", ""))
     try:
-        status = StatusQueue(connection, status_queue, "", wait_s, keeps_user=not check)
+        status = RepairedQueue(connection, status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return Adoption(role, name, status_queue, unknown=True)
     try:
         record = status.read()
-        if record is None or not record.speaks:
+        if record is None or not record.is_needed:
             return Adoption(role, name, status_queue)
         expected = Expectations(owner_role, name, queue or record.queue, record.q_mgr_identifier)
         found = restart_action(record, expected).mismatch or adopted(record, move)
@@ -109,8 +109,7 @@ def adopt(
             return Adoption(role, name, status_queue, found)
         with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
             with connection.unit_of_work(status):
-                status.stage(found)
-            status.ended(committed=True)
+                status.replace(found)
             repair.adopted(found)
         return Adoption(role, name, status_queue, found, done=True)
     finally:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, on_queue, strangers
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import StatusRecordCorrupt
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -80,7 +80,7 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
         unreadable += [each.msg_id for each in strange]
         parts |= {each.msg_id for each in strange}
     try:
-        kept = on_queue(found)[1]
+        kept = contents_of(found)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         kept = None
     # A damaged segment of the record's chain may be the current record. Messages are got by MsgId, so none may be there twice.

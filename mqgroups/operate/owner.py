@@ -26,7 +26,7 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
-from mqgroups.status.queue import StatusQueue, take_away
+from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.status.records import foreign_record, held_by
 
 
@@ -111,7 +111,7 @@ def inspect_owner(
         return OwnerStatus(role, name, status_queue, state, record, taken_away, put_by=put_by)
 
     try:
-        status = StatusQueue(connection, status_queue, status_model or "", wait_s)
+        status = RepairedQueue(connection, status_queue, status_model or "", wait_s)
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
@@ -120,7 +120,7 @@ def inspect_owner(
         if status.was_made:
             return found(OwnerState.UNKNOWN)
         record = status.read()
-        put_by = status.record_user
+        put_by = status.user_of_record
         expected_queue = record.queue if record and queue is None else queue or ""
         decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
         if decision.mismatch is not None:
@@ -128,9 +128,9 @@ def inspect_owner(
         if decision.action is RestartAction.RESUME_GROUP:
             return found(OwnerState.INTERRUPTED, record)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
-        if record is None or record.speaks or not tidy:
+        if record is None or record.is_needed or not tidy:
             return found(OwnerState.FREE, record)
-        take_away(connection, status)
+        status.take_away()
         return found(OwnerState.FREE, record, taken_away=True)
     except (OwnerActive, StatusRecordHidden):
         return replace(found(OwnerState.ACTIVE), hidden=True)

@@ -218,7 +218,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
 
 def _moved_from(connection: Connection, record: StatusRecord | None) -> str:
     """Return what is wrong with a record of another queue manager; empty if it is of this one, or is no longer needed."""
-    if record is None or not record.speaks or record.q_mgr_identifier == connection.q_mgr_identifier:
+    if record is None or not record.is_needed or record.q_mgr_identifier == connection.q_mgr_identifier:
         return ""
     return f"its record is of queue manager {record.q_mgr_identifier}: adopt it, if it was moved here"
 

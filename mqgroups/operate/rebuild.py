@@ -53,7 +53,7 @@ from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.damaged_status import Damage, damage
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
-from mqgroups.status.queue import StatusQueue
+from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
@@ -212,7 +212,7 @@ class _Rebuild:
     def attempt(self) -> Salvage:
         """Open the status queue, and write the record, or plan it."""
         connection, asked = self._connection, self._asked
-        status = StatusQueue(
+        status = RepairedQueue(
             connection,
             asked.status_queue,
             asked.status_model,
@@ -231,7 +231,7 @@ class _Rebuild:
         finally:
             status.close(delete=delete)
 
-    def _salvaged(self, status: StatusQueue) -> Salvage:
+    def _salvaged(self, status: RepairedQueue) -> Salvage:
         connection, asked = self._connection, self._asked
         found, damaged, orphaned = _read(connection, status, asked.record_user, move_away=bool(asked.unreadable_to))
         if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
@@ -312,7 +312,7 @@ class _Rebuild:
             self._idle(seen) if position is None else self._record(seen, group, position, ended, moved),
         )
 
-    def _carry_out(self, status: StatusQueue, salvage: Salvage, damaged: Damage) -> None:
+    def _carry_out(self, status: RepairedQueue, salvage: Salvage, damaged: Damage) -> None:
         connection = self._connection
         away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
         try:
@@ -325,7 +325,7 @@ class _Rebuild:
                 if away is not None or salvage.orphaned:
                     status.move_away(away, damaged.msg_ids)
                 if salvage.record is not None:
-                    status.stage(salvage.record)
+                    status.replace(salvage.record)
         finally:
             if away is not None:
                 away.close()
@@ -399,7 +399,7 @@ class _Rebuild:
 
 
 def _read(
-    connection: Connection, status: StatusQueue, user: str | None, *, move_away: bool
+    connection: Connection, status: RepairedQueue, user: str | None, *, move_away: bool
 ) -> tuple[StatusRecord | None, Damage, bool]:
     """Read the status queue.
 
@@ -419,7 +419,7 @@ def _read(
                 f"status queue {status.name}", f"uncommitted units of work have {hidden} of its messages"
             )
     try:
-        return status.read(wait=False), Damage(), False
+        return status.read(waits=False), Damage(), False
     except OwnerActive as error:
         if hidden is None:
             raise hidden_by_unit_of_work(

@@ -25,11 +25,11 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
+from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, idle_record, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, TakeoverRefused
-from mqgroups.status.queue import StatusQueue, take_away
-from mqgroups.status.records import foreign_record, held_by, saying_nothing
+from mqgroups.operate.repaired import RepairedQueue, move
+from mqgroups.status.records import foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
 _log = logging.getLogger("mqgroups")
@@ -126,20 +126,20 @@ def _taken_over(
 ) -> Takeover:
     nothing = Takeover(source.name, target.name)
     try:
-        theirs = StatusQueue(connection, source.status_queue, "", wait_s, keeps_user=not check)
+        theirs = RepairedQueue(connection, source.status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return replace(nothing, unknown=True)
     try:
         record = theirs.read()
         if record is None or not _has_to_move(_decision(connection, role, source, record, queue), record):
-            if record is not None and not record.speaks and not check:
+            if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                take_away(connection, theirs)
+                theirs.take_away()
             return nothing
         if role is Role.GET:
             _refuse_half_a_pipe(connection, source)
-        ours = StatusQueue(
+        ours = RepairedQueue(
             connection, target.status_queue, status_model, wait_s, keeps_user=not check, user_from=theirs
         )
         delete = ours.was_made
@@ -212,17 +212,12 @@ def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Part
 
 
 def _move(
-    connection: Connection, theirs: StatusQueue, ours: StatusQueue, record: StatusRecord, given: StatusRecord
+    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
     """Move the record; leave an idle one until that is committed, because an empty queue would look as if it never had one."""
-    nothing = saying_nothing(record)
-    with connection.unit_of_work(theirs):
-        theirs.stage(nothing)
-        ours.stage(given)
-    theirs.ended(committed=True)
-    ours.ended(committed=True)
+    move(connection, theirs, ours, idle_record(record), given)
     try:
-        take_away(connection, theirs)
+        theirs.take_away()
     except MQIError as error:
         # The group is taken over all the same.
         _log.warning(

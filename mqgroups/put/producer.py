@@ -27,7 +27,6 @@ from mqgroups.printable import even_half_made
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
 from mqgroups.put.putter import Putter
-from mqgroups.status.checkpoint import forget_checkpoint
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -58,7 +57,6 @@ class GroupProducer:
             settings.status_model,
             settings.owner_wait_s,
             segmented=settings.segmented_status,
-            for_owner=True,
             record_users=settings.record_users,
         )
         work = UnitsOfWork(connection, settings.commit_every)
@@ -67,6 +65,7 @@ class GroupProducer:
         except BaseException:
             keeper.close()
             raise
+        work.participant = putter
         try:
             work.claim()
         except BaseException:
@@ -144,7 +143,7 @@ class GroupProducer:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
             self._putter.recover()
-            forget_checkpoint(self._putter.work, self._putter.owner)
+            self._putter.work.forget_checkpoint(self._putter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
@@ -163,7 +162,7 @@ class GroupProducer:
         """
         with self._connection.turn:
             self._let_go_of_group()
-            if self._putter.owner.speaks:
+            if self._putter.owner.is_needed:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. End the group, "
                     "and call forget_checkpoint(), first"

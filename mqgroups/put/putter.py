@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import uuid
 from collections.abc import Callable, Sequence
 
 from mqgroups.config import SEGMENT_BYTES, ProducerSettings
@@ -21,7 +22,9 @@ from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
 from mqgroups.core.model import Role
-from mqgroups.core.restart import CommitOutcome
+from mqgroups.core.protocol import PendingCommit
+from mqgroups.core.restart import Expectations
+from mqgroups.core.run import Run
 from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -31,9 +34,8 @@ from mqgroups.put.answers import Answers
 from mqgroups.put.descriptors import Descriptors
 from mqgroups.put.destination import Destination
 from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
-from mqgroups.status.keeper import RecordKeeper
+from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_apart
-from mqgroups.status.owner import Owner
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
@@ -62,7 +64,7 @@ class Putter:
         self,
         connection: Connection,
         settings: ProducerSettings,
-        keeper: RecordKeeper,
+        keeper: Keeper,
         work: UnitsOfWork,
         *,
         open_queue: Callable[[], Queue] | None = None,
@@ -100,18 +102,9 @@ class Putter:
         )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self._destination.check()
-        self.owner = Owner(
-            connection,
-            keeper,
-            Role.PUT,
-            settings.name,
-            settings.queue,
-            settings.hooks,
-            owner_id=settings.owner_id,
-        )
-        # The position in the group: ``_ahead`` messages after ``_anchor``. In a run of like puts only the number changes.
-        self._anchor = self.owner.committed
-        self._ahead = 0
+        expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
+        self.owner = work.add(keeper, expected, settings.owner_id or uuid.uuid4().hex, settings.hooks)
+        self._run = Run(self.owner.committed)
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed
         if resumed:
@@ -124,7 +117,6 @@ class Putter:
         except BaseException:
             self.queue.close()
             raise
-        work.add(self.owner)
         if resumed:
             _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
@@ -135,14 +127,13 @@ class Putter:
         group = position.group_id.hex() if not position.at_start else "none"
         return (
             f"<GroupProducer {self.settings.queue} name={self.settings.name} group={group} "
-            f"seq={position.msg_seq_number} uow={self.owner.number} {'open' if self._connection.usable else 'broken'}>"
+            f"seq={position.msg_seq_number} uow={self.owner.own.number} {'open' if self._connection.usable else 'broken'}>"
         )
 
     @property
     def position(self) -> GroupPosition:
         """The position in the group after the last put."""
-        anchor = self._anchor
-        return after_messages(anchor, anchor.group_id, self._ahead) if self._ahead else anchor
+        return self._run.position
 
     def put(self, message: Unsent) -> None:
         """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
@@ -161,21 +152,22 @@ class Putter:
             except MQIError as error:
                 self._put_and_commit(message, error)
                 return
-            unit, anchor, ahead = self.owner.unit, self._anchor, self._ahead + 1
+            unit, run = self.owner.unit, self._run
+            base, ahead = run.base, run.ahead + 1
             if (
-                group_place(md_out) == (anchor.group_id, anchor.msg_seq_number + ahead)
+                group_place(md_out) == (base.group_id, base.msg_seq_number + ahead)
                 and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
             ):
                 unit.messages += 1
                 unit.data_bytes += len(data)
-                self._ahead = ahead
+                run.ahead = ahead
             else:
                 self._arrived(message, md_out, pmo_out, unanswered=False)
             work = self.work
             if (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
                 self._syncpoint()
         except MQIError as error:
-            self.work.redo(error, self.redo)
+            self.work.redo(error)
 
     def stop_if_asked(self) -> None:
         """If the application has asked for the end, commit what is put, and raise Stopped."""
@@ -183,10 +175,10 @@ class Putter:
         if not self.work.stopping or not self._answers.last_came:
             return
         try:
-            if self._can_commit_early:
+            if self.work.may_end_early:
                 self._syncpoint()
         except MQIError as error:
-            self.work.redo(error, self.redo)
+            self.work.redo(error)
         raise self.owner.stopped()
 
     def abandon(self, result: int, reason: str) -> None:
@@ -204,18 +196,16 @@ class Putter:
         if self._connection.turn.interrupted:
             # The application does not know which of these messages were put, and puts them again.
             self._unsent.clear()
-        self.work.recover(self.redo)
+        self.work.recover()
 
     def require_known(self) -> None:
         """Call ``recover``; raises CommitOutcomeUnknown if the outcome of a commit cannot be found out."""
         self.recover()
-        self.work.require_known(self.redo)
+        self.work.require_known()
 
-    def redo(self) -> None:
-        """After a lost connection, find out what is committed and re-put the rest."""
-        messages = self.owner.unit.messages
-        if self.work.settle() is CommitOutcome.COMMITTED:
-            del self._unsent[:messages]
+    def replay(self, committed: int | None) -> None:
+        """Put again what is not committed, after a lost connection; see ``units_of_work.Participant``."""
+        del self._unsent[: committed or 0]
         self.set_back()
         for message in tuple(self._unsent):
             self._put_and_commit(message)
@@ -244,8 +234,8 @@ class Putter:
 
     # --- in a pipe
 
-    def stage(self, messages: Sequence[Unsent]) -> None:
-        """Put messages and their record in a unit of work that the getter commits. After ``settle`` it may be called again."""
+    def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
+        """Put messages in a unit of work that the getter commits; returns how it ends. May be called again."""
         self.set_back()
         for number, message in enumerate(messages, 1):
             ends = number == len(messages)
@@ -254,9 +244,10 @@ class Putter:
                 self._put_once(message, ends=ends)
             else:
                 self._put_when_room(message, ends=ends)
-        if messages:
-            *_, ended, _ = messages[-1]
-            self._stage_record(ended=ended)
+        if not messages:
+            return None
+        *_, ended, _ = messages[-1]
+        return self._ending(ended=ended)
 
     # --- parts
 
@@ -288,19 +279,20 @@ class Putter:
 
     def _commit(self, *, ended: bool) -> None:
         self.work.settling()
-        self._stage_record(ended=ended)
-        self.work.commit()
+        self.work.commit({self.owner: self._ending(ended=ended)})
         self._stand_at_committed()
 
     def _stand_at_committed(self) -> None:
         self._in_run = False
-        self._anchor, self._ahead = self.owner.committed, 0
+        self._run.go_to(self.owner.committed)
 
-    def _stage_record(self, *, ended: bool) -> None:
-        if not ended and self._keeper.most_messages:
+    def _ending(self, *, ended: bool) -> PendingCommit:
+        if not ended and self.owner.own.kept.most_messages:
             self._destination.check_told()
         self._answers.check()
-        self.owner.stage(self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence)
+        return self.owner.ending(
+            self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence
+        )
 
     def _put_once(self, message: Unsent, *, ends: bool = True) -> None:
         """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
@@ -353,30 +345,30 @@ class Putter:
             ForeignSyncpoint: it is not the next message of the group.
         """
         data, kind, _, last, part = message
-        anchor, whole = self._anchor, part is _WHOLE
+        run, whole = self._run, part is _WHOLE
+        base = run.base
         if unanswered:
-            group_id = anchor.group_id
+            group_id = base.group_id
         else:
             group_id, found = group_place(md)
-            if anchor.at_start:
+            if base.at_start:
                 self._destination.begins(pmo)
                 if kind.properties:
                     self.owner.unit.set_properties(dict(kind.properties))
             else:
                 self._destination.went(pmo, md)
             offset = 0 if whole else st.long_at(md, st.MD_OFFSET)
-            if not follows(anchor, group_id, found - self._ahead, offset):
+            if not follows(base, group_id, found - run.ahead, offset):
                 raise self._answers.misplaced(self.position, group_id, found)
         self._answers.last_came = not unanswered
-        if whole and anchor.msg_seq_number and not anchor.offset:
-            self._ahead += 1
+        if whole and base.msg_seq_number and not base.offset:
+            run.ahead += 1
         else:
             ends = part is not _SEGMENT
             position = self.position
-            self._anchor = (
+            run.go_to(
                 after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
             )
-            self._ahead = 0
         self.owner.count(len(data))
 
     def _begin(self) -> None:
@@ -397,20 +389,14 @@ class Putter:
     def _creating(self) -> MessageSpan:
         """Begin the span of a message; the message carries its context if propagation is on."""
         telemetry = self.owner.telemetry
-        span = telemetry.messages.begin(self._anchor.msg_seq_number + self._ahead + 1, telemetry.context)
+        span = telemetry.messages.begin(self._run.next_number, telemetry.context)
         if self._connection.propagates or self._descriptors.carries_context:
             self._carry(span)
         return span
 
-    @property
-    def _can_commit_early(self) -> bool:
-        # Without the message that is to be put next. On a shared connection what the application itself has put and got for that
-        # one may be in the unit of work already.
-        return self.owner.unit.messages > 0 and not self._connection.is_shared
-
     def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.
-        if self._can_commit_early:
+        if self.work.may_end_early:
             self._syncpoint()
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
         self._put_when_room(message)

@@ -1,81 +1,49 @@
-"""The interface by which units of work keep an owner's status record, and its implementations.
+"""A keeper of status records: what the performer makes the calls of one owner's record on.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share
 NoStatus          here                      no record is kept, so an interrupted group cannot be resumed
+
+How a record is kept is a value of the protocol (``core.protocol.Kept``). A keeper has the queue handle, and answers the calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group_properties import GroupProperties, Value
+from mqgroups.core.protocol import Kept
 from mqgroups.core.status import Checkpoint, Mark, StatusRecord, check_checkpoint
+from mqgroups.core.steps import Browse, Refused, Steps
 from mqgroups.errors import GroupNotResumable, GroupPropertiesLost, GroupUsage
 
 
-class RecordKeeper(Protocol):
-    """One owner's status record: read once, then staged in each of the owner's units of work, and removed in the last one.
-
-    A staged record takes effect when the owner's unit of work is committed; the owner calls ``ended`` then, or after a backout.
-    The method bodies here suit a keeper without an open queue. (A body that does nothing on purpose is a ``return``.)
+class Keeper(Protocol):
+    """The handle of a status queue.
 
     Attributes:
         name: of the status queue.
+        kept: the record before it was read.
     """
 
     name: str
-
-    @property
-    def most_messages(self) -> int:
-        """The most messages that are put and got for the record in one unit of work."""
+    kept: Kept
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that ``reopen`` is needed."""
+        """Whether the connection was replaced since, so that the queue has to be opened again."""
         return False
 
-    def reopen(self) -> None:
-        """Open the queue again on a new connection; one try."""
-        return
+    def answer(self, step: Any) -> Any:
+        """Make one call of the protocol; raises MQIError, StatusError."""
 
-    def held_by(self) -> StatusRecord | None:
-        """Return the committed record while another owner has the queue open; ``None`` if it is hidden."""
-        return None
+    def error_for(self, refused: Refused) -> BaseException:
+        """Return the error for what the protocol refuses."""
 
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:
-        """Return the committed record; ``marks`` are those of the caller's own records."""
-
-    def hold(self) -> None:
-        """Get the record now, at the beginning of a unit of work that the application could also end."""
-        return
-
-    def stage(self, record: StatusRecord, *, last: bool = False) -> None:
-        """Replace the record by ``record``. The caller has to commit or back out.
-
-        With ``last``, ``remove`` can be called in the next unit of work.
-        """
-
-    @property
-    def can_be_removed(self) -> bool:
-        """Whether ``remove`` can be called now. If not, first stage a record with ``last`` and commit it."""
-        return True
-
-    def remove(self) -> None:
-        """Remove the record. The caller has to commit or back out."""
-        return
-
-    def check_committed(self) -> None:
-        """Check that the record that was committed is on the queue, and stays there.
-
-        To be called after the first commit, and on a connection that the application also uses after each.
-        """
-        return
-
-    def ended(self, *, committed: bool) -> None:  # noqa: ARG002 - for subclasses
-        """Take note that the unit of work was committed or backed out."""
+    def unit_ended(self) -> None:
+        """Take note that a unit of work was committed or backed out."""
         return
 
     def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - for subclasses
@@ -83,36 +51,60 @@ class RecordKeeper(Protocol):
         return
 
 
-class NoStatus(RecordKeeper):
+class _NoRecord(NamedTuple):
+    """The record of the last commit, kept nowhere."""
+
+    queue: str
+    record: StatusRecord | None = None
+    most_messages: int = 0
+    can_be_removed: bool = True
+
+    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[_NoRecord, StatusRecord | None]]:  # noqa: ARG002 - as KeptRecord
+        yield Browse(self.queue)
+        return self, self.record
+
+    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+        yield from ()
+        return None
+
+    def got_first(self) -> Steps[_NoRecord]:
+        yield from ()
+        return self
+
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[_NoRecord]:  # noqa: ARG002 - as KeptRecord
+        yield from ()
+        return self._replace(record=record)
+
+    def removed(self) -> Steps[_NoRecord]:
+        yield from ()
+        return self
+
+    def checked(self) -> Steps[None]:
+        yield from ()
+
+    def after_commit(self) -> _NoRecord:
+        return self
+
+
+class NoStatus(Keeper):
     """Keeps no record. A group can go on only while its connection lives: after that it is not known what is committed."""
 
     name = "(none)"
-    most_messages = 0
+    kept = _NoRecord(name)
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._generation = connection.generation
-        self._staged: StatusRecord | None = None
-        self._committed: StatusRecord | None = None
 
-    def read(self, marks: Sequence[Mark] = ()) -> StatusRecord | None:  # noqa: ARG002 - nothing is on a queue
-        """Return the record of the last commit; ``None`` at the start.
-
-        Raises:
-            GroupNotResumable: the connection was lost since the start.
-        """
+    def answer(self, step: Any) -> bool:  # noqa: ARG002 - nothing is on a queue
+        """Raise GroupNotResumable if the connection was lost since the start."""
         if self._connection.generation != self._generation:
             raise GroupNotResumable
-        return self._committed
+        return False
 
-    def stage(self, record: StatusRecord, *, last: bool = False) -> None:  # noqa: ARG002 - there are no segments
-        """Keep the record in memory."""
-        self._staged = record
-
-    def ended(self, *, committed: bool) -> None:
-        """Take note that the unit of work was committed or backed out."""
-        if committed:
-            self._committed = self._staged
+    def error_for(self, refused: Refused) -> BaseException:
+        """Return an error that cannot happen: nothing is read from a queue."""
+        return AssertionError(refused)
 
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:

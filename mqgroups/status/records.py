@@ -9,16 +9,16 @@ from collections.abc import Iterable, Set
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import Outgoing, RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, shown
+from mqgroups.core.status import Outgoing, RecordRejected, RejectedBecause, StatusRecord, decode, shown
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
     FoundMessage,
     LookAgain,
     RecordHidden,
-    on_queue,
+    contents_of,
     users_of_records,
 )
 from mqgroups.errors import (
@@ -41,14 +41,20 @@ _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF
 _MOST_MESSAGES = 2 * MOST_SEGMENTS
 
 
-def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[FoundMessage]:
-    """Return the messages on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError."""
+def browsed(
+    queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES, own_users: Set[str] = frozenset()
+) -> list[FoundMessage]:
+    """Return the messages on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError.
+
+    ``own_users``: the users of the reader's own puts.
+    """
     found: list[FoundMessage] = []
     options = _BROWSE_FIRST
     try:
         while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
             data, md, _ = got
             options = _BROWSE_NEXT
+            user = st.name_at(md, st.MD_USER_IDENTIFIER)
             found.append(
                 FoundMessage(
                     md[st.MD_MSG_ID],
@@ -59,7 +65,8 @@ def browsed(queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES) -> list[Fou
                     MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
                     decoded_record(queue.name, data),
                     st.long_at(md, st.MD_EXPIRY) != mq.MQEI_UNLIMITED,
-                    st.name_at(md, st.MD_USER_IDENTIFIER),
+                    user,
+                    user in own_users,
                 )
             )
     except MessageTooLong as error:
@@ -87,7 +94,7 @@ def held_by(connection: Connection, name: str, users: Set[str] | None = None) ->
         messages = browsed(queue)
         if users is not None:
             refuse_strangers(name, users_of_records(messages), users)
-        return on_queue(messages)[1]
+        return contents_of(messages)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         return None
     finally:
@@ -111,22 +118,6 @@ def decoded_record(name: str, data: bytes) -> StatusRecord:
                 expected=error.expected,
             ) from error
         raise corrupt_record(name, error.found, error.expected) from error
-
-
-def saying_nothing(record: StatusRecord) -> StatusRecord:
-    """Return an idle record of the same owner: without group, suspect and checkpoint."""
-    return StatusRecord(
-        role=record.role,
-        name=record.name,
-        state=RecordState.IDLE,
-        owner_id=record.owner_id,
-        epoch=record.epoch,
-        unit_of_work=0,
-        queue=record.queue,
-        group_id=GROUP_ID_NONE,
-        msg_seq_number=0,
-        q_mgr_identifier=record.q_mgr_identifier,
-    )
 
 
 def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:

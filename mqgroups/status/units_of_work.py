@@ -8,31 +8,32 @@ status queue. The owners of a pipe commit together; if one loses its name, both 
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner seven more. With its own record on the queue from the first
-call to the last, an owner can always find out whether a unit of work was committed, and whether another instance has come and
-gone (``settle``; decision 4 in ARCHITECTURE.md). The record stays after the last call if it has a checkpoint.
-
-On a wrapped connection (``mqgroups.wrap``) the application itself may commit or back out. Therefore the record is got before the
-first message, not before the commit, and two more calls detect a foreign backout. If it comes before the next record is put, the
-old record is back on the queue afterwards. If it comes later, the next record is missing after the commit. A foreign commit
-removes the record for good. That does no harm if the unit of work goes on; otherwise the next start finds an anchor alone.
+So N messages in U units of work take N + 3U calls, and each owner seven more. What is done with the records, and what happens
+after a lost connection, is in ``core/protocol.py``; here is when. The record stays after the last call if it has a checkpoint.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
+from typing import Protocol, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import REDO_LATER, Relapses, ask, retrying
-from mqgroups.core.restart import CommitOutcome
+from mqgroups.connection.retry import REDO_LATER, Relapses, retrying
+from mqgroups.core import protocol
+from mqgroups.core.protocol import Ownerships, PendingCommit
+from mqgroups.core.restart import CommitOutcome, Expectations
+from mqgroups.core.status import StatusRecord
+from mqgroups.core.steps import Steps
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
+    GroupUsage,
     HandleLost,
     MQIError,
     OwnerActive,
@@ -40,10 +41,25 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.printable import even_half_made
+from mqgroups.status.hooks import Hooks
+from mqgroups.status.keeper import Keeper
 from mqgroups.status.owner import Owner
+from mqgroups.status.performer import Performer
+from mqgroups.status.witness import Witness
 from mqgroups.telemetry import semantic_conventions as sc
 
 _log = logging.getLogger("mqgroups")
+_T = TypeVar("_T")
+
+
+class Participant(Protocol):
+    """Who puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
+
+    def replay(self, committed: int | None) -> None:
+        """Go back to the position of the last commit, and put and get again what was not committed. It may be called again.
+
+        ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
+        """
 
 
 class UnitsOfWork:
@@ -53,6 +69,7 @@ class UnitsOfWork:
 
     Attributes:
         owners: the owners of the units of work. Logs and spans about all of them name the first one.
+        participant: who puts and gets their messages; set before ``claim``.
         soonest: with fewer messages of an owner the unit of work is not ``due`` before it is old, unless the application has
             asked for the end.
         clock, old_s: a unit of work is old when ``clock()`` has reached ``old_s``.
@@ -60,9 +77,13 @@ class UnitsOfWork:
         stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
     """
 
+    participant: Participant
+
     def __init__(self, connection: Connection, every: Every) -> None:
         """``every``: how often to take a syncpoint."""
         self._connection = connection
+        self._syncpoint = connection.syncpoint
+        self._performer = Performer(connection, self)
         self._every = every
         self._most_to_put = 0
         self.soonest = 1
@@ -72,14 +93,29 @@ class UnitsOfWork:
         self.clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         self.old_s = inf
-        # Whether the keepers have got their records in the open unit of work.
-        self._holds_records = False
         self._lost: OwnershipLost | None = None
         self._relapses = Relapses(connection.reconnect.wait_s, connection.sleep)
 
-    def add(self, owner: Owner) -> None:
-        """Add an owner, before ``claim``: its record is put in these units of work."""
+    def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
+        """Read a status record, and add its owner. The name belongs to it only after ``claim``.
+
+        Args:
+            keeper: the open status queue.
+            expected: by which the record is recognised.
+            owner_id: the new owner's identity.
+            hooks: the application's functions to call.
+
+        Raises:
+            StatusError: the record cannot be used; nothing was changed.
+            MQIError: a call failed.
+        """
+        performer = self._performer
+        performer.keepers[keeper.name] = keeper
+        own = performer.perform(protocol.found(keeper.kept, expected, owner_id))
+        performer.ownerships = (*performer.ownerships, own)
+        owner = Owner(performer, len(self.owners), keeper, Witness(self._connection, own, hooks))
         self.owners.append(owner)
+        return owner
 
     def claim(self) -> None:
         """Replace the records that were found by the owners' own, and commit: from now on the names belong to these owners.
@@ -89,7 +125,8 @@ class UnitsOfWork:
             StatusQueueUnusable: the status queue limits the expiry of records.
             MQIError: a call failed; either nothing was changed, or all names are claimed.
         """
-        most, status_messages = self._connection.max_uncommitted_msgs, sum(o.keeper.most_messages for o in self.owners)
+        most = self._connection.max_uncommitted_msgs
+        status_messages = sum(own.kept.most_messages for own in self._performer.ownerships)
         try:
             self._every = capped(self._every, most, status_messages)
         except ValueError as error:
@@ -99,21 +136,17 @@ class UnitsOfWork:
             self.soonest = every.messages
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
-        self._of_records(self.owners, Owner.claim)
-        if not self._connection.is_shared:
-            for owner in self.owners:
-                owner.keeper.check_committed()
+        self._commit_records(protocol.claimed)
 
-    def _of_records(self, owners: Iterable[Owner], stage: Callable[[Owner], None]) -> None:
-        """Commit the records that ``stage`` puts and gets, in a unit of work of their own; if that fails, back it out.
+    def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
+        """Commit records in units of work of their own; if that fails, back it out.
 
         Whoever calls this has no other reason to back out, and the unit of work would keep the connection for ever.
         """
-        self._begin()
+        if self._lost is not None:
+            raise self._lost
         try:
-            for owner in owners:
-                stage(owner)
-            self.commit()
+            self._are_committed(self._perform(steps(self._performer.ownerships)))
         except BaseException as error:
             self.back_out(error)
             raise
@@ -128,12 +161,16 @@ class UnitsOfWork:
         """
         if self.messages:
             return
-        self._begin()
-        if self._connection.is_shared:
+        if self._lost is not None:
+            raise self._lost
+        performer = self._performer
+        try:
+            performer.begin()
+        except OwnershipLost as lost:
+            raise self._is_lost(lost) from None
+        if self._syncpoint.gets_record_first:
             try:
-                self._holds_records = True
-                for owner in self.owners:
-                    owner.keeper.hold()
+                performer.ownerships = self._perform(protocol.unit_begun(performer.ownerships))
             except BaseException as error:
                 self.back_out(error)
                 raise
@@ -141,29 +178,17 @@ class UnitsOfWork:
         if self._every.seconds is not None:
             self.old_s = self._began_s + self._every.seconds
 
-    def _begin(self) -> None:
-        if self._lost is not None:
-            raise self._lost
-        for owner in self.owners:
-            if self._connection.status_queues.get(owner.keeper.name, owner.keeper) is not owner.keeper:
-                raise self._is_lost(owner.lost_to(None))
-        self._connection.begin(self, [owner.keeper.name for owner in self.owners])
-        if any(owner.keeper.is_stale for owner in self.owners):
-            self.release()
-            raise self._connection.gone()
-        self._connection.unanswered.forget()
-
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
 
         If another owner has begun before, the span is a child of that owner's span.
         """
         others = (each.telemetry.context for each in self.owners if each is not owner)
-        owner.telemetry.begin(owner.number, next((context for context in others if context is not None), None))
+        owner.telemetry.begin(owner.own.number, next((context for context in others if context is not None), None))
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
-        if self._connection.is_shared:
+        if self._syncpoint.gets_record_first:
             self.back_out()
         else:
             self._connection.release(self)
@@ -173,8 +198,7 @@ class UnitsOfWork:
         return self.owners[0]
 
     @property
-    def is_open(self) -> bool:
-        """Whether the connection's unit of work is this one's, to be committed or backed out."""
+    def _is_open(self) -> bool:
         return self._connection.unit_of_work_of is self
 
     @property
@@ -185,6 +209,16 @@ class UnitsOfWork:
     def messages(self) -> int:
         """How many messages all owners have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether it may be committed before the application gives the next message."""
+        return self._syncpoint.may_end_early(self.messages)
+
+    @property
+    def may_be_split(self) -> bool:
+        """Whether its messages can be got again without the application."""
+        return self._syncpoint.may_be_split(self.messages)
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
         """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
@@ -203,44 +237,62 @@ class UnitsOfWork:
         """Note for the span that the records are about to be put and committed."""
         self._first.telemetry.settle(sc.COMMIT)
 
-    def commit(self) -> None:
-        """Commit what the owners have staged; raises MQIError, StatusError, ForeignSyncpoint."""
-        if self._holds_records:
-            # The keepers have got all records, so an owner that stages no new one must put its old one again.
-            for owner in self.owners:
-                if not owner.has_staged:
-                    owner.stage_unchanged()
+    def commit(self, endings: Mapping[Owner, PendingCommit]) -> None:
+        """Put the owners' records and commit; raises MQIError, StatusError, ForeignSyncpoint.
+
+        ``endings``: what ``Owner.ending`` returned; the records of other owners stay as they are.
+        """
+        performer, checks = self._performer, self._syncpoint.gets_record_first
+        ends = tuple(endings.get(owner) for owner in self.owners)
         try:
-            self._connection.commit()
+            after = self._perform(protocol.unit_ended(performer.ownerships, ends, checks=checks))
         except MQIError as error:
             self._first.telemetry.settled(error)
-            if isinstance(error, (CommitOutcomeUnknown, ConnectionBroken)):
-                for owner in self.owners:
-                    owner.is_in_doubt(error.reason)
             raise
         self._first.telemetry.settled()
-        if self._connection.is_shared:
-            self._check_committed()
-        self._holds_records = False
+        self._are_committed(after)
+
+    def _are_committed(self, after: Ownerships) -> None:
+        before = self._performer.ownerships
+        for owner, pending in zip(self.owners, before, strict=True):
+            if pending.pending is not None:
+                owner.witness.committed(pending.pending.record, pending.pending.unit)
+        self._performer.ownerships = after
         for owner in self.owners:
-            owner.is_committed()
+            owner.unit_ended()
         if not self.redoing:
             for owner in self.owners:
-                ask(owner.news.tell_progress)
+                owner.witness.tell_progress()
 
-    def _check_committed(self) -> None:
+    def note(self, owner: Owner) -> None:
+        """Commit an owner's record with a new suspect and quarantine, in a unit of work of its own."""
+        note, record = owner.unit.note, owner.own.record
+        assert record is not None
+        self._note(owner, replace(record, suspect=note.suspect, quarantine=note.quarantine))
+
+    def _note(self, owner: Owner, record: StatusRecord) -> None:
+        records = tuple(record if each is owner else None for each in self.owners)
+        checks = self._syncpoint.gets_record_first
+        self._commit_records(lambda ownerships: protocol.noted(ownerships, records, checks=checks))
+
+    def forget_checkpoint(self, owner: Owner) -> None:
+        """Commit the record of ``owner`` without its checkpoint, if it has one.
+
+        Raises:
+            GroupUsage: a group is interrupted, so the checkpoint is needed.
+            OwnershipLost, MQIError: as for any unit of work.
+        """
+        if owner.committed_checkpoint is not None and not owner.committed.at_start:
+            raise GroupUsage(f"the checkpoint of {owner.name} belongs to its interrupted group. End the group first")
         try:
-            for owner in self.owners:
-                owner.keeper.check_committed()
+            self._forget_checkpoint(owner)
         except MQIError as error:
-            # The check failed, so the outcome is not known yet.
-            for owner in self.owners:
-                owner.is_in_doubt(error.reason)
-            raise
+            self._redo(error, lambda: self._settle_and(self._forget_checkpoint, owner))
 
-    def note(self, owner: Owner, *, forget_checkpoint: bool = False) -> None:
-        """Commit an owner's record with a new suspect and quarantine, or without its checkpoint, in a unit of work of its own."""
-        self._of_records([owner], lambda each: each.stage_note(forget_checkpoint=forget_checkpoint))
+    def _forget_checkpoint(self, owner: Owner) -> None:
+        record = owner.own.record
+        if record is not None and record.checkpoint is not None:
+            self._note(owner, replace(record, checkpoint=None))
 
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back out to the last commit. ``why`` is for the span.
@@ -248,26 +300,26 @@ class UnitsOfWork:
         With a ``why``, what the application itself has put and got on a shared connection is backed out too, even if the owners
         have no message in the unit of work: it may belong to a message that is held back, and that will be put again.
         """
-        telemetry, is_shared = self._first.telemetry, self._connection.is_shared
-        if is_shared and isinstance(why, ConnectionBroken):
+        telemetry, performer = self._first.telemetry, self._performer
+        if self._syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
             # The application may have committed before, for example by MQDISC.
-            for owner in self.owners:
-                owner.is_in_doubt(why.reason)
+            performer.ownerships = tuple(protocol.in_doubt(own, why.reason) for own in performer.ownerships)
         try:
-            if self.is_open or (is_shared and why is not None and not self._is_somebody_elses):
+            if self._syncpoint.has_to_back_out(why, is_open=self._is_open, is_others=self._is_somebody_elses):
                 telemetry.settle(sc.BACK_OUT)
                 self._connection.back_out()
                 telemetry.settled()
         finally:
-            self._holds_records = False
+            performer.ownerships = tuple(own._replace(in_unit=None) for own in performer.ownerships)
             for owner in self.owners:
-                owner.is_backed_out(why or sc.BACKED_OUT)
+                owner.witness.backed_out(owner.own, owner.unit, why or sc.BACKED_OUT)
+                owner.unit_ended()
 
     def back_out_after(self, why: BaseException | str | None) -> None:
         """Back out because of ``why``, and add the position of the last commit to the text of an error."""
         self.back_out(why)
         if isinstance(why, MQIError):
-            why.context = ". ".join(part for part in (why.context, self._first.stands) if part)
+            why.context = ". ".join(part for part in (why.context, self._first.committed_sentence) if part)
 
     def finish(self) -> None:
         """Remove the records that are no longer needed, in a unit of work of its own.
@@ -284,43 +336,39 @@ class UnitsOfWork:
         try:
             self._finish()
         except MQIError as error:
-            self.redo(error, self._finish_again)
+            # A commit that was in doubt before closing may have left a group interrupted: the records decide.
+            self._redo(error, lambda: self._settle_and(self._finish))
 
     def _finish(self) -> None:
-        silent = [owner for owner in self.owners if owner.known_record is not None and not owner.speaks]
-        for owner in silent:
-            owner.is_closing()
-        with_chain = [owner for owner in silent if not owner.keeper.can_be_removed]
-        if with_chain:
-            self._of_records(with_chain, Owner.stage_end_of_chain)
-        if silent:
-            self._of_records(silent, Owner.stage_nothing)
-
-    def _finish_again(self) -> None:
-        # The records decide what to remove, not the outcome: both commits that remove a chain leave records with the same mark.
-        # And a commit that was in doubt before closing may have left a group interrupted.
-        self.settle()
-        self._finish()
+        checks = self._syncpoint.gets_record_first
+        self._commit_records(lambda ownerships: protocol.closed(ownerships, checks=checks))
 
     # --- after a commit without an answer, a lost connection, or an interruption
 
-    def redo(self, error: MQIError, again: Callable[[], object]) -> None:
-        """Redo the unit of work that ended in ``error``; retry within ``reconnect_wait_s``, and after ``stop()`` only once.
+    def redo(self, error: MQIError) -> None:
+        """Settle the unit of work that ended in ``error``, and have the participant replay what was not committed.
 
-        Args:
-            error: is raised if the unit of work cannot be redone after it, or if it is already the result of redoing it.
-            again: must begin with ``settle``, which returns whether the unit of work was committed.
+        Retries within ``reconnect_wait_s``, and after ``stop()`` only once.
 
         Raises:
             OwnershipLost: another instance has taken over this name.
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
-            MQIError: the last error, if no commit was under way.
+            MQIError: the last error, if no commit was under way; ``error`` itself if nothing can be redone after it, or if it
+                is already the result of that.
         """
+        self._redo(error, self._replay)
+
+    def _replay(self) -> None:
+        messages = self.messages
+        is_committed = self.settle() is CommitOutcome.COMMITTED
+        self.participant.replay(messages if is_committed else None)
+
+    def _redo(self, error: MQIError, again: Callable[[], None]) -> None:
         first, connection = self._first, self._connection
         if error.is_final or not connection.can_redo(error):
             raise error
         if isinstance(error, HandleLost):
-            self._relapses.at([(owner.number, owner.unit.messages) for owner in self.owners], error)
+            self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
         # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
         costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
         _log.log(
@@ -337,7 +385,7 @@ class UnitsOfWork:
             extra = first.log_fields(not_yet.reason)
             _log.warning("%r: still failing: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
 
-        first.telemetry.recovering(error, first.number)
+        first.telemetry.recovering(error, first.own.number)
         try:
             self.redoing = True
             retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(again)
@@ -357,18 +405,20 @@ class UnitsOfWork:
         finally:
             self.redoing = False
             # Only now: if the application's function raises an error, everything here must be finished.
-            self._tell_news()
+            self._tell()
+
+    def _settle_and(self, then: Callable[..., None], *args: Owner) -> None:
+        self.settle()
+        then(*args)
 
     @property
-    def _in_doubt(self) -> bool:
-        return any(owner.in_doubt for owner in self.owners)
+    def _in_doubt(self) -> int:
+        """The reason code of a commit that had no answer; 0 if no commit is in doubt."""
+        reasons = (own.pending.reason for own in self._performer.ownerships if own.pending is not None)
+        return next(filter(None, reasons), 0)
 
-    def recover(self, again: Callable[[], object]) -> None:
-        """If the connection was lost, or a call interrupted, since the last unit of work, restore everything by ``again``.
-
-        Raises:
-            MQGroupsError: as ``redo``.
-        """
+    def recover(self) -> None:
+        """Settle and replay if the connection was lost, or a call interrupted, since the last unit of work; see ``redo``."""
         connection = self._connection
         if self._lost is not None:
             return
@@ -378,40 +428,38 @@ class UnitsOfWork:
             if connection.turn.interrupted and self._is_somebody_elses:
                 _log.warning("%r: a call was interrupted, so the connection's unit of work is backed out", connection)
             try:
-                connection.restore()
-                again()
+                self._replay()
                 return
             except MQIError as error:
                 if isinstance(error, OwnerActive) and connection.give_up():
                     # The answer of an MQOPEN was lost, so it is this connection itself that has the queue open.
                     error = connection.gone()
-                self.redo(error, again)
+                self.redo(error)
                 return
             finally:
-                self._tell_news()
+                self._tell()
         if connection.can_go_on and not connection.usable:
-            self.redo(connection.gone(), again)
+            self.redo(connection.gone())
 
-    def require_known(self, again: Callable[[], object]) -> None:
-        """Make sure that it is known what is committed; ``again`` as for ``recover``.
+    def require_known(self) -> None:
+        """Recover, and make sure that it is known what is committed.
 
         Raises:
             CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
             MQIError: as ``redo``.
         """
-        self.recover(again)
-        if self._lost is None and self._in_doubt:
+        self.recover()
+        if self._lost is None and (reason := self._in_doubt):
             where = f"queue manager {self._connection.q_mgr_name}"
-            reason = next(owner.in_doubt for owner in self.owners if owner.in_doubt)
             raise CommitOutcomeUnknown("MQCMIT", where, mq.MQCC_FAILED, reason)
 
     @property
     def has_to_find_out(self) -> bool:
         """Whether it is not known what is committed: after an interruption, or a commit without an answer."""
-        return self._lost is None and (self._connection.turn.was_interrupted or self._in_doubt)
+        return self._lost is None and (self._connection.turn.was_interrupted or bool(self._in_doubt))
 
     def settle(self) -> CommitOutcome:
-        """Reconnect, open the status queues again, and find out the outcome of the unit of work.
+        """Reconnect, open the status queues again, and find out the outcome of the unit of work; one try.
 
         Returns:
             ``COMMITTED`` if a commit was under way and took effect; ``BACKED_OUT`` if not. ``Owner.committed`` is then the
@@ -421,36 +469,44 @@ class UnitsOfWork:
             OwnershipLost: a record is not this owner's.
             MQIError: a call failed; call again.
         """
-        self._connection.restore()
-        if self.is_open:
-            self._connection.back_out()
-        self._holds_records = False
+        verdicts = self._perform(protocol.settled(self._performer.ownerships))
+        for owner, verdict in zip(self.owners, verdicts, strict=True):
+            owner.witness.concluded(
+                verdict, owner.log_fields(verdict.before.pending.reason if verdict.before.pending else 0)
+            )
+            if verdict.outcome is CommitOutcome.COMMITTED:
+                if verdict.before.pending is not None:
+                    owner.witness.committed(verdict.after.record, verdict.before.pending.unit)
+            else:
+                owner.witness.backed_out(verdict.before, owner.unit, "connection lost")
+        self._performer.ownerships = tuple(verdict.after for verdict in verdicts)
+        for owner in self.owners:
+            owner.unit_ended()
+        is_committed = any(verdict.outcome is CommitOutcome.COMMITTED for verdict in verdicts)
+        return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
+
+    def _perform(self, steps: Steps[_T]) -> _T:
         try:
-            for owner in self.owners:
-                owner.reopen()
-            # Read all records before concluding anything: if the connection is lost once more, all owners can start over.
-            found = [(owner, owner.read()) for owner in self.owners]
-            outcomes = [(owner, record, owner.outcome(record)) for owner, record in found]
+            return self._performer.perform(steps)
         except OwnershipLost as lost:
             raise self._is_lost(lost) from None
-        for owner, record, outcome in outcomes:
-            owner.conclude(record, outcome)
-        is_committed = any(outcome is CommitOutcome.COMMITTED for _, _, outcome in outcomes)
-        return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
 
     def _is_lost(self, lost: OwnershipLost) -> OwnershipLost:
         # If one owner has lost its name, all later calls for any of them fail.
         self._lost = lost
+        for owner in self.owners:
+            if owner.keeper.name == lost.status_queue:
+                owner.witness.replaced(owner.own)
         return lost
 
-    def _tell_news(self) -> None:
+    def _tell(self) -> None:
         for owner in self.owners:
-            ask(owner.news.tell)
+            owner.witness.tell()
 
     @even_half_made
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)
-        return f"<UnitsOfWork of {names} uow={self._first.number} messages={self.messages}>"
+        return f"<UnitsOfWork of {names} uow={self._first.own.number} messages={self.messages}>"
 
 
 def _no_clock() -> float:

@@ -15,26 +15,26 @@ from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
     FoundMessage,
-    Kept,
     LookAgain,
-    OnQueue,
     Pair,
+    QueueContents,
     RecordHidden,
     RecordPut,
+    StoredRecord,
     after_record_put,
+    contents_of,
     next_record_put,
-    on_queue,
     strangers,
 )
 from tests.tables import table
 
 GROUP = b"G" * 24
 MIDDLE, LAST = MsgFlag.SEGMENT, MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT
-MESSAGE = Kept(b"m" * 24)
-OPEN = Kept(b"s" * 24, GROUP, 3, 300)
-LONG = Kept(b"s" * 24, GROUP, MOST_SEGMENTS - 1, 300)
-HEAVY = Kept(b"s" * 24, GROUP, 2, MOST_BYTES)
-ENDED = Kept(b"s" * 24, GROUP, 3, 300, ended=True)
+MESSAGE = StoredRecord(b"m" * 24)
+OPEN = StoredRecord(b"s" * 24, GROUP, 3, 300)
+LONG = StoredRecord(b"s" * 24, GROUP, MOST_SEGMENTS - 1, 300)
+HEAVY = StoredRecord(b"s" * 24, GROUP, 2, MOST_BYTES)
+ENDED = StoredRecord(b"s" * 24, GROUP, 3, 300, ended=True)
 
 
 @table(
@@ -85,22 +85,22 @@ SECOND_ANCHOR = message(b"b", record(RecordState.ANCHOR), bytes(24))
     ("messages", "expected"),
     [
         ([], None),
-        ([PLAIN], Kept(b"p" * 24)),
-        ([segment(0, 10)], Kept(b"%024d" % 0, GROUP, 1, 10)),
-        ([segment(10, 5), segment(0, 10)], Kept(b"%024d" % 10, GROUP, 2, 15)),
-        ([segment(0, 10), segment(10, 5, LAST)], Kept(b"%024d" % 10, GROUP, 2, 15, ended=True)),
+        ([PLAIN], StoredRecord(b"p" * 24)),
+        ([segment(0, 10)], StoredRecord(b"%024d" % 0, GROUP, 1, 10)),
+        ([segment(10, 5), segment(0, 10)], StoredRecord(b"%024d" % 10, GROUP, 2, 15)),
+        ([segment(0, 10), segment(10, 5, LAST)], StoredRecord(b"%024d" % 10, GROUP, 2, 15, ended=True)),
     ],
 )
 def test_what_lies_there_is_a_record_or_a_chain(messages, expected):
-    assert on_queue(messages, seen_twice=True)[0] == OnQueue(expected)
+    assert contents_of(messages, seen_twice=True)[0] == QueueContents(expected)
     for order in ([*messages, ANCHOR], [ANCHOR, *messages]):
         if messages:
-            assert on_queue(order)[0] == OnQueue(expected, A)
+            assert contents_of(order)[0] == QueueContents(expected, A)
 
 
 def test_of_a_chain_the_last_segment_counts():
     last = record(epoch=3)
-    assert on_queue([segment(10, 5, says=last), segment(0, 10), ANCHOR])[1] == last
+    assert contents_of([segment(10, 5, says=last), segment(0, 10), ANCHOR])[1] == last
 
 
 @table("seen_twice", [False, True])
@@ -110,34 +110,34 @@ def test_of_a_chain_the_last_segment_counts():
 )
 def test_an_anchor_without_its_record_says_that_one_is_hidden(messages, seen_twice):
     with pytest.raises(RecordHidden):
-        on_queue(messages, seen_twice=seen_twice)
+        contents_of(messages, seen_twice=seen_twice)
 
 
 @table("messages", [[PLAIN], [ANCHOR, PLAIN, IDLE]])
 def test_a_record_without_its_anchor_is_believed_when_it_is_seen_twice(messages):
     with pytest.raises(LookAgain):
-        on_queue(messages)
-    assert on_queue(messages, seen_twice=True)[1] == PLAIN.record
+        contents_of(messages)
+    assert contents_of(messages, seen_twice=True)[1] == PLAIN.record
 
 
 @table("speaking", [PLAIN, WITH_CHECKPOINT])
 @table("silent", [IDLE, COMPLETED])
 def test_a_record_that_says_nothing_is_a_leftover_beside_one_that_does(speaking, silent):
-    expected = OnQueue(Kept(speaking.msg_id), A, (Pair(Kept(silent.msg_id), B),))
-    assert on_queue([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
-    assert on_queue([speaking, ANCHOR, SECOND_ANCHOR, silent]) == (expected, speaking.record)
+    expected = QueueContents(StoredRecord(speaking.msg_id), A, (Pair(StoredRecord(silent.msg_id), B),))
+    assert contents_of([silent, ANCHOR, speaking, SECOND_ANCHOR]) == (expected, speaking.record)
+    assert contents_of([speaking, ANCHOR, SECOND_ANCHOR, silent]) == (expected, speaking.record)
 
 
 def test_of_two_records_that_say_nothing_ones_own_counts_and_else_the_later_epoch():
     mine = message(b"m", replace(record(RecordState.COMPLETED), owner_id="me"))
     messages = [IDLE, SECOND_ANCHOR, mine, ANCHOR]
-    assert on_queue(messages)[1] == IDLE.record
-    assert on_queue(messages, [("me", 1, 2), ("me", 1, 1)])[1] == mine.record
+    assert contents_of(messages)[1] == IDLE.record
+    assert contents_of(messages, [("me", 1, 2), ("me", 1, 1)])[1] == mine.record
 
 
 def test_a_record_that_speaks_counts_before_ones_own():
     mine = message(b"m", replace(record(RecordState.COMPLETED), owner_id="me"), B)
-    assert on_queue([PLAIN, ANCHOR, mine, SECOND_ANCHOR], [("me", 1, 1)])[1] == PLAIN.record
+    assert contents_of([PLAIN, ANCHOR, mine, SECOND_ANCHOR], [("me", 1, 1)])[1] == PLAIN.record
 
 
 @table(
@@ -155,7 +155,7 @@ def test_a_record_that_speaks_counts_before_ones_own():
 )
 def test_what_is_neither_is_told(messages, several):
     with pytest.raises(ChainBroken) as caught:
-        on_queue([*messages, ANCHOR], seen_twice=True)
+        contents_of([*messages, ANCHOR], seen_twice=True)
     assert caught.value.several is several
 
 
@@ -173,7 +173,7 @@ def test_any_walk_leaves_one_readable_record_and_no_chain_grows_without_bound(st
         group_id = (put.group_id if any(put.group_id) else b"%024d" % -number) if put.msg_flags else GROUP_ID_NONE
         queue.append(FoundMessage(msg_id, A, group_id, put.offset, length, put.msg_flags, record(epoch=number)))
         now = after_record_put(now, put, msg_id, group_id, length)
-        assert on_queue([*queue, ANCHOR]) == (OnQueue(now, A), record(epoch=number))
+        assert contents_of([*queue, ANCHOR]) == (QueueContents(now, A), record(epoch=number))
         assert len(queue) <= MOST_SEGMENTS
 
 

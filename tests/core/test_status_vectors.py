@@ -225,7 +225,7 @@ def test_a_record_is_read_written_and_decided_upon():
         assert vector.get("not_written") or status.encode(record) == data, vector
         for name, value in vector.get("decoded", {}).items():
             assert shown(getattr(record, name)) == value, vector
-        assert record.speaks is vector["speaks"], vector
+        assert record.is_needed is vector["speaks"], vector
         reader = {**VECTORS["reader"], "role": vector.get("reader", "put")}
         decision = restart.restart_action(record, restart.Expectations(**{**reader, "role": Role(reader["role"])}))
         start = f"foreign: {decision.mismatch.field}" if decision.mismatch else decision.action.value
@@ -279,7 +279,7 @@ def test_the_messages_of_a_queue_make_one_record():
         names = {value: name for name, value in ids.items()}
         anchor, leftovers, chain = None, [], {}
         try:
-            found, _ = status_chain.on_queue(messages, marks, seen_twice=vector.get("twice", False))
+            found, _ = status_chain.contents_of(messages, marks, seen_twice=vector.get("twice", False))
         except status_chain.RecordHidden:
             result: str | None = "hidden"
         except status_chain.LookAgain:
@@ -287,10 +287,10 @@ def test_the_messages_of_a_queue_make_one_record():
         except status_chain.ChainBroken as error:
             result = "several" if error.several else "corrupt"
         else:
-            kept = found.kept
+            kept = found.stored
             result = names[kept.msg_id] if kept else None
             anchor = names[found.anchor] if found.anchor else None
-            leftovers = [names[pair.kept.msg_id] for pair in found.leftovers]
+            leftovers = [names[pair.stored.msg_id] for pair in found.leftovers]
             chain = {name: getattr(kept, name) for name in vector.get("chain", {})}
         assert result == vector["result"], vector
         assert (anchor, leftovers) == (vector.get("anchor"), vector.get("leftovers", [])), vector
@@ -302,7 +302,11 @@ def test_the_next_record_is_put_so():
         now = vector["now"]
         kept = None
         if now is not None:
-            kept = status_chain.Kept(b"m" * 24) if now == "message" else status_chain.Kept(b"m" * 24, b"g" * 24, **now)
+            kept = (
+                status_chain.StoredRecord(b"m" * 24)
+                if now == "message"
+                else status_chain.StoredRecord(b"m" * 24, b"g" * 24, **now)
+            )
         put = status_chain.next_record_put(kept, segmented=vector["segmented"])
         assert (put.takes, put.msg_flags, put.offset) == (vector["get"], vector["flags"], vector["offset"]), vector
         assert put.group_id == (b"g" * 24 if vector["offset"] else GROUP_ID_NONE), vector

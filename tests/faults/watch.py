@@ -72,12 +72,12 @@ class Watch:
         """Have the library of this process use it."""
 
         def settle(work: UnitsOfWork) -> CommitOutcome:
-            known = [(owner.keeper.name, owner._known) for owner in work.owners]
+            known = [owner.own for owner in work.owners]
             verdict = _settle(work)
-            for status_queue, before in known:
-                mine = self._program is not None and status_queue == self._program.status_queue
-                if before.ending is not None and self._reader is not None and mine:
-                    self._compare(verdict, before.ending.record, before.record)
+            for before in known:
+                mine = self._program is not None and before.kept.queue == self._program.status_queue
+                if before.pending is not None and self._reader is not None and mine:
+                    self._compare(verdict, before.pending.record, before.record)
             return verdict
 
         def the_binding_of(q_mgr: ConnectedQueueManager) -> Binding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mqgroups.status.owner
+import mqgroups.core.protocol
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.restart import CommitOutcome, commit_outcome
@@ -37,7 +37,7 @@ def _without_fence() -> None:
         said = commit_outcome(found, before, after)
         return CommitOutcome.BACKED_OUT if said is CommitOutcome.OWNERSHIP_LOST else said
 
-    mqgroups.status.owner.commit_outcome = unfenced  # type: ignore[attr-defined]  # as the module has imported it
+    mqgroups.core.protocol.commit_outcome = unfenced  # type: ignore[attr-defined]  # as the module has imported it
 
 
 def _without_back_out() -> None:

@@ -296,7 +296,7 @@ def test_of_two_starts_at_the_same_instant_one_works_and_one_is_refused(owner, b
 def test_a_name_may_go_from_one_connection_to_the_next_as_often_as_one_likes(owner):
     for number in range(3):
         with owner.producer(owner.connect()) as producer:
-            assert producer._putter.owner.epoch == 1, number
+            assert producer._putter.owner.own.epoch == 1, number
             with producer.group() as group:
                 group.put(b"0")
 

@@ -36,7 +36,7 @@ def test_chains_are_ended_and_taken_and_never_grow_beyond_their_bound(owner):
         for _ in range(2 * MOST_SEGMENTS + 1):
             put_groups(producer, 1, 1)
             found = owner.records("put")
-            assert decode(found[-1]).unit_of_work == producer._putter.owner.number - 1
+            assert decode(found[-1]).unit_of_work == producer._putter.owner.own.number - 1
             most = max(most, len(found))
     assert most == MOST_SEGMENTS
     assert owner.records("put") == []

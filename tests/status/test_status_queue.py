@@ -15,7 +15,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord, decode, encode
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from mqgroups.status.queue import StatusQueue
+from mqgroups.operate.repaired import RepairedQueue
 from tests.fix_mqi import OK
 from tests.put.whole_groups import THIS, put_rest
 
@@ -473,44 +473,31 @@ def test_a_record_that_is_gone_stops_and_backs_out(owner, faults, role):
     driver.close()
 
 
-def status_queue_of(owner):
-    return StatusQueue(connection_of(owner.qmgr), owner.status_queue("put"), MODEL, 0)
-
-
 def test_what_a_unit_of_work_did_to_the_record_is_undone_with_it(owner):
-    queue = status_queue_of(owner)
+    queue = RepairedQueue(connection_of(owner.qmgr), owner.status_queue("put"), MODEL, 0)
     assert queue.read() is None
-    assert not queue.has_record
-    # Nothing is there to be removed.
-    queue.remove()
     first, second = record_of(owner), record_of(owner, unit_of_work=10)
     connection = connection_of(owner.qmgr)
-    queue.stage(first)
-    assert queue.has_record
+    queue.replace(first)
     connection.back_out()
-    queue.ended(committed=False)
-    assert not queue.has_record
     assert owner.on_queue(owner.status_queue("put")) == []
-    queue.stage(first)
+    assert queue.read() is None
+    queue.replace(first)
     connection.commit()
-    queue.ended(committed=True)
-    for change in (lambda: queue.stage(second), queue.remove):
-        change()
-        connection.back_out()
-        queue.ended(committed=False)
-        assert queue.has_record
-        assert owner.records("put") == [encode(first)]
-        assert owner.anchors("put") == 1
     assert queue.read() == first
-    queue.stage(second)
+    queue.replace(second)
+    connection.back_out()
+    assert owner.records("put") == [encode(first)]
+    assert owner.anchors("put") == 1
+    assert queue.read() == first
+    queue.replace(second)
     connection.commit()
-    queue.ended(committed=True)
     assert queue.read() == second
     assert owner.anchors("put") == 1
-    queue.remove()
-    connection.commit()
-    queue.ended(committed=True)
+    queue.take_away()
     assert queue.read() is None
+    # Nothing is there to be removed.
+    queue.take_away()
     assert owner.on_queue(owner.status_queue("put")) == []
     queue.close(delete=True)
     assert owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME

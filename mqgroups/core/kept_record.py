@@ -1,0 +1,202 @@
+"""An owner's record as it is kept on its own status queue: read, replaced and removed.
+
+``core/status_chain.py`` says how records and anchors are stored, and why. Here are the calls, as generators that yield them
+(``core/steps.py``). Each returns a new value; nothing is changed. A call that fails leaves the value before it, which is then
+read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mqgroups.core.status import Mark, StatusRecord
+from mqgroups.core.status_chain import (
+    MOST_SEGMENTS,
+    ChainBroken,
+    FoundMessage,
+    LookAgain,
+    QueueContents,
+    RecordHidden,
+    StoredRecord,
+    after_record_put,
+    contents_of,
+    next_record_put,
+    users_of_records,
+)
+from mqgroups.core.steps import (
+    Browse,
+    Disordered,
+    IsThere,
+    LookAtHolder,
+    NotCommitted,
+    PutAnchor,
+    PutByOthers,
+    PutRecord,
+    RecordBack,
+    RecordGone,
+    Steps,
+    Take,
+    TakeAnchor,
+    WaitForRecord,
+)
+
+_NOTHING = QueueContents()
+
+
+class KeptRecord(NamedTuple):
+    """A record on its status queue, as a unit of work sees it, or as the last commit has left it.
+
+    Attributes:
+        queue: the name of the status queue.
+        segmented: whether records are put as segments of one logical message.
+        for_owner: whether an owner keeps it; else an operator replaces it.
+        users: the users whose records are believed; for an owner besides its own.
+        contents: what is on the queue.
+        found: the messages that were read; empty from the claim on.
+        held: the record that was got at the beginning of the open unit of work.
+        claimed: whether the record is this owner's own, and committed.
+    """
+
+    queue: str
+    segmented: bool = False
+    for_owner: bool = True
+    users: frozenset[str] = frozenset()
+    contents: QueueContents = _NOTHING
+    found: tuple[FoundMessage, ...] = ()
+    held: StoredRecord | None = None
+    claimed: bool = False
+
+    @property
+    def believes_all(self) -> bool:
+        """Whether any user's record is believed: an owner does not know its own user before its first put."""
+        return not self.claimed if self.for_owner else not self.users
+
+    @property
+    def most_messages(self) -> int:
+        """The most messages that are put and got for the record in one unit of work."""
+        stored = self.contents.stored
+        return 1 + (MOST_SEGMENTS if self.segmented or (stored is not None and stored.segments) else 1)
+
+    @property
+    def can_be_removed(self) -> bool:
+        """Whether ``removed`` can be called. A chain of segments has to be ended first, in a unit of work of its own."""
+        stored = self.contents.stored
+        return stored is None or not stored.is_open
+
+    def read(self, marks: Sequence[Mark] = (), *, waits: bool = True) -> Steps[tuple[KeptRecord, StatusRecord | None]]:
+        """Browse the queue; returns it as it is now, and the current record.
+
+        Args:
+            marks: those of the caller's own records. If several records are idle, one of these is the current one.
+            waits: whether to wait for a record that a unit of work hides; else RecordHidden is raised.
+        """
+        before: tuple[FoundMessage, ...] | None = None
+        has_waited = False
+        while True:
+            messages = yield Browse(self.queue)
+            if not self.believes_all:
+                self._refuse_others(messages)
+            try:
+                contents, record = contents_of(messages, marks, seen_twice=messages == before)
+            except RecordHidden:
+                if not waits:
+                    raise
+                yield WaitForRecord(self.queue, not has_waited, not marks)
+                has_waited, before = True, None
+                continue
+            except LookAgain:
+                before = messages
+                continue
+            except ChainBroken as broken:
+                if messages == before:
+                    users = tuple(users_of_records(messages))
+                    found, expected = broken.found, broken.expected
+                    raise Disordered(self.queue, found, expected, several=broken.several, users=users) from broken
+                before = messages
+                continue
+            return self._replace(contents=contents, found=messages, held=None), record
+
+    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+        """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
+        record: StatusRecord | None = yield LookAtHolder(self.queue, None if self.believes_all else self.users)
+        return record
+
+    def got_first(self) -> Steps[KeptRecord]:
+        """Get the record at the beginning of a unit of work, so that ``replaced`` can tell that somebody else has backed out."""
+        stored = self.contents.stored
+        if stored is None or stored.is_open:
+            return self
+        yield from self._take(stored)
+        return self._replace(contents=QueueContents(None, self.contents.anchor), held=stored)
+
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[KeptRecord]:
+        """Put a record in place of the current one, and an anchor if there is none.
+
+        Before the claim is committed, what else is on the queue is removed: nobody needs it. ``ends_chain``: end a chain of
+        segments with it, so that the next unit of work can remove it.
+        """
+        contents = self.contents
+        if not self.claimed:
+            for leftover in contents.leftovers:
+                yield Take(self.queue, leftover.stored)
+                if leftover.anchor is not None:
+                    yield TakeAnchor(self.queue, leftover.anchor)
+        stored, anchor = contents.stored, contents.anchor
+        if anchor is not None and not self.claimed and self._expires(anchor):
+            # From a time when the queue limited the expiry of its messages.
+            yield TakeAnchor(self.queue, anchor)
+            anchor = None
+        if anchor is None:
+            anchor = yield PutAnchor(self.queue, record)
+        if stored is not None and not self.for_owner:
+            # Even an open chain: the new record keeps the user of the message that was got last.
+            yield from self._take(stored)
+            stored = None
+        how = next_record_put(stored, segmented=self.segmented and not ends_chain)
+        if stored is not None and how.takes:
+            yield from self._take(stored)
+        arrived = yield PutRecord(self.queue, record, how, anchor)
+        if self.held is not None and (yield Take(self.queue, self.held)):
+            # The last call: a foreign backout at any moment before has brought the old record back.
+            raise RecordBack(self.queue)
+        if self.for_owner and not self.claimed:
+            # Only now it is known which user this owner's own records have.
+            self._refuse_others(self.found, arrived.user)
+        stored = after_record_put(stored, how, arrived.msg_id, arrived.group_id, arrived.length)
+        return self._replace(contents=QueueContents(stored, anchor))
+
+    def removed(self) -> Steps[KeptRecord]:
+        """Get the record with its anchor; only one that is no longer needed, because both are hidden until the commit."""
+        stored, anchor = self.contents.stored, self.contents.anchor
+        if stored is not None:
+            yield from self._take(stored, must_stay=False)
+        if anchor is not None:
+            yield TakeAnchor(self.queue, anchor)
+        return self._replace(contents=_NOTHING)
+
+    def checked(self) -> Steps[None]:
+        """Check that the record is on the queue, and stays there."""
+        stored = self.contents.stored
+        if stored is not None and not (yield IsThere(self.queue, stored)):
+            raise NotCommitted(self.queue, stored)
+
+    def after_commit(self) -> KeptRecord:
+        """Return what the commit leaves."""
+        if self.claimed and self.held is None:
+            return self
+        return self._replace(held=None, claimed=True, found=())
+
+    def _take(self, stored: StoredRecord, *, must_stay: bool = True) -> Steps[None]:
+        # An owner's own record must not expire, or the next one would.
+        if not (yield Take(self.queue, stored, must_stay and self.claimed)):
+            raise RecordGone(self.queue, stored)
+
+    def _expires(self, msg_id: bytes) -> bool:
+        return any(each.expires and each.msg_id == msg_id for each in self.found)
+
+    def _refuse_others(self, messages: Sequence[FoundMessage], own_user: str | None = None) -> None:
+        own = {each.user for each in messages if each.is_own} | ({own_user} if own_user is not None else set())
+        for user in users_of_records(messages):
+            if user not in self.users and user not in own:
+                raise PutByOthers(self.queue, user, self.users | own)

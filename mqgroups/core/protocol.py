@@ -1,0 +1,406 @@
+"""The ownership protocol: what the owner of a name does, from its start to its end, and after a lost connection.
+
+Theory of operation. A name's status record says where its group stands. It is in the same unit of work as the messages it speaks
+of, so it is also the only truth about a commit that had no answer. From an owner's first call to its last, its record is on the
+status queue, which is open exclusively:
+
+                    found, claimed              unit_ended
+        nothing ───────────────────► owning ──────────────────► owning, one unit of work further
+                                      │  ▲
+         a call is lost, or the       │  │ settled: committed, or backed out
+         program is interrupted       ▼  │
+                                    in doubt ─────────────────► replaced: somebody else's record is there; the owner ends
+                                      closed
+        owning ─────────────────────────────────────────────► nothing; or the record, if it is still needed
+
+* ``found`` reads the record, and refuses another program's. ``claimed`` puts one with this owner's identity in its place, in a
+  unit of work of its own. Until that is committed nothing is this owner's, so a claim that is lost is begun again from ``found``.
+* ``unit_ended`` replaces the record in the unit of work of the messages, and commits. Before, what is under way is remembered
+  (``PendingCommit``); it stays until MQCMIT has answered, or the record has been read.
+* **After a lost MQCMIT** nothing is repeated. The performer connects to the same queue manager and runs ``settled``, again and
+  again as long as it has patience: it opens the status queue, which shows that nobody else has it and that the old connection is
+  gone; reads the record, waiting while a unit of work hides it; and compares its mark. The mark of the pending record: committed.
+  The mark of the one before: backed out, and the messages are put or got again. Any other mark, or none: another instance has
+  the name, and this one ends. The same is done after any other call that was lost, and after an interruption anywhere: then
+  only what was remembered, and the record, are believed.
+* ``closed`` removes a record that nobody needs, with its anchor. It may find it gone: that is nobody's loss.
+
+A producer or a consumer is one owner. A pipe is two, with one unit of work: both records are read before anything is concluded
+from either, and if one name is lost, both are. All functions take and return the ownerships of all owners, in a fixed order.
+
+**A connection that the application uses too** may be committed or backed out by it at any moment. So there the record is got at
+the beginning of a unit of work (``unit_begun``), and looked for when it is committed (``checks``).
+
+Each function with steps is a generator: it yields a call and is sent its answer (``core/steps.py``). It knows no MQI, clock or
+log. What it needs to go on after any yield is in values that never change, so that every interleaving can be explored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from mqgroups.core.group import AT_START, GroupPosition, on_fresh_handle
+from mqgroups.core.restart import (
+    CommitOutcome,
+    Expectations,
+    Mismatch,
+    RestartAction,
+    commit_outcome,
+    idle_record,
+    keeps_on_claim,
+    position_of,
+    restart_action,
+)
+from mqgroups.core.status import Mark, StatusRecord
+from mqgroups.core.steps import (
+    BackOut,
+    Begin,
+    Commit,
+    Failed,
+    InUse,
+    Lost,
+    NoQueue,
+    OpenAgain,
+    Refused,
+    Remember,
+    Steps,
+)
+
+
+class Kept(Protocol):
+    """A record as it is kept somewhere: ``KeptRecord``, ``batch.ClaimedRecord`` or ``status.NoRecord``."""
+
+    @property
+    def queue(self) -> str: ...
+    @property
+    def most_messages(self) -> int: ...
+    @property
+    def can_be_removed(self) -> bool: ...
+    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]: ...
+    def seen_elsewhere(self) -> Steps[StatusRecord | None]: ...
+    def got_first(self) -> Steps[Any]: ...
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[Any]: ...
+    def removed(self) -> Steps[Any]: ...
+    def checked(self) -> Steps[None]: ...
+    def after_commit(self) -> Any: ...
+
+
+class PendingCommit(NamedTuple):
+    """A commit that is under way.
+
+    Attributes:
+        record: that it leaves; ``None`` if it removes the record.
+        position: in the group after it.
+        unit: the counts of the unit of work, if it has messages; for the witness.
+        reason: MQCMIT's reason code if its answer was lost; else 0.
+        ends_chain: whether a chain of segments ends with the record.
+    """
+
+    record: StatusRecord | None
+    position: GroupPosition
+    unit: Any = None
+    reason: int = 0
+    ends_chain: bool = False
+
+
+class Ownership(NamedTuple):
+    """What an owner knows of its name. It is always replaced as a whole.
+
+    Attributes:
+        expected: by which it recognises its own record.
+        owner_id: its identity; no other instance has it.
+        epoch: how many owners the record has had, including this one.
+        kept: the record on its queue, after the last known commit.
+        record: of the last known commit; ``None`` if there is none.
+        position: in the group by that; ``AT_START`` between groups. It also says whether the queue handle retains it.
+        pending: the last commit that was begun, until its outcome is known.
+        in_unit: the record as the open unit of work sees it, if it was got first.
+        is_closing: whether this owner ends, so that it does no harm if its record is gone.
+    """
+
+    expected: Expectations
+    owner_id: str
+    epoch: int
+    kept: Kept
+    record: StatusRecord | None = None
+    position: GroupPosition = AT_START
+    pending: PendingCommit | None = None
+    in_unit: Kept | None = None
+    is_closing: bool = False
+
+    @property
+    def number(self) -> int:
+        """The number of the open or next unit of work."""
+        return self.record.unit_of_work + 1 if self.record is not None else 1
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks that a record of its own can have."""
+        pending = self.pending.record if self.pending is not None else None
+        return tuple(record.mark for record in (pending, self.record) if record is not None)
+
+
+_K = TypeVar("_K", bound=Kept)
+Ownerships = tuple[Ownership, ...]
+Endings = tuple[PendingCommit | None, ...]
+
+
+class Verdict(NamedTuple):
+    """What became of one owner's last commit: what was known before, the outcome, and what is known now."""
+
+    before: Ownership
+    outcome: CommitOutcome
+    after: Ownership
+
+
+class NotOurs(Refused):
+    """The record that was found is another program's, or of another queue or queue manager."""
+
+    def __init__(self, queue: str, mismatch: Mismatch) -> None:
+        super().__init__(queue)
+        self.mismatch = mismatch
+
+
+class Replaced(Refused):
+    """Another instance has taken over the name. ``holder``: its record, if one was seen."""
+
+    def __init__(self, ownership: Ownership, holder: StatusRecord | None) -> None:
+        super().__init__(ownership.kept.queue)
+        self.ownership = ownership
+        self.holder = holder
+
+
+# --- the start
+
+
+def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]:
+    """Read the record of a name. Nothing is changed, and nothing belongs to this owner yet."""
+    kept, record = yield from kept.read()
+    decision = restart_action(record, expected)
+    if decision.mismatch is not None:
+        raise NotOurs(kept.queue, decision.mismatch)
+    interrupted = record if decision.action is RestartAction.RESUME_GROUP else None
+    position = AT_START if interrupted is None else on_fresh_handle(position_of(interrupted))
+    return Ownership(expected, owner_id, 1 if record is None else record.epoch + 1, kept, record, position)
+
+
+def claimed(ownerships: Ownerships) -> Steps[Ownerships]:
+    """Replace the records by the owners' own, in one unit of work. From then on the names belong to these owners."""
+    yield Begin()
+    return (yield from unit_ended(ownerships, tuple(map(_claim, ownerships)), checks=True))
+
+
+def _claim(own: Ownership) -> PendingCommit:
+    record = own.record
+    if record is None or not keeps_on_claim(record, own.expected):
+        number = 0 if record is None else record.unit_of_work
+        record = idle_record(own.expected, number)
+    return PendingCommit(replace(record, owner_id=own.owner_id, epoch=own.epoch), own.position)
+
+
+# --- units of work
+
+
+def unit_begun(ownerships: Ownerships) -> Steps[Ownerships]:
+    """Get the records first, on a connection that the application uses too."""
+    after: Ownerships = ()
+    for own in ownerships:
+        in_unit = yield from own.kept.got_first()
+        after = (*after, own._replace(in_unit=in_unit))
+    return after
+
+
+def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False) -> Steps[Ownerships]:
+    """Replace or remove the records of owners with an ending, and commit.
+
+    Args:
+        ownerships: of all owners.
+        endings: for each owner what it commits; ``None`` if its record stays as it is.
+        checks: whether to look, after the commit, that the records are there and stay there.
+    """
+    endings = tuple(ending or _unchanged(own) for own, ending in zip(ownerships, endings, strict=True))
+    pending = tuple(own._replace(pending=ending) for own, ending in zip(ownerships, endings, strict=True))
+    yield Remember(pending)
+    after: Ownerships = ()
+    # The records of a pipe's producer come first, behind its messages.
+    for own in pending[::-1]:
+        kept = own.in_unit or own.kept
+        if own.pending is None:
+            pass
+        elif own.pending.record is None:
+            kept = yield from kept.removed()
+        else:
+            kept = yield from kept.replaced(own.pending.record, ends_chain=own.pending.ends_chain)
+        after = (_ended(own, kept), *after)
+    try:
+        yield Commit()
+    except Lost as lost:
+        yield Remember(_in_doubt(pending, lost.reason))
+        raise
+    if checks:
+        try:
+            for own in after:
+                yield from own.kept.checked()
+        except Failed as failed:
+            yield Remember(_in_doubt(pending, failed.reason))
+            raise
+    return after
+
+
+def _unchanged(own: Ownership) -> PendingCommit | None:
+    """Return the same record with the number of this unit of work, if the record was got first; it has to be put again."""
+    if own.in_unit is None or own.record is None:
+        return None
+    return PendingCommit(replace(own.record, unit_of_work=own.number), own.position)
+
+
+def _ended(own: Ownership, kept: Kept) -> Ownership:
+    if own.pending is None:
+        return own._replace(kept=kept.after_commit(), in_unit=None)
+    record, position, *_ = own.pending
+    return own._replace(record=record, position=position, kept=kept.after_commit(), pending=None, in_unit=None)
+
+
+def _in_doubt(ownerships: Ownerships, reason: int) -> Ownerships:
+    return tuple(in_doubt(own, reason) for own in ownerships)
+
+
+def in_doubt(own: Ownership, reason: int) -> Ownership:
+    """Return an ownership whose commit under way had no answer, with the reason code of that."""
+    return own if own.pending is None else own._replace(pending=own.pending._replace(reason=reason))
+
+
+def noted(
+    ownerships: Ownerships, records: tuple[StatusRecord | None, ...], *, checks: bool = False
+) -> Steps[Ownerships]:
+    """Put records that say something else of the same position, in a unit of work of their own."""
+    yield Begin()
+    endings = tuple(
+        None if record is None else PendingCommit(record, own.position)
+        for own, record in zip(ownerships, records, strict=True)
+    )
+    return (yield from unit_ended(ownerships, endings, checks=checks))
+
+
+# --- after a lost connection, or an interruption
+
+
+def settled(ownerships: Ownerships) -> Steps[tuple[Verdict, ...]]:
+    """Find out what became of the last commit of each owner; one try. A unit of work that is still open is backed out."""
+    yield BackOut()
+    opened = tuple(own._replace(in_unit=None) for own in ownerships)
+    for number, own in enumerate(opened):
+        was_lost = yield from _opened_again(own)
+        if was_lost:
+            # The data queue gets a fresh handle too, at whichever of the two positions the group is.
+            opened = (*opened[:number], _on_fresh_handle(own), *opened[number + 1 :])
+            yield Remember(opened)
+    # All records are read before anything is concluded: if the connection is lost once more, all owners can start over.
+    verdicts: tuple[Verdict, ...] = ()
+    for own in opened:
+        kept, record = yield from own.kept.read(own.marks)
+        verdicts = (*verdicts, _verdict(own, kept, record))
+    for verdict in verdicts:
+        if verdict.outcome is CommitOutcome.OWNERSHIP_LOST:
+            raise Replaced(verdict.before, verdict.after.record)
+    return verdicts
+
+
+def _opened_again(own: Ownership) -> Steps[bool]:
+    try:
+        was_lost: bool = yield OpenAgain(own.kept.queue)
+    except InUse:
+        # The old connection is not gone yet; or another instance has the name already, which its record shows.
+        holder = yield from own.kept.seen_elsewhere()
+        if holder is not None and holder.owner_id != own.owner_id:
+            raise Replaced(own, holder) from None
+        raise
+    except NoQueue:
+        raise Replaced(own, None) from None
+    return was_lost
+
+
+def _on_fresh_handle(own: Ownership) -> Ownership:
+    pending = own.pending
+    if pending is not None:
+        pending = pending._replace(position=on_fresh_handle(pending.position))
+    return own._replace(position=on_fresh_handle(own.position), pending=pending)
+
+
+def _verdict(own: Ownership, kept: Kept, record: StatusRecord | None) -> Verdict:
+    before, pending = own.record, own.pending
+    after = before if pending is None else pending.record
+    mark = _mark(record)
+    if own.is_closing and mark not in own.marks:
+        # Its last record is gone. A record of another owner does not matter then.
+        return Verdict(
+            own, CommitOutcome.COMMITTED, own._replace(kept=kept, record=None, position=AT_START, pending=None)
+        )
+    outcome = commit_outcome(mark, _mark(before), _mark(after))
+    if outcome is CommitOutcome.OWNERSHIP_LOST:
+        return Verdict(own, outcome, own._replace(record=record))
+    if pending is not None and outcome is CommitOutcome.COMMITTED:
+        committed = own._replace(kept=kept, record=record, position=pending.position, pending=None)
+        return Verdict(own, outcome, committed)
+    return Verdict(own, CommitOutcome.BACKED_OUT, own._replace(kept=kept, pending=None))
+
+
+def _mark(record: StatusRecord | None) -> Mark | None:
+    return None if record is None else record.mark
+
+
+# --- the end
+
+
+def closed(ownerships: Ownerships, *, checks: bool = False) -> Steps[Ownerships]:
+    """Remove the records that are no longer needed, each with its anchor, in one unit of work.
+
+    A chain of segments is ended first: a unit of work cannot get what it has put itself. If a call is lost, ``settled`` says what
+    there still is, and this is called again: the records decide what to remove, not the outcome.
+    """
+    ownerships = tuple(own._replace(is_closing=own.is_closing or _is_unneeded(own)) for own in ownerships)
+    yield Remember(ownerships)
+    chains = tuple(
+        PendingCommit(own.record, AT_START, ends_chain=True)
+        if _is_unneeded(own) and not own.kept.can_be_removed
+        else None
+        for own in ownerships
+    )
+    if any(chains):
+        yield Begin()
+        ownerships = yield from unit_ended(ownerships, chains, checks=checks)
+        yield Remember(ownerships)
+    removals = tuple(PendingCommit(None, AT_START) if _is_unneeded(own) else None for own in ownerships)
+    if any(removals):
+        yield Begin()
+        ownerships = yield from unit_ended(ownerships, removals, checks=checks)
+    return ownerships
+
+
+def _is_unneeded(own: Ownership) -> bool:
+    return own.record is not None and not own.record.is_needed
+
+
+# --- an operator gives a group to another name
+
+
+def taken_over(theirs: _K, ours: Kept, idle: StatusRecord, given: StatusRecord) -> Steps[_K]:
+    """Move what a record says to another status queue, in one unit of work; returns how the first one is kept then.
+
+    ``idle`` is left in its place until that is committed: an empty queue would look as if it had never had a record.
+    """
+    yield Begin()
+    left: _K = yield from theirs.replaced(idle)
+    yield from ours.replaced(given)
+    yield Commit()
+    after: _K = left.after_commit()
+    return after
+
+
+def taken_away(kept: Kept) -> Steps[None]:
+    """Remove a record that nobody needs, in a unit of work of its own."""
+    yield Begin()
+    yield from kept.removed()
+    yield Commit()

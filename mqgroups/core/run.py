@@ -1,0 +1,33 @@
+"""A position in a group that moves on by whole messages: so many messages behind another position.
+
+In a run of like messages only a number changes. The putter and the cursor of a getter keep their position like this.
+"""
+
+from __future__ import annotations
+
+from mqgroups.core.group import GroupPosition, after_messages
+
+
+class Run:
+    """A position in a group: ``ahead`` messages behind ``base``."""
+
+    __slots__ = ("ahead", "base")
+
+    def __init__(self, base: GroupPosition) -> None:
+        self.base = base
+        self.ahead = 0
+
+    @property
+    def position(self) -> GroupPosition:
+        """The position in the group."""
+        base = self.base
+        return after_messages(base, base.group_id, self.ahead) if self.ahead else base
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next message."""
+        return self.base.msg_seq_number + self.ahead + 1
+
+    def go_to(self, position: GroupPosition) -> None:
+        """Go to another position."""
+        self.base, self.ahead = position, 0

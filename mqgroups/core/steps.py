@@ -1,0 +1,185 @@
+"""The calls that the ownership protocol makes, one value each, and what can go wrong with them.
+
+``core/protocol.py`` yields these values, and is sent the answers. ``status/performer.py`` makes the calls; ``tests/ownership``
+answers them from a model of a queue manager. ``queue`` is always the name of a status queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from mqgroups.core.status import StatusRecord
+from mqgroups.core.status_chain import RecordPut, StoredRecord
+
+_T = TypeVar("_T")
+Steps: TypeAlias = Generator[Any, Any, _T]
+
+
+class Begin(NamedTuple):
+    """Begin a unit of work on the connection, which nobody else may have begun."""
+
+
+class OpenAgain(NamedTuple):
+    """Open a status queue exclusively if its handle was lost, with one try. Answer: whether it was lost."""
+
+    queue: str
+
+
+class LookAtHolder(NamedTuple):
+    """Browse a status queue that another program has open. Answer: the current record; ``None`` if not all of it is seen.
+
+    ``users``: whose records are believed; ``None``: everybody's.
+    """
+
+    queue: str
+    users: frozenset[str] | None
+
+
+class Browse(NamedTuple):
+    """Browse a status queue. Answer: a tuple of ``FoundMessage``."""
+
+    queue: str
+
+
+class WaitForRecord(NamedTuple):
+    """Pause, because a unit of work hides the record. The wait is over with an error when the owner's patience is.
+
+    ``first``: whether the wait begins. ``at_start``: whether an owner is starting, which has committed nothing yet.
+    """
+
+    queue: str
+    first: bool
+    at_start: bool
+
+
+class Take(NamedTuple):
+    """Get a record, or a whole chain, in the unit of work. Answer: whether it was there.
+
+    ``must_stay``: it is an error if it expires, because the record that replaces it would expire too.
+    """
+
+    queue: str
+    stored: StoredRecord
+    must_stay: bool = False
+
+
+class TakeAnchor(NamedTuple):
+    """Get an anchor in the unit of work, if it is there."""
+
+    queue: str
+    msg_id: bytes
+
+
+class PutAnchor(NamedTuple):
+    """Put an anchor for a record. Answer: its MsgId."""
+
+    queue: str
+    record: StatusRecord
+
+
+class PutRecord(NamedTuple):
+    """Put a record, with the MsgId of its anchor as CorrelId. Answer: ``RecordArrived``."""
+
+    queue: str
+    record: StatusRecord
+    how: RecordPut
+    anchor: bytes
+
+
+class IsThere(NamedTuple):
+    """Browse one record. Answer: whether it is there. It is an error if it expires."""
+
+    queue: str
+    stored: StoredRecord
+
+
+class Commit(NamedTuple):
+    """MQCMIT."""
+
+
+class BackOut(NamedTuple):
+    """Connect again if the connection is lost; else MQBACK, if a unit of work is open."""
+
+
+class Remember(NamedTuple):
+    """Keep this as what is known of all owners, in one assignment: after an interruption the protocol goes on from it."""
+
+    ownerships: tuple[Any, ...]
+
+
+class RecordArrived(NamedTuple):
+    """What MQPUT of a record returned: MsgId, GroupId and UserIdentifier of its MQMD; and the length of its data in bytes."""
+
+    msg_id: bytes
+    group_id: bytes
+    length: int
+    user: str
+
+
+class Failed(Exception):
+    """A call failed. ``error`` is the error that the application gets if the protocol does not go on.
+
+    ``reason``: its reason code.
+    """
+
+    def __init__(self, error: BaseException, reason: int = 0) -> None:
+        super().__init__(error)
+        self.error = error
+        self.reason = reason
+
+
+class Lost(Failed):
+    """The connection was lost during the call: nobody knows whether it was executed."""
+
+
+class InUse(Failed):
+    """Another program has the status queue open."""
+
+
+class NoQueue(Failed):
+    """There is no such status queue any more."""
+
+
+class Refused(Exception):
+    """What is on a status queue is not what its owner may replace. The typed error for it is made where the calls are made."""
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(queue)
+        self.queue = queue
+
+
+class Disordered(Refused):
+    """The messages are neither one record nor one chain of segments; ``several``: they are several records."""
+
+    def __init__(self, queue: str, found: str, expected: str, *, several: bool, users: tuple[str, ...]) -> None:
+        super().__init__(queue)
+        self.found = found
+        self.expected = expected
+        self.several = several
+        self.users = users
+
+
+class PutByOthers(Refused):
+    """A user whose records are not believed has put one."""
+
+    def __init__(self, queue: str, user: str, believed: frozenset[str]) -> None:
+        super().__init__(queue)
+        self.user = user
+        self.believed = believed
+
+
+class RecordGone(Refused):
+    """The record that this owner put is not on the queue any more."""
+
+    def __init__(self, queue: str, stored: StoredRecord) -> None:
+        super().__init__(queue)
+        self.stored = stored
+
+
+class NotCommitted(RecordGone):
+    """The record that was committed is not on the queue."""
+
+
+class RecordBack(Refused):
+    """The record that was got in this unit of work is on the queue again: somebody else has backed out."""

@@ -1,0 +1,161 @@
+"""A status queue whose record an operator's function reads, replaces or removes; its owner must not be running.
+
+A record that is replaced can keep the user who put it, so that its owner goes on believing it (MQPMO_PASS_IDENTITY_CONTEXT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.forwarding import ForwardQueue
+from mqgroups.connection.queue import Queue
+from mqgroups.core import protocol
+from mqgroups.core.status import StatusRecord
+from mqgroups.core.status_chain import QueueContents, RecordHidden, RecordPut
+from mqgroups.core.steps import RecordArrived, Steps
+from mqgroups.errors import NotAuthorised
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.status.opening import open_keeping_users
+from mqgroups.status.performer import Performer
+from mqgroups.status.queue import TAKE, StatusQueue
+from mqgroups.status.records import LONGEST_RECORD_BYTES
+
+_T = TypeVar("_T")
+_TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+
+
+class RepairedQueue(StatusQueue):
+    """A status queue, open exclusively for an operator."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        model: str,
+        wait_s: float,
+        *,
+        longest_bytes: int = LONGEST_RECORD_BYTES,
+        record_users: Collection[str] = (),
+        keeps_user: bool = False,
+        user_from: RepairedQueue | None = None,
+        user: str | None = None,
+    ) -> None:
+        """Open the status queue; arguments and errors as for ``StatusQueue``, and:
+
+        Args:
+            keeps_user: a record that replaces another one keeps its user. If that is not this program's user, that needs the
+                authority +passid.
+            user_from: with ``keeps_user``: the status queue that the other record is got from; by default this one.
+            user: put records as this user's. That needs the authority +setid.
+
+        Attributes:
+            put_by: the user of the record that was put last; empty before.
+        """
+        self.put_by = ""
+        self.record_user = user or ""
+        self._user_from = (user_from or self) if keeps_user else None
+        # Why users cannot be kept: the 2035 of opening the queue for that.
+        self._cannot_keep: NotAuthorised | None = None
+        super().__init__(
+            connection, name, model, wait_s, longest_bytes=longest_bytes, for_owner=False, record_users=record_users
+        )
+
+    def read(self, *, waits: bool = True) -> StatusRecord | None:
+        """Browse the queue and return its record; ``None`` if the queue is empty.
+
+        Raises:
+            OwnerActive: a record is hidden, and ``waits`` is false; try again.
+            StatusError, MQIError: as for an owner that starts.
+        """
+        try:
+            self.kept, record = perform(self._connection, self.kept.read(waits=waits), self)
+        except RecordHidden:
+            raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
+        return record
+
+    @property
+    def hobj(self) -> int:
+        """The object handle, whose context is that of the record that was got last."""
+        return self._queue.hobj
+
+    @property
+    def user_of_record(self) -> str:
+        """The user who has put the record that ``read`` found; empty if there was none."""
+        stored = self.kept.contents.stored
+        return next((each.user for each in self.kept.found if stored is not None and each.msg_id == stored.msg_id), "")
+
+    def replace(self, record: StatusRecord) -> None:
+        """Replace the record, in the caller's unit of work."""
+        self.kept = perform(self._connection, self.kept.replaced(record), self)
+
+    def take_away(self) -> None:
+        """Remove the record, which is no longer needed, in a unit of work of its own.
+
+        Raises:
+            CommitOutcomeUnknown, MQIError: a call failed.
+        """
+        perform(self._connection, protocol.taken_away(self.kept), self)
+
+    def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
+        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
+
+        Args:
+            to: the queue to move them to.
+            msg_ids: their MsgIds, each as often as it occurs; ``None`` for all messages.
+        """
+        if msg_ids is None:
+            while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
+                if to is not None:
+                    to.take(got[1], got[0])
+            self.kept = self.kept._replace(contents=QueueContents())
+        for msg_id in msg_ids or ():
+            got = self._queue.get(st.md(msg_id=msg_id), TAKE)
+            if got is not None and to is not None:
+                to.take(got[1], got[0])
+
+    def _open_with(self, open_queue: Callable[[int], Queue]) -> Queue:
+        if self.record_user:
+            return open_queue(mq.MQOO_SET_IDENTITY_CONTEXT)
+        if self._user_from is None:
+            return open_queue(0)
+        queue, self._cannot_keep = open_keeping_users(open_queue)
+        return queue
+
+    def _pmo(self, pmo: bytearray) -> bytearray:
+        options = st.long_at(pmo, st.PMO_OPTIONS)
+        if self.record_user:
+            return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
+        if self._user_from is not None and self._cannot_keep is None:
+            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from.hobj)
+        return pmo
+
+    def _put_record(self, record: StatusRecord, how: RecordPut, anchor: bytes) -> RecordArrived:
+        arrived = super()._put_record(record, how, anchor)
+        self.put_by = arrived.user
+        source = self._user_from
+        if self._cannot_keep is not None and source is not None and arrived.user != source.user_of_record:
+            raise self._cannot_keep
+        return arrived
+
+
+def perform(connection: Connection, steps: Steps[_T], *queues: RepairedQueue) -> _T:
+    """Make the protocol's calls on these status queues; a unit of work that the protocol has begun is backed out if one fails."""
+    performer = Performer(connection, queues[0])
+    performer.keepers = {queue.name: queue for queue in queues}
+    was_begun = connection.unit_of_work_of is queues[0]
+    try:
+        return performer.perform(steps)
+    except BaseException:
+        if not was_begun and connection.unit_of_work_of is queues[0]:
+            connection.back_out()
+        raise
+
+
+def move(
+    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, idle: StatusRecord, given: StatusRecord
+) -> None:
+    """Move a record to another status queue; ``idle`` is left in its place."""
+    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, idle, given), theirs, ours)

@@ -1,0 +1,140 @@
+"""Makes the calls of the ownership protocol, one after the other (``core/protocol.py``, ``core/steps.py``).
+
+The protocol decides, and this makes calls: on the connection, and on the status queues of the owners. What is known of the owners
+is one value here (``ownerships``), which is replaced as a whole. So if the program is interrupted, it is the old or the new one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from mqgroups.connection.connection import Connection
+from mqgroups.core import protocol
+from mqgroups.core.protocol import Ownership, Ownerships
+from mqgroups.core.steps import (
+    BackOut,
+    Begin,
+    Commit,
+    Failed,
+    InUse,
+    Lost,
+    NoQueue,
+    Refused,
+    Remember,
+    Steps,
+)
+from mqgroups.errors import (
+    CommitOutcomeUnknown,
+    ConnectionBroken,
+    MQIError,
+    OwnerActive,
+    OwnershipLost,
+    QueueMissing,
+)
+from mqgroups.status.keeper import Keeper
+from mqgroups.status.records import foreign_record
+
+_T = TypeVar("_T")
+
+
+class Performer:
+    """Makes the calls of one or two owners.
+
+    Attributes:
+        ownerships: what is known of the owners.
+        keepers: their status queues, by name.
+        on_behalf_of: whose unit of work it is, for the connection.
+    """
+
+    def __init__(self, connection: Connection, on_behalf_of: object) -> None:
+        self.ownerships: Ownerships = ()
+        self.keepers: dict[str, Keeper] = {}
+        self.on_behalf_of = on_behalf_of
+        self._connection = connection
+
+    def perform(self, steps: Steps[_T]) -> _T:
+        """Make the calls; returns what the protocol concludes.
+
+        Raises:
+            OwnershipLost: another instance has the name.
+            StatusError, ForeignSyncpoint: what is on a status queue cannot be replaced.
+            MQIError: a call failed, and the protocol does not go on after that.
+        """
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    answer = self._make(step)
+                except MQIError as error:
+                    step = steps.throw(_failed(error))
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            result: _T = end.value
+            return result
+        except Failed as failed:
+            raise failed.error from failed.error.__cause__
+        except Refused as refused:
+            raise self._error_for(refused) from refused.__cause__
+
+    def _make(self, step: Any) -> Any:
+        kind = type(step)
+        if kind is Commit:
+            return self._connection.commit()
+        if kind is Remember:
+            self.ownerships = step.ownerships
+            return None
+        if kind is Begin:
+            return self.begin()
+        if kind is BackOut:
+            return self._back_out()
+        return self.keepers[step.queue].answer(step)
+
+    def begin(self) -> None:
+        """Claim the connection's unit of work.
+
+        Raises:
+            OwnershipLost: a later owner of the same name is on this connection.
+            GroupUsage: another producer or consumer has messages in the unit of work.
+            ConnectionBroken: the connection is lost, or a status queue has to be opened again.
+        """
+        connection, keepers = self._connection, self.keepers
+        for own in self.ownerships:
+            keeper = keepers[own.kept.queue]
+            if connection.status_queues.get(keeper.name, keeper) is not keeper:
+                raise lost_to(own, None)
+        connection.begin(self.on_behalf_of, keepers)
+        if any(keeper.is_stale for keeper in keepers.values()):
+            connection.release(self.on_behalf_of)
+            raise connection.gone()
+        connection.unanswered.forget()
+
+    def _back_out(self) -> None:
+        self._connection.restore()
+        if self._connection.unit_of_work_of is self.on_behalf_of:
+            self._connection.back_out()
+
+    def _error_for(self, refused: Refused) -> BaseException:
+        if isinstance(refused, protocol.Replaced):
+            return lost_to(refused.ownership, refused.holder)
+        if isinstance(refused, protocol.NotOurs):
+            return foreign_record(refused.queue, refused.mismatch)
+        return self.keepers[refused.queue].error_for(refused)
+
+
+def lost_to(own: Ownership, holder: Any) -> OwnershipLost:
+    """Return the error for a name that another instance has taken over; ``holder``: its record, if one was seen."""
+    expected = own.expected
+    seen = (holder.owner_id, holder.epoch) if holder is not None else ("", 0)
+    name = f"{expected.role.value} {expected.name}"
+    return OwnershipLost(name, own.kept.queue, seen, (own.owner_id, own.epoch))
+
+
+def _failed(error: MQIError) -> Failed:
+    kinds: list[tuple[type[Failed], tuple[type[MQIError], ...]]] = [
+        (Lost, (CommitOutcomeUnknown, ConnectionBroken)),
+        (InUse, (OwnerActive,)),
+        (NoQueue, (QueueMissing,)),
+    ]
+    kind = next((kind for kind, errors in kinds if isinstance(error, errors)), Failed)
+    return kind(error, error.reason)
