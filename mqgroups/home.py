@@ -2,7 +2,7 @@
 
 A producer's name belongs to the queue manager that has its record. The first start decides which one that is; every other start
 has to find it. ``find_home`` looks at the status queue of the name at each member, by browsing. Not here: consumers, which have a
-record wherever they get messages (ARCHITECTURE.md, decision 15).
+record wherever they get messages (docs/decisions/15-consumers-of-all-instances.md).
 """
 
 from __future__ import annotations

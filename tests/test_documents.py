@@ -22,13 +22,15 @@ DOCUMENTS = sorted(
     for path in ROOT.rglob("*.md")
     if not any(part.startswith((".", "build")) for part in path.relative_to(ROOT).parts)
 )
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "README.md")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+PAGES = sorted(path for path in {*(ROOT / "docs").rglob("*.md")} - {*DECISIONS} if path.name != "README.md")
 FOLDERS = {
     "tutorial": "is followed from the first line to the last",
     "how-to": "says how to do something",
     "explanation": "says why",
     "reference": "is looked up",
     "spark": "is about Spark",
+    "decisions": "is a decision, NN-name.md",
 }
 ERRORS = [
     thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)
@@ -93,6 +95,16 @@ def test_a_page_has_its_place():
     listed = {page for pages in site["parts"].values() for page in pages}
     contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert [told for page in PAGES for told in out_of_place(page, listed, contents)] == []
+
+
+def test_decisions_are_numbered_and_listed():
+    listed = re.findall(
+        r"^(\d+)\. \[.+\]\(docs/decisions/(.+)\)$", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert listed == [(str(number), page.name) for number, page in enumerate(DECISIONS, 1)]
+    for number, page in listed:
+        text = (ROOT / "docs" / "decisions" / page).read_text(encoding="utf-8")
+        assert (page[:3], text.splitlines()[0][: len(number) + 4]) == (f"{int(number):02}-", f"# {number}. ")
 
 
 def test_documents_from_elsewhere_have_a_place_in_the_site():

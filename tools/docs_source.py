@@ -47,7 +47,11 @@ def write(target: Path) -> None:
     texts = {place: linked((ROOT / source).read_text(), source, places, files) for source, place in places.items()}
     texts |= site_pages.pages()
     texts |= {f"{FILES}{file}.md": _file(file) for file in files}
-    listed = {page for pages in site["parts"].values() for page in pages}
+    below = {
+        page: sorted(place for place in texts if place.startswith(f"{folder}/"))
+        for page, folder in site["below"].items()
+    }
+    listed = {page for pages in [*site["parts"].values(), *below.values()] for page in pages}
     if unplaced := sorted({place for place in texts if not place.startswith(FILES)} - {HOME} - listed):
         raise LinkLost(
             f"docs/site.toml has no place for {', '.join(unplaced)}: write each into the part that it belongs to"
@@ -59,12 +63,18 @@ def write(target: Path) -> None:
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         (target / place).write_text(text)
     (target / HOME).rename(target / "index.md")
-    with (target / "index.md").open("a") as file:
-        for part, pages in site["parts"].items():
-            names = "\n".join(page.removesuffix(".md") for page in pages)
-            file.write(f"\n```{{toctree}}\n:caption: {part}\n:hidden:\n\n{names}\n```\n")
+    for part, pages in site["parts"].items():
+        _add_contents(target / "index.md", pages, f":caption: {part}\n")
+    for page, pages in below.items():
+        _add_contents(target / page, pages)
     shutil.copyfile(DOCS / "conf.py", target / "conf.py")
     shutil.copytree(DOCS / "_static", target / "_static")
+
+
+def _add_contents(page: Path, pages: list[str], caption: str = "") -> None:
+    names = "\n".join(f"/{name.removesuffix('.md')}" for name in pages)
+    with page.open("a") as file:
+        file.write(f"\n```{{toctree}}\n{caption}:hidden:\n\n{names}\n```\n")
 
 
 def linked(text: str, source: str, places: Mapping[str, str], files: set[str]) -> str:
