@@ -1,112 +1,46 @@
-"""Gets the messages of a consumer's groups, in units of work, and gets again whatever was not committed.
+"""Gets the messages of a consumer's groups, and waits for them.
 
-A getter has a position on the queue (``cursor.py``) and an owner. It begins units of work, commits them, backs them out, and
-redoes them after a lost connection. A commit includes the messages for the backout queue and those that a pipe puts.
-
-Not here: the application's interface (``consumer.py``), and the checks on each message (``group.py``).
+Not here: the application's interface (``consumer.py``), the checks on each message (``group.py``), and what becomes of processed
+messages (``processing.py``).
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import OWNER_ACTIVE, ask
-from mqgroups.core.group_key import Likeness, likeness
 from mqgroups.core.model import Role
-from mqgroups.core.next_record import Note
-from mqgroups.core.poison import Suspect
-from mqgroups.core.protocol import PendingCommit
-from mqgroups.core.rest import Left
-from mqgroups.core.restart import Expectations, Mismatch
-from mqgroups.core.status import Outgoing
+from mqgroups.core.rest import Rest
+from mqgroups.core.restart import Expectations
 from mqgroups.errors import (
-    ConfigurationError,
-    GroupAbandoned,
     GroupQuarantined,
-    GroupRepeated,
-    GroupStalled,
     MQGroupsError,
     MQIError,
     SegmentsDiffer,
 )
-from mqgroups.get.backout_queue import BackoutQueue
-from mqgroups.get.cursor import GroupCursor
-from mqgroups.get.rest import RestOfGroup
+from mqgroups.get.aside import Aside
+from mqgroups.get.processing import Again, Partner, Processing
+from mqgroups.get.repetition import Repetition
+from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.get.unreachable import UnreachableGroups
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
-from mqgroups.status.opening import check_apart
-from mqgroups.status.owner import Owner
 from mqgroups.status.queue import StatusQueue
-from mqgroups.status.records import foreign_record
 from mqgroups.status.units_of_work import UnitsOfWork
-from mqgroups.telemetry import semantic_conventions as sc
 
 _log = logging.getLogger("mqgroups.get")
 
 
-class Partner(Protocol):
-    """The other side of a pipe, which puts in the getter's units of work."""
-
-    def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
-        """Put its messages in the unit of work, before the status records; see ``PipeOutput.put_all``."""
-
-    def committed(self) -> None:
-        """Take note that the unit of work is committed."""
-
-    def back_out(self) -> None:
-        """Take note that the unit of work will be backed out and not redone."""
-
-
-class _End(NamedTuple):
-    """How a unit of work ends: in the middle of a group, or at its end.
-
-    ``failed_with``: the result of a group that was not completed, for a pipe's outgoing group.
-    """
-
-    ended: bool
-    failed_with: int | None = None
-
-
-_SYNCPOINT = _End(ended=False)
-# Only the record is put, in a unit of work of its own.
-_NOTE = _End(ended=False, failed_with=-1)
-
-
-class _Again(NamedTuple):
-    """What is done again if a unit of work is backed out with its connection.
-
-    Attributes:
-        processed: the MsgIds of the messages that the application has processed.
-        note: what the next record says.
-        end: how the unit of work was to end; ``None`` if it goes on.
-    """
-
-    processed: tuple[bytes, ...]
-    note: Note
-    end: _End | None = None
-
-
-class Getter:
+class Getter(Processing):
     """The open queues of a consumer, and the messages that it has got since the last commit.
 
     Attributes:
-        settings: the consumer's.
-        status, owner, cursor: its status queue, its side of the units of work, its position on its queue.
-        work: the units of work that it gets in.
-        backout: the queue for poison messages; ``None`` if backout counts are ignored.
-        group: the group that is being got; ``None`` between groups.
+        status: its status queue.
         turn: the connection's.
-        before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
         decode: the codec's function; ``None`` if messages are not decoded.
-        repeats: whether the group that was begun last has the key of the one completed before.
-        lost_suspect: whether a lost connection has backed out the suspect since it was noted or processed.
+        repetition: what its last group has in common with the one before.
     """
 
     def __init__(
@@ -125,32 +59,12 @@ class Getter:
             ConfigurationError: the settings do not fit the queue or the interrupted group.
             MQIError: a call failed.
         """
-        self.settings = settings
-        self.work = work
+        super().__init__(settings, work, partner)
         self.turn = connection.turn
-        self._connection = connection
-        # An IncomingGroup, which this module only passes on to ``before_commit``.
-        self.group: Any = None
-        # Messages of this unit of work that are put to the backout queue at its commit.
-        self._moved: list[Message] = []
-        # Messages that are got and put there at its commit: the rest of a group that cannot be completed.
-        self._left: list[Left] = []
-        # A message that goes there segment by segment.
-        self._apart: Message | None = None
-        # What is done again if the connection is lost.
-        self._due: _Again | None = None
-        self._rest = RestOfGroup(connection, settings.queue)
-        # Whether the message that was got last must be the only one of its unit of work.
-        self._alone = False
-        self.repeats = False
-        self._told_group_ids = False
-        self.lost_suspect = False
-        self._partner = partner
-        self.before_commit: Callable[[Any], None] | None = None
-        self.sinks: list[Callable[[Any], None]] = []
+        self.repetition = Repetition(settings)
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
-        self.backout: BackoutQueue | None = None
+        self._connection = connection
         self._unreachable = UnreachableGroups(connection, settings)
         self.status = StatusQueue(
             connection,
@@ -163,14 +77,20 @@ class Getter:
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
             self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
-            self.cursor = self._open_cursor()
-            self.backout = self._find_backout_queue()
+            self.cursor = open_cursor(connection, settings, self.owner)
+            self.aside = Aside(
+                connection,
+                settings.queue,
+                find_backout_queue(connection, settings, self.owner, self.cursor.queue),
+            )
         except BaseException:
             self.status.close()
             raise
-        if (refusal := self._unfit()) is not None:
+        try:
+            refuse_unfit(settings, self.owner, repr(self), is_pipe=partner is not None)
+        except BaseException:
             self.close_queues()
-            raise refusal
+            raise
         work.participant = self
 
     @even_half_made
@@ -184,53 +104,6 @@ class Getter:
             f"seq={position.msg_seq_number} uow={self.owner.own.number} {state}>"
         )
 
-    def _unfit(self) -> MQGroupsError | None:
-        """Return the error if these settings cannot finish the interrupted group that other settings began."""
-        committed, stream = self.owner.committed, self.settings.stream
-        if committed.offset and not stream:
-            return ConfigurationError(
-                f"{self!r} was interrupted between two segments, after {committed.offset} bytes of message "
-                f"{committed.msg_seq_number + 1}. The rest of that message can be got only segment by segment. Make the "
-                "consumer with stream=True"
-            )
-        if self.owner.unit.note.quarantine and stream:
-            return ConfigurationError(
-                f"{self!r} was interrupted while it moved the rest of a group to the backout queue, message by message. With "
-                "stream=True it would get segments. Make the consumer without stream=True until that group is moved"
-            )
-        resumed = self.owner.resumed
-        if resumed is not None and resumed.outgoing is not None and self._partner is None:
-            return foreign_record(self.status.name, Mismatch("role", "get, of a pipe", "get, of a consumer"))
-        return None
-
-    def _open_cursor(self) -> GroupCursor:
-        try:
-            return GroupCursor(self._connection, self.settings, self.owner.committed)
-        except MQIError as error:
-            if error.reason not in OWNER_ACTIVE:
-                raise
-            self._refuse_status_queue(error)
-            raise
-
-    def _refuse_status_queue(self, in_use: MQIError) -> None:
-        """Raise ConfigurationError if the queue is in use because it is the status queue, which is open exclusively."""
-        try:
-            queue = self._connection.open_queue(self.settings.queue, mq.MQOO_BROWSE)
-        except MQIError:
-            raise in_use from None
-        try:
-            check_apart(self.status.name, queue)
-        finally:
-            queue.close()
-
-    def _find_backout_queue(self) -> BackoutQueue | None:
-        poison, stalled = self.settings.poison, self.settings.stalled
-        moves_groups = stalled == "quarantine" or self.owner.unit.note.quarantine
-        if poison == "ignore" and not moves_groups:
-            return None
-        found = BackoutQueue(self._connection, self.cursor.queue, poison, stalled)
-        return found if found.threshold or moves_groups else None
-
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``.
 
@@ -241,7 +114,7 @@ class Getter:
         try:
             message = self._first()
             if message is not None:
-                self._compare(message)
+                self.repetition.compare(self.owner, message)
         except MQGroupsError as error:
             self.back_out(error)
             raise
@@ -249,28 +122,6 @@ class Getter:
             self.work.release()
             self._has_waited()
         return message
-
-    def _compare(self, first: Message) -> None:
-        """Compare a group that begins with the one that was completed before it, and tell what they have in common."""
-        queue, group_id = self.settings.queue, first.group_id
-        found = likeness(self.owner.own.record, group_id, first.msg_id)
-        self.repeats = found is Likeness.KEY
-        if found is Likeness.NONE:
-            return
-        extra = {**self.owner.log_fields(), sc.GROUP_ID: group_id.hex()}
-        if self.repeats:
-            repeated = GroupRepeated(queue, group_id, first.msg_id)
-            if self.settings.repeats == "halt":
-                raise repeated
-            _log.warning("%s. It is processed; a consumer with repeats='halt' stops there", repeated.found, extra=extra)
-        elif not self._told_group_ids:
-            self._told_group_ids = True
-            _log.warning(
-                "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId",
-                queue,
-                group_id.hex(),
-                extra=extra,
-            )
 
     def _first(self) -> Message | None:
         while not self.work.stopping:
@@ -315,7 +166,7 @@ class Getter:
             except SegmentsDiffer as error:
                 return self._not_joined(error)
             except MQIError as error:
-                self._redo(error, _Again(self._processed(), self.owner.unit.note))
+                self.redo(error, Again(self.processed(), self.owner.unit.note))
 
     def _has_waited(self) -> bool:
         """Look for groups that never come; returns whether to wait no longer."""
@@ -350,66 +201,36 @@ class Getter:
             self._keep_processed()
             # Before a group there is no rest to move: its first message was backed out as a suspect, and somebody has got it.
             if self.settings.stalled == "halt" or cursor.position.at_start:
-                raise self._stalled()
-            if self._rest.is_unchanged(cursor.position):
-                raise self._quarantined()
+                raise self.stalled()
+            rest = self.aside.rest_of_group(cursor.position)
+            if rest is not None:
+                raise self._quarantined(rest)
             self.work.begin()
-        self._rest.forget()
+        self.aside.group_goes_on()
         return message
 
-    def _stalled(self) -> GroupStalled:
-        settings, position = self.settings, self.cursor.position
-        return GroupStalled(
-            settings.queue, position.group_id, position.msg_seq_number + 1, settings.group_wait_s, position.offset
-        )
-
-    def _quarantined(self) -> GroupQuarantined:
+    def _quarantined(self, rest: Rest) -> GroupQuarantined:
         """Move the rest of the group to the backout queue, and end the group; returns the error to raise."""
         settings, position = self.settings, self.cursor.position
         missing = position.msg_seq_number + 1
-        assert self.backout is not None
-        self.owner.telemetry.quarantined(missing, self.backout.name)
+        backout = self.aside.backout
+        assert backout is not None
+        self.owner.telemetry.quarantined(missing, backout.name)
         data_bytes = 0
-        for left in self._rest.found:
-            if self._left and self.work.due(len(self._left), data_bytes):
+        for left in rest:
+            if len(self.aside) and self.work.due(len(self.aside), data_bytes):
                 self.syncpoint()
                 data_bytes = 0
-            self._left.append(left)
+            self.aside.leave(left)
             data_bytes += left.length
             self.owner.set_quarantine()
-            self.owner.will_put(len(self._left))
+            self.owner.will_put(len(self.aside))
         # Both waits.
         waited_s = 2 * settings.group_wait_s
-        error = GroupQuarantined(settings.queue, position.group_id, missing, self.backout.name, waited_s=waited_s)
+        error = GroupQuarantined(settings.queue, position.group_id, missing, backout.name, waited_s=waited_s)
         self.end_group(quarantined=error)
         self.cursor.leave_group()
         return error
-
-    def _move_rest(self) -> None:
-        """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
-
-        Raises:
-            GroupStalled: some of it is gone since it was looked at.
-            MQIError: a call failed.
-        """
-        again, apart = self.work.redoing, self._apart
-        for left in self._left:
-            got = self._rest.take(self.cursor.position.group_id, left, again=again)
-            if got is None:
-                raise self._stalled()
-            self._forward(*got)
-        if apart is not None:
-            for md, data in self.cursor.take_apart(apart.group_id, again=again):
-                self._forward(md, data)
-            if self.cursor.position.msg_seq_number != apart.msg_seq_number:
-                raise GroupStalled(self.settings.queue, apart.group_id, apart.msg_seq_number, 0)
-
-    def _forward(self, md: bytes, data: bytes) -> None:
-        if not self.owner.unit.messages:
-            self.work.begun(self.owner)
-        assert self.backout is not None
-        self.backout.take(md, data)
-        self.owner.count(len(data))
 
     def _while_waiting(self) -> bool:
         self._stop_if_asked()
@@ -430,202 +251,6 @@ class Getter:
         else:
             self.work.release()
 
-    def message_processed(self, message: Message) -> bool:
-        """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
-
-        Returns:
-            Whether it was the group's last.
-        """
-        unit, work = self.owner.unit, self.work
-        unit.messages += 1
-        unit.data_bytes += len(message.data)
-        if not message.is_plain and message.is_last:
-            self.end_group()
-            return True
-        if self._alone:
-            self.owner.set_suspect(None)
-            self.syncpoint()
-        elif (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
-            self.syncpoint()
-        return False
-
-    def segment_processed(self, segment: Message) -> None:
-        """Count a segment that the application has processed and that is not the last; commit if a syncpoint is due."""
-        self.owner.count(len(segment.data))
-        if self.work.due():
-            self.syncpoint()
-
-    def process_alone(self) -> None:
-        """Make the message that was got last the only one of its unit of work."""
-        self._alone = True
-        self.lost_suspect = False
-
-    def move(self, message: Message) -> None:
-        """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
-        if message.not_joined_because:
-            self._apart = message
-            return
-        self._moved.append(message)
-        self.owner.count(len(message.data))
-        self.owner.will_put(len(self._moved))
-
-    def syncpoint(self) -> None:
-        """End the unit of work in the middle of a group."""
-        self._ask_application()
-        self._commit(ended=False)
-
-    def end_group(
-        self, *, abandoned: GroupAbandoned | None = None, quarantined: GroupQuarantined | None = None
-    ) -> None:
-        """End the group's last unit of work. The arguments are the error of a group that was not completed."""
-        if self.group is not None:
-            self.group.ends, self.group.abandoned, self.group.quarantined = True, abandoned, quarantined
-        self._ask_application()
-        failed_with = abandoned.result if abandoned is not None else None if quarantined is None else 0
-        self._commit(ended=True, failed_with=failed_with)
-        self.cursor.group_ended()
-        self._rest.forget()
-        ended, self.group = self.group, None
-        if ended is not None:
-            ended.has_ended = True
-
-    def _ask_application(self) -> None:
-        group = self.group
-        for function in (*self.sinks, self.before_commit, group.asked_before_commit) if group is not None else ():
-            if function is not None:
-                self.owner.telemetry.messages.step_out()
-                ask(function, group)
-
-    def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
-        """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
-
-        end = _End(ended, failed_with)
-        again = _Again(self._processed(), self.owner.unit.note, end)
-        try:
-            self._end(end)
-        except MQIError as error:
-            self._redo(error, again)
-        self._clear_moves()
-        self._committed()
-
-    def _end(self, end: _End) -> None:
-        # If there is nothing but a rest to move, or not even that, the unit of work begins here.
-        self.work.begin()
-        self._move_got()
-        self._move_rest()
-        self._commit_record(end)
-
-    def _move_got(self) -> None:
-        for message in self._moved:
-            assert self.backout is not None
-            self.backout.take(*message.as_got)
-
-    def _clear_moves(self) -> None:
-        self._moved.clear()
-        self._left.clear()
-        self._apart = None
-
-    def _commit_record(self, end: _End) -> None:
-        endings: dict[Owner, PendingCommit] = {}
-        outgoing = None
-        if self._partner is not None:
-            endings, outgoing = self._partner.put_all(ended=end.ended, failed_with=end.failed_with)
-        self.work.settling()
-        endings[self.owner] = self.owner.ending(self.cursor.position, ended=end.ended, outgoing=outgoing)
-        self.work.commit(endings)
-
-    def _committed(self) -> None:
-        self.cursor.unit.clear()
-        self._alone = False
-        if self._partner is not None:
-            self._partner.committed()
-
-    @property
-    def can_isolate(self) -> bool:
-        """Whether the messages processed before the one got last can be got again without the application."""
-        return self.work.may_be_split
-
-    def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
-        processed = self._processed()
-        if processed:
-            self._ask_application()
-        note = self.owner.unit.note._replace(suspect=suspect)
-        again = _Again(processed, note, _SYNCPOINT if processed else _NOTE)
-        self.work.back_out("a message is suspected")
-        self._set_back()
-        try:
-            self._get_again(again)
-        except MQIError as error:
-            self._redo(error, again)
-        self.lost_suspect = False
-        if processed:
-            self._clear_moves()
-            self._committed()
-        else:
-            self.cursor.unit.clear()
-
-    # --- after a lost connection
-
-    def recover(self) -> None:
-        """Restore the open queues and the position if the connection was lost since the last unit of work."""
-        self.work.recover()
-
-    def replay(self, committed: int | None) -> None:
-        """Get again what is not committed, after a lost connection; see ``units_of_work.Participant``.
-
-        The application does not see these messages again. ``before_commit`` is not called again either.
-        """
-        if committed is not None:
-            # Forget it: if a later call loses the connection too, no commit is in doubt any more.
-            self._due = None
-        self._set_back()
-        if self._due is not None:
-            self._get_again(self._due)
-
-    def _processed(self) -> tuple[bytes, ...]:
-        return tuple(self.cursor.unit[: self.owner.unit.messages])
-
-    def _redo(self, error: MQIError, again: _Again) -> None:
-        self.lost_suspect = True
-        self._due = again
-        try:
-            self.work.redo(error)
-        finally:
-            self._due = None
-
-    def _get_again(self, again: _Again) -> None:
-        owner, work = self.owner, self.work
-        owner.set_note(again.note)
-        for msg_id in again.processed:
-            first = owner.unit.messages == 0
-            if first:
-                work.begin()
-            message = self.cursor.get_again(msg_id)
-            if first:
-                work.begun(owner)
-            owner.count(len(message.data))
-        if again.end is _NOTE:
-            work.note(owner)
-        elif again.end is not None:
-            self._end(again.end)
-
-    def _set_back(self) -> None:
-        self._alone = False
-        self.cursor.set_back(self.owner.committed)
-        self.cursor.reopen()
-
-    def back_out(self, error: BaseException | None) -> None:
-        """Back out to the last commit, and add its position to the text of ``error``."""
-        self.group = None
-        self._clear_moves()
-        if self._partner is not None:
-            self._partner.back_out()
-        try:
-            self.work.back_out_after(error)
-        finally:
-            self.cursor.set_back(self.owner.committed)
-
     def close(self, *, finish: bool, delete: bool = False) -> None:
         """Back out and close all queues; with ``finish``, first remove a status record that is no longer needed. Idempotent."""
         if self.closed:
@@ -643,9 +268,7 @@ class Getter:
         """Close all queues."""
         self.closed = True
         try:
-            if self.backout is not None:
-                self.backout.close()
-            self._rest.close()
+            self.aside.close()
             self._unreachable.close()
             self.cursor.close()
         finally:

@@ -65,7 +65,7 @@ class IncomingGroup:
         note = getter.owner.unit.note
         self._properties = note.properties if first is None else first.properties
         self.key = group_key(group_id, note.first_msg_id if first is None else first.msg_id)
-        self.repeats = first is not None and getter.repeats
+        self.repeats = first is not None and getter.repetition.repeats
         self._segment: Message | None = None
         self.asked_before_commit: BeforeCommit | None = None
         self.started = False
@@ -175,7 +175,7 @@ class IncomingGroup:
     def _checked(self, message: Message) -> Message | None:
         """Return the message if it is for the application, else the next one that is; ``None`` if the group has ended."""
         getter, owner = self._getter, self._getter.owner
-        backout, decode = getter.backout, getter.decode
+        backout, decode = getter.aside.backout, getter.decode
         while True:
             if (result := message.abandoned_with) is not None:
                 raise self._abandoned(message, result, message.abandoned_because)
@@ -272,7 +272,7 @@ class IncomingGroup:
 
     def _is_kept(self, message: Message) -> bool:
         """Treat a message that was backed out too often; returns whether the application gets it."""
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
+        getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
         assert backout is not None
         how = treatment(
             message.group_id,
@@ -333,7 +333,7 @@ class IncomingGroup:
     @property
     def _can_be_moved(self) -> bool:
         getter = self._getter
-        backout = getter.backout
+        backout = getter.aside.backout
         return backout is not None and backout.threshold > 0 and getter.settings.poison in ("skip", "quarantine")
 
     def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
@@ -342,7 +342,7 @@ class IncomingGroup:
         Raises:
             PoisonMessage, GroupQuarantined: by the consumer's policy; otherwise the message was moved, and that is committed.
         """
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.backout
+        getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
         queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
         threshold, moves = backout.threshold if backout is not None else 0, self._can_be_moved
         owner.telemetry.poison(number, count, backout.name if backout is not None and moves else "")
@@ -371,7 +371,7 @@ class IncomingGroup:
 
     def _quarantined(self, message: Message, reason: str = "") -> GroupQuarantined:
         """Move the rest of the group to the backout queue; returns the error to raise."""
-        getter, backout = self._getter, self._getter.backout
+        getter, backout = self._getter, self._getter.aside.backout
         assert backout is not None
         first = message.msg_seq_number
         getter.owner.telemetry.quarantined(first, backout.name)

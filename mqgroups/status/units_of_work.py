@@ -19,32 +19,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import REDO_LATER, Relapses, retrying
 from mqgroups.core import protocol
 from mqgroups.core.protocol import Ownerships, PendingCommit
-from mqgroups.core.restart import CommitOutcome, Expectations
+from mqgroups.core.restart import Expectations
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.steps import Steps
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
-    CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
     GroupUsage,
-    HandleLost,
     MQIError,
-    OwnerActive,
     OwnershipLost,
 )
-from mqgroups.mqi import constants as mq
 from mqgroups.printable import even_half_made
 from mqgroups.status.hooks import Hooks
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.owner import Owner
-from mqgroups.status.performer import Performer
+from mqgroups.status.recovery import RecoveringOwners
 from mqgroups.status.witness import Witness
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -52,49 +47,27 @@ _log = logging.getLogger("mqgroups")
 _T = TypeVar("_T")
 
 
-class Participant(Protocol):
-    """Who puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
-
-    def replay(self, committed: int | None) -> None:
-        """Go back to the position of the last commit, and put and get again what was not committed. It may be called again.
-
-        ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
-        """
-
-
-class UnitsOfWork:
+class UnitsOfWork(RecoveringOwners):
     """Units of work, one after the other.
 
     Each owner counts its part of the open one (``Owner.unit``); the sums decide when it ends.
 
     Attributes:
-        owners: the owners of the units of work. Logs and spans about all of them name the first one.
-        participant: who puts and gets their messages; set before ``claim``.
         soonest: with fewer messages of an owner the unit of work is not ``due`` before it is old, unless the application has
             asked for the end.
         clock, old_s: a unit of work is old when ``clock()`` has reached ``old_s``.
-        redoing: whether a unit of work is being redone. Its messages are put synchronously.
-        stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
     """
-
-    participant: Participant
 
     def __init__(self, connection: Connection, every: Every) -> None:
         """``every``: how often to take a syncpoint."""
-        self._connection = connection
+        super().__init__(connection)
         self._syncpoint = connection.syncpoint
-        self._performer = Performer(connection, self)
         self._every = every
         self._most_to_put = 0
         self.soonest = 1
-        self.owners: list[Owner] = []
-        self.redoing = False
-        self.stopping = False
         self.clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
         self.old_s = inf
-        self._lost: OwnershipLost | None = None
-        self._relapses = Relapses(connection.reconnect.wait_s, connection.sleep)
 
     def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
         """Read a status record, and add its owner. The name belongs to it only after ``claim``.
@@ -194,21 +167,8 @@ class UnitsOfWork:
             self._connection.release(self)
 
     @property
-    def _first(self) -> Owner:
-        return self.owners[0]
-
-    @property
     def _is_open(self) -> bool:
         return self._connection.unit_of_work_of is self
-
-    @property
-    def _is_somebody_elses(self) -> bool:
-        return self._connection.unit_of_work_of not in (None, self)
-
-    @property
-    def messages(self) -> int:
-        """How many messages all owners have in the open unit of work."""
-        return sum(owner.unit.messages for owner in self.owners)
 
     @property
     def may_end_early(self) -> bool:
@@ -253,10 +213,10 @@ class UnitsOfWork:
         self._are_committed(after)
 
     def _are_committed(self, after: Ownerships) -> None:
-        before = self._performer.ownerships
-        for owner, pending in zip(self.owners, before, strict=True):
-            if pending.pending is not None:
-                owner.witness.committed(pending.pending.record, pending.pending.unit)
+        for owner, own in zip(self.owners, after, strict=True):
+            pending = owner.own.pending
+            if pending is not None and own.pending is None:
+                owner.witness.committed(pending.record, pending.unit)
         self._performer.ownerships = after
         for owner in self.owners:
             owner.unit_ended()
@@ -342,166 +302,6 @@ class UnitsOfWork:
     def _finish(self) -> None:
         checks = self._syncpoint.gets_record_first
         self._commit_records(lambda ownerships: protocol.closed(ownerships, checks=checks))
-
-    # --- after a commit without an answer, a lost connection, or an interruption
-
-    def redo(self, error: MQIError) -> None:
-        """Settle the unit of work that ended in ``error``, and have the participant replay what was not committed.
-
-        Retries within ``reconnect_wait_s``, and after ``stop()`` only once.
-
-        Raises:
-            OwnershipLost: another instance has taken over this name.
-            CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
-            MQIError: the last error, if no commit was under way; ``error`` itself if nothing can be redone after it, or if it
-                is already the result of that.
-        """
-        self._redo(error, self._replay)
-
-    def _replay(self) -> None:
-        messages = self.messages
-        is_committed = self.settle() is CommitOutcome.COMMITTED
-        self.participant.replay(messages if is_committed else None)
-
-    def _redo(self, error: MQIError, again: Callable[[], None]) -> None:
-        first, connection = self._first, self._connection
-        if error.is_final or not connection.can_redo(error):
-            raise error
-        if isinstance(error, HandleLost):
-            self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
-        # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
-        costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
-        _log.log(
-            logging.INFO if costs_nothing else logging.WARNING,
-            "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
-            first,
-            error,
-            connection.reconnect.wait_s,
-            first.look_command,
-            extra=first.log_fields(error.reason),
-        )
-
-        def say(not_yet: MQIError, pause_s: float) -> None:
-            extra = first.log_fields(not_yet.reason)
-            _log.warning("%r: still failing: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
-
-        first.telemetry.recovering(error, first.own.number)
-        try:
-            self.redoing = True
-            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(again)
-            first.telemetry.recovered()
-        except BaseException as last:
-            first.telemetry.recovered(last)
-            # The traceback shows only this error; those before it are in the log.
-            last.__suppress_context__ = True
-            if not isinstance(last, MQIError):
-                raise
-            last.is_final = True
-            if not self._in_doubt or isinstance(last, CommitOutcomeUnknown):
-                raise
-            unknown = CommitOutcomeUnknown("MQCMIT", last.object_name, mq.MQCC_FAILED, error.reason, str(last))
-            unknown.is_final = True
-            raise unknown from None
-        finally:
-            self.redoing = False
-            # Only now: if the application's function raises an error, everything here must be finished.
-            self._tell()
-
-    def _settle_and(self, then: Callable[..., None], *args: Owner) -> None:
-        self.settle()
-        then(*args)
-
-    @property
-    def _in_doubt(self) -> int:
-        """The reason code of a commit that had no answer; 0 if no commit is in doubt."""
-        reasons = (own.pending.reason for own in self._performer.ownerships if own.pending is not None)
-        return next(filter(None, reasons), 0)
-
-    def recover(self) -> None:
-        """Settle and replay if the connection was lost, or a call interrupted, since the last unit of work; see ``redo``."""
-        connection = self._connection
-        if self._lost is not None:
-            return
-        # If a keeper is stale on a usable connection, another owner on it was interrupted or has reconnected.
-        is_stale = any(owner.keeper.is_stale for owner in self.owners)
-        if connection.usable and (connection.turn.interrupted or is_stale or self._in_doubt):
-            if connection.turn.interrupted and self._is_somebody_elses:
-                _log.warning("%r: a call was interrupted, so the connection's unit of work is backed out", connection)
-            try:
-                self._replay()
-                return
-            except MQIError as error:
-                if isinstance(error, OwnerActive) and connection.give_up():
-                    # The answer of an MQOPEN was lost, so it is this connection itself that has the queue open.
-                    error = connection.gone()
-                self.redo(error)
-                return
-            finally:
-                self._tell()
-        if connection.can_go_on and not connection.usable:
-            self.redo(connection.gone())
-
-    def require_known(self) -> None:
-        """Recover, and make sure that it is known what is committed.
-
-        Raises:
-            CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
-            MQIError: as ``redo``.
-        """
-        self.recover()
-        if self._lost is None and (reason := self._in_doubt):
-            where = f"queue manager {self._connection.q_mgr_name}"
-            raise CommitOutcomeUnknown("MQCMIT", where, mq.MQCC_FAILED, reason)
-
-    @property
-    def has_to_find_out(self) -> bool:
-        """Whether it is not known what is committed: after an interruption, or a commit without an answer."""
-        return self._lost is None and (self._connection.turn.was_interrupted or bool(self._in_doubt))
-
-    def settle(self) -> CommitOutcome:
-        """Reconnect, open the status queues again, and find out the outcome of the unit of work; one try.
-
-        Returns:
-            ``COMMITTED`` if a commit was under way and took effect; ``BACKED_OUT`` if not. ``Owner.committed`` is then the
-            position of the last commit.
-
-        Raises:
-            OwnershipLost: a record is not this owner's.
-            MQIError: a call failed; call again.
-        """
-        verdicts = self._perform(protocol.settled(self._performer.ownerships))
-        for owner, verdict in zip(self.owners, verdicts, strict=True):
-            owner.witness.concluded(
-                verdict, owner.log_fields(verdict.before.pending.reason if verdict.before.pending else 0)
-            )
-            if verdict.outcome is CommitOutcome.COMMITTED:
-                if verdict.before.pending is not None:
-                    owner.witness.committed(verdict.after.record, verdict.before.pending.unit)
-            else:
-                owner.witness.backed_out(verdict.before, owner.unit, "connection lost")
-        self._performer.ownerships = tuple(verdict.after for verdict in verdicts)
-        for owner in self.owners:
-            owner.unit_ended()
-        is_committed = any(verdict.outcome is CommitOutcome.COMMITTED for verdict in verdicts)
-        return CommitOutcome.COMMITTED if is_committed else CommitOutcome.BACKED_OUT
-
-    def _perform(self, steps: Steps[_T]) -> _T:
-        try:
-            return self._performer.perform(steps)
-        except OwnershipLost as lost:
-            raise self._is_lost(lost) from None
-
-    def _is_lost(self, lost: OwnershipLost) -> OwnershipLost:
-        # If one owner has lost its name, all later calls for any of them fail.
-        self._lost = lost
-        for owner in self.owners:
-            if owner.keeper.name == lost.status_queue:
-                owner.witness.replaced(owner.own)
-        return lost
-
-    def _tell(self) -> None:
-        for owner in self.owners:
-            owner.witness.tell()
 
     @even_half_made
     def __repr__(self) -> str:

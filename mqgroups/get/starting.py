@@ -1,0 +1,91 @@
+"""What a consumer checks and opens at its start, besides its status queue."""
+
+from __future__ import annotations
+
+from mqgroups.config import ConsumerSettings
+from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import Queue
+from mqgroups.connection.retry import OWNER_ACTIVE
+from mqgroups.core.restart import Mismatch
+from mqgroups.errors import ConfigurationError, MQIError
+from mqgroups.get.backout_queue import BackoutQueue
+from mqgroups.get.cursor import GroupCursor
+from mqgroups.mqi import constants as mq
+from mqgroups.status.opening import check_apart
+from mqgroups.status.owner import Owner
+from mqgroups.status.records import foreign_record
+
+
+def open_cursor(connection: Connection, settings: ConsumerSettings, owner: Owner) -> GroupCursor:
+    """Open the consumer's queue at the position of its last commit.
+
+    Raises:
+        ConfigurationError: the queue is the consumer's own status queue.
+        MQIError: it cannot be opened.
+    """
+    try:
+        return GroupCursor(connection, settings, owner.committed)
+    except MQIError as error:
+        if error.reason not in OWNER_ACTIVE:
+            raise
+        _refuse_status_queue(connection, settings, error)
+        raise
+
+
+def _refuse_status_queue(connection: Connection, settings: ConsumerSettings, in_use: MQIError) -> None:
+    """Raise ConfigurationError if the queue is in use because it is the status queue, which is open exclusively."""
+    try:
+        queue = connection.open_queue(settings.queue, mq.MQOO_BROWSE)
+    except MQIError:
+        raise in_use from None
+    try:
+        check_apart(settings.status_queue, queue)
+    finally:
+        queue.close()
+
+
+def find_backout_queue(
+    connection: Connection, settings: ConsumerSettings, owner: Owner, queue: Queue
+) -> BackoutQueue | None:
+    """Return the backout queue of the consumer's open ``queue``; ``None`` if the consumer moves nothing there.
+
+    Raises:
+        ConfigurationError: by the consumer's policies messages are moved, but there is no backout queue.
+        MQIError: the queue's attributes cannot be inquired.
+    """
+    poison, stalled = settings.poison, settings.stalled
+    moves_groups = stalled == "quarantine" or owner.unit.note.quarantine
+    if poison == "ignore" and not moves_groups:
+        return None
+    found = BackoutQueue(connection, queue, poison, stalled)
+    return found if found.threshold or moves_groups else None
+
+
+def refuse_unfit(settings: ConsumerSettings, owner: Owner, shown: str, *, is_pipe: bool) -> None:
+    """Check that these settings can finish the interrupted group that other settings may have begun.
+
+    Args:
+        settings: the consumer's.
+        owner: its owner.
+        shown: the consumer's repr.
+        is_pipe: whether it is a pipe's.
+
+    Raises:
+        ConfigurationError: they cannot.
+        StatusRecordForeign: the group is a pipe's.
+    """
+    committed, stream = owner.committed, settings.stream
+    if committed.offset and not stream:
+        raise ConfigurationError(
+            f"{shown} was interrupted between two segments, after {committed.offset} bytes of message "
+            f"{committed.msg_seq_number + 1}. The rest of that message can be got only segment by segment. Make the "
+            "consumer with stream=True"
+        )
+    if owner.unit.note.quarantine and stream:
+        raise ConfigurationError(
+            f"{shown} was interrupted while it moved the rest of a group to the backout queue, message by message. With "
+            "stream=True it would get segments. Make the consumer without stream=True until that group is moved"
+        )
+    resumed = owner.resumed
+    if resumed is not None and resumed.outgoing is not None and not is_pipe:
+        raise foreign_record(settings.status_queue, Mismatch("role", "get, of a pipe", "get, of a consumer"))
