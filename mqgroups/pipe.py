@@ -29,7 +29,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
-from mqgroups.core.protocol import PendingCommit
+from mqgroups.core.ownership import PendingCommit
 from mqgroups.core.status import Outgoing
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties
 from mqgroups.core.model import GROUP_ID_NONE, Persistence
+from mqgroups.core.ownership import Ownership
 from mqgroups.core.poison import Suspect
-from mqgroups.core.protocol import Ownership
 from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
 
 

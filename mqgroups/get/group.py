@@ -1,29 +1,26 @@
 """IncomingGroup: a message group that an application gets, message by message.
 
-Each message is checked before the application gets it: it may be the end of an abandoned group, or a poison message.
+Each message is checked before the application gets it (``message_check.py``).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mqgroups.connection.turn import Turn
 from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
-from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import (
-    CcsidUnknown,
     GroupAbandoned,
     GroupQuarantined,
     GroupStalled,
     GroupUsage,
-    NotDecoded,
-    PoisonMessage,
 )
 from mqgroups.get.getter import Getter
+from mqgroups.get.message_check import MessageCheck
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
 from mqgroups.printable import even_half_made
@@ -65,6 +62,7 @@ class IncomingGroup:
         note = getter.owner.unit.note
         self._properties = note.properties if first is None else first.properties
         self.key = group_key(group_id, note.first_msg_id if first is None else first.msg_id)
+        self._check = MessageCheck(getter, self.key)
         self.repeats = first is not None and getter.repetition.repeats
         self._segment: Message | None = None
         self.asked_before_commit: BeforeCommit | None = None
@@ -174,19 +172,7 @@ class IncomingGroup:
 
     def _checked(self, message: Message) -> Message | None:
         """Return the message if it is for the application, else the next one that is; ``None`` if the group has ended."""
-        getter, owner = self._getter, self._getter.owner
-        backout, decode = getter.aside.backout, getter.decode
-        while True:
-            if (result := message.abandoned_with) is not None:
-                raise self._abandoned(message, result, message.abandoned_because)
-            if owner.unit.note.quarantine:
-                raise self._quarantined(message)
-            if reason := message.not_joined_because:
-                self._put_aside(message, f"cannot be got whole ({reason})", reason)
-            elif decode is not None and (reason := self._why_not_decoded(message, decode)):
-                self._is_not_decoded(message, reason)
-            elif not backout or not backout.suspects(message.backout_count) or self._is_kept(message):
-                break
+        while not self._check(message):
             if not self._is_current:
                 return None
             again = self._taken_again()
@@ -256,137 +242,6 @@ class IncomingGroup:
             self._next_segment()
         return self._segment
 
-    # --- messages that are not for the application
-
-    def _abandoned(self, message: Message, result: int, reason: str) -> GroupAbandoned:
-        """Commit the message that abandons the group; returns the error to raise."""
-        getter = self._getter
-        messages = getter.cursor.position.msg_seq_number - 1
-        abandoned = GroupAbandoned(getter.settings.queue, self.group_id, messages, result, reason, self.key)
-        getter.owner.telemetry.abandoned(result)
-        if getter.settings.hooks.on_abandon is not None:
-            getter.settings.hooks.on_abandon(abandoned)
-        getter.owner.count(len(message.data))
-        getter.end_group(abandoned=abandoned)
-        return abandoned
-
-    def _is_kept(self, message: Message) -> bool:
-        """Treat a message that was backed out too often; returns whether the application gets it."""
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
-        assert backout is not None
-        how = treatment(
-            message.group_id,
-            message.msg_seq_number,
-            message.msg_id,
-            message.backout_count,
-            threshold=backout.threshold,
-            suspect=owner.unit.note.suspect,
-            connection_lost=getter.lost_suspect,
-        )
-        if how is Treatment.PROCESS_ALONE:
-            getter.process_alone()
-            return True
-        if how is Treatment.ISOLATE:
-            if not getter.can_isolate:
-                # If it fails, the messages before it fail with it, and in the end each of them is processed alone.
-                return True
-            getter.isolate(_suspected(message))
-            return False
-        if message.is_text_of_unknown_ccsid:
-            # A property of this installation: the message stays, whatever ``poison`` says, and the application gets its error.
-            getter.process_alone()
-            return True
-        self._put_aside(message, f"was backed out {message.backout_count} times")
-        return False
-
-    def _why_not_decoded(self, message: Message, decode: Callable[[Any], Any]) -> str:
-        """Decode a message; returns the reason if its data is invalid, else an empty text.
-
-        Raises:
-            CcsidUnknown: there is no code page for its text.
-        """
-        try:
-            message.decode(decode)
-        except CcsidUnknown as error:
-            self._commit_those_before()
-            queue = self._getter.settings.queue
-            raise CcsidUnknown(error.ccsid, queue, message.group_id, message.msg_seq_number) from None
-        except NotDecoded as error:
-            return str(error)
-        except ValueError as error:
-            # Its text may show the data.
-            return type(error).__name__
-        return ""
-
-    def _is_not_decoded(self, message: Message, reason: str) -> None:
-        """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
-        if not self._can_be_moved:
-            self._commit_those_before()
-        self._put_aside(message, f"cannot be decoded ({reason})", reason)
-
-    def _commit_those_before(self) -> None:
-        """Commit the messages before one that is not decoded, so that they do not come again with it."""
-        getter, owner = self._getter, self._getter.owner
-        if owner.unit.messages and getter.can_isolate:
-            getter.isolate(owner.unit.note.suspect)
-
-    @property
-    def _can_be_moved(self) -> bool:
-        getter = self._getter
-        backout = getter.aside.backout
-        return backout is not None and backout.threshold > 0 and getter.settings.poison in ("skip", "quarantine")
-
-    def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
-        """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.
-
-        Raises:
-            PoisonMessage, GroupQuarantined: by the consumer's policy; otherwise the message was moved, and that is committed.
-        """
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
-        queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
-        threshold, moves = backout.threshold if backout is not None else 0, self._can_be_moved
-        owner.telemetry.poison(number, count, backout.name if backout is not None and moves else "")
-        if backout is None or not moves:
-            if not reason and getter.can_isolate:
-                # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
-                getter.isolate(_suspected(message))
-            raise PoisonMessage(queue, message.group_id, number, count, threshold, reason)
-        if getter.settings.poison == "quarantine":
-            raise self._quarantined(message, reason)
-        getter.move(message)
-        _log.warning(
-            "queue %s: message %d of group %s %s, so it is moved to %s",
-            queue,
-            number,
-            message.group_id.hex(),
-            because,
-            backout.name,
-            extra=owner.log_fields(),
-        )
-        owner.set_suspect(None)
-        if message.is_last:
-            getter.end_group()
-        else:
-            getter.syncpoint()
-
-    def _quarantined(self, message: Message, reason: str = "") -> GroupQuarantined:
-        """Move the rest of the group to the backout queue; returns the error to raise."""
-        getter, backout = self._getter, self._getter.aside.backout
-        assert backout is not None
-        first = message.msg_seq_number
-        getter.owner.telemetry.quarantined(first, backout.name)
-        while True:
-            getter.owner.set_quarantine()
-            getter.move(message)
-            if message.is_last:
-                break
-            if getter.work.due() or message.not_joined_because:
-                getter.syncpoint()
-            message = getter.take()
-        error = GroupQuarantined(getter.settings.queue, self.group_id, first, backout.name, reason)
-        getter.end_group(quarantined=error)
-        return error
-
 
 class _Messages:
     """The messages of a group. Not a generator: if two threads called one, Python would fail before ``Turn`` could refuse one."""
@@ -411,11 +266,6 @@ class _Messages:
         if message is None:
             raise StopIteration
         return message
-
-
-def _suspected(message: Message) -> Suspect:
-    """Return a message as the suspect of the next record, before which it is backed out once more."""
-    return Suspect(message.group_id, message.msg_seq_number, message.backout_count + 1, message.msg_id)
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.retry import ask
 from mqgroups.core.next_record import Note
+from mqgroups.core.ownership import PendingCommit
 from mqgroups.core.poison import Suspect
-from mqgroups.core.protocol import PendingCommit
 from mqgroups.core.status import Outgoing
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, MQIError
 from mqgroups.get.aside import Aside

@@ -57,11 +57,11 @@ class Answers:
         ends_group = last and part is not MessagePart.SEGMENT
         return not self.are_asynchronous or ends_group or self._work.due(1, len(data))
 
-    def can_do_without(self, position: GroupPosition) -> bool:
+    def may_be_asynchronous(self, position: GroupPosition) -> bool:
         """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""
         return self.are_asynchronous and not self._work.redoing and may_go_unanswered(position)
 
-    def do_without(self, pmo: bytearray) -> bytearray:
+    def asynchronously(self, pmo: bytearray) -> bytearray:
         """Return the MQPMO for a message that goes unanswered."""
         self._unanswered.any = True
         if self._copy[0] is not pmo:

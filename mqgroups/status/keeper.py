@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group_properties import GroupProperties, Value
-from mqgroups.core.protocol import Kept
+from mqgroups.core.ownership import Kept
 from mqgroups.core.status import Checkpoint, Mark, StatusRecord, check_checkpoint
 from mqgroups.core.steps import Browse, Refused, Steps
 from mqgroups.errors import GroupNotResumable, GroupPropertiesLost, GroupUsage

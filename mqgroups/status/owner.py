@@ -10,8 +10,8 @@ from __future__ import annotations
 from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Persistence
 from mqgroups.core.next_record import Note, next_record, note_of
+from mqgroups.core.ownership import Ownership, PendingCommit
 from mqgroups.core.poison import Suspect
-from mqgroups.core.protocol import Ownership, PendingCommit
 from mqgroups.core.restart import position_of
 from mqgroups.core.status import Checkpoint, Outgoing, RecordState
 from mqgroups.errors import Stopped

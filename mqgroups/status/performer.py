@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core import protocol
-from mqgroups.core.protocol import Ownership, Ownerships
+from mqgroups.core import ownership
+from mqgroups.core.ownership import Ownership, Ownerships
 from mqgroups.core.steps import (
     BackOut,
     Begin,
@@ -115,9 +115,9 @@ class Performer:
             self._connection.back_out()
 
     def _error_for(self, refused: Refused) -> BaseException:
-        if isinstance(refused, protocol.Replaced):
+        if isinstance(refused, ownership.Replaced):
             return lost_to(refused.ownership, refused.holder)
-        if isinstance(refused, protocol.NotOurs):
+        if isinstance(refused, ownership.NotOurs):
             return foreign_record(refused.queue, refused.mismatch)
         return self.keepers[refused.queue].error_for(refused)
 

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core import protocol
-from mqgroups.core.protocol import Ownerships, PendingCommit
+from mqgroups.core.ownership import Ownerships, PendingCommit
 from mqgroups.core.restart import Expectations
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.steps import Steps

@@ -16,7 +16,7 @@ from mqgroups.connection.retry import ask
 from mqgroups.core.group_properties import Value, kept, name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.next_record import NO_NOTE, Note
-from mqgroups.core.protocol import Ownership, Verdict
+from mqgroups.core.ownership import Ownership, Verdict
 from mqgroups.core.restart import CommitOutcome, position_of
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import OwnershipLost
