@@ -113,7 +113,8 @@ def unit_begun(ownerships: Ownerships) -> Steps[Ownerships]:
     """Get the records first, on a connection that the application uses too."""
     after: Ownerships = ()
     for own in ownerships:
-        in_unit = yield from own.kept.got_first()
+        # It may be begun already, without a message.
+        in_unit = yield from (own.in_unit or own.kept).got_first()
         after = (*after, own._replace(in_unit=in_unit))
     return after
 
