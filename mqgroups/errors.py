@@ -288,7 +288,7 @@ class SalvageRefused(StatusError):
     """A status record was not rebuilt, or a group not moved, because the queue does not show the right position.
 
     Attributes:
-        because: the obstacle, a value of ``core.salvage.Obstacle``. An operator may override some of them.
+        because: the obstacle, a value of ``operate.rules.salvage.Obstacle``. An operator may override some of them.
     """
 
     def __init__(self, message: str, *, status_queue: str, because: str, found: object, expected: object) -> None:

@@ -1,7 +1,7 @@
 """Checks of the architecture of a package: its imports, circles of them, names with underscores, the length of files.
 
-A package is a root directory and a table of its rooms. A room is a package or a module right under the root, by name, or a module
-in one of them that has a floor of its own (``mqi.constants``); the table has them in the order of their floors, the lowest first,
+A package is a root directory and a table of its rooms. A room is a package or a module right under the root, by name, or one in
+another room that has a floor of its own (``mqi.constants``); the table has them in the order of their floors, the lowest first,
 each with the rooms beneath it that it may import. Modules are named by
 their path under the root with dots (``calls.getting``), a package's ``__init__`` by the package's name, the root's by
 ``__init__``. Imports count wherever they are: for annotations only, and in functions too.
@@ -35,7 +35,9 @@ def modules(root: Path) -> dict[str, Path]:
 
 def room_of(module: str, table: Table) -> str:
     """Return the room of a module; of two that it could be in, the inner one."""
-    return module if module in table else module.split(".")[0]
+    while module not in table and "." in module:
+        module = module.rpartition(".")[0]
+    return module
 
 
 @functools.cache

@@ -131,7 +131,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a group is not called endless while it may be being put",
-        "core/unreachable.py",
+        "operate/rules/unreachable.py",
         '"" < group.last_put < quiet_since',
         '"" < quiet_since',
         "tests/get/test_groups_that_never_come.py -k whole_groups",
@@ -996,17 +996,17 @@ MUTATIONS = (
     ),
     Mutation(
         "a group that no record names is told from one that is being put",
-        "core/group_state.py",
+        "operate/rules/group_state.py",
         "Role.PUT not in known and any(map(group.is_made_by, records_of))",
         "Role.PUT not in known and False",
         "tests/cli/test_remedies.py -k producer",
     ),
     Mutation(
         "the record of a group is where its GroupId was made",
-        "core/inspection.py",
+        "operate/rules/inspection.py",
         'return self.made_by in ("", ',
         'return True or self.made_by in ("", ',
-        "tests/core/test_group_state.py",
+        "tests/operate/rules/test_group_state.py",
     ),
     Mutation(
         "a group whose end is put during the browse needs no record",
@@ -1052,7 +1052,7 @@ MUTATIONS = (
     ),
     Mutation(
         "BOTHRESH is not set without a backout queue",
-        "core/findings.py",
+        "operate/rules/findings.py",
         'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)',
         'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(5)",))',
         "tests/cli/test_doctor.py -k applied",
@@ -1150,10 +1150,10 @@ MUTATIONS = (
     ),
     Mutation(
         "the loss of a host is noticed after twice HBINT",
-        "core/findings.py",
+        "operate/rules/findings.py",
         "return 2 * interval_s if",
         "return interval_s if",
-        "tests/core/test_findings.py -k noticed",
+        "tests/operate/rules/test_findings.py -k noticed",
     ),
     Mutation(
         "an object whose constructor failed has a repr",

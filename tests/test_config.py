@@ -14,8 +14,8 @@ import pytest
 import mqgroups
 from mqgroups import operate
 from mqgroups.core import modes
-from mqgroups.core.salvage import DOUBTS
 from mqgroups.errors import ConfigurationError, GroupUsage, MessageRefused
+from mqgroups.operate.rules.salvage import DOUBTS
 
 
 def layout(q_mgr: mqgroups.QueueManager) -> object:

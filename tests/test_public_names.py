@@ -8,7 +8,7 @@ import traceback
 
 import mqgroups
 from mqgroups import operate
-from mqgroups.core.inspection import GroupInspection
+from mqgroups.operate.rules.inspection import GroupInspection
 
 PUBLIC = [(room, name) for room in (mqgroups, operate) for name in room.__all__ if callable(getattr(room, name))]
 

@@ -14,7 +14,9 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import Output
 from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.definitions import (
+from mqgroups.errors import ConfigurationError
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.definitions import (
     RELEASES,
     Names,
     as_text,
@@ -25,10 +27,8 @@ from mqgroups.core.definitions import (
     spark_definitions,
     status_definitions,
 )
-from mqgroups.core.findings import Finding, Severity
-from mqgroups.core.mqsc_text import MQSCCommand
-from mqgroups.errors import ConfigurationError
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.findings import Finding, Severity
+from mqgroups.operate.rules.mqsc_text import MQSCCommand
 from mqgroups.queue_manager import QueueManager
 
 Part = Literal["status", "roles", "spark", "all"]

@@ -18,14 +18,14 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.findings import Finding, Severity, connect_finding, ok
 from mqgroups.core.model import Role
-from mqgroups.core.mqsc_text import broken
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
 from mqgroups.operate.group_findings import QueueLook, look_at_groups
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.findings import Finding, Severity, connect_finding, ok
+from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.queue_manager import QueueManager
 
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}

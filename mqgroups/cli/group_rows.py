@@ -8,12 +8,12 @@ from typing import Any
 
 from mqgroups.cli.table import Column, Listing
 from mqgroups.cli.words import age, age_s, size, timestamp
-from mqgroups.core.cluster import GroupPart, GroupSplit
-from mqgroups.core.group_state import GroupState
-from mqgroups.core.inspection import Browsed, GroupInspection, Place, Run
 from mqgroups.core.model import MsgFlag, Persistence, Role
 from mqgroups.operate.group_messages import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.rules.cluster import GroupPart, GroupSplit
+from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
 _STYLES = {

@@ -18,7 +18,6 @@ from mqgroups.cli.progress_line import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import Duration, age_s, number, put_time, size
-from mqgroups.core.group_state import GroupOwner, GroupState
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
@@ -26,6 +25,7 @@ from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.group_store import SortKey
 from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
 from mqgroups.operate.owners import find_owners, owners_of_groups
+from mqgroups.operate.rules.group_state import GroupOwner, GroupState
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"

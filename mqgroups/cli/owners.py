@@ -17,10 +17,10 @@ from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import age, number, timestamp
 from mqgroups.core.model import GROUP_ID_NONE
-from mqgroups.core.owner_state import DISARRAY, OwnerCondition
 from mqgroups.core.status import RecordState
 from mqgroups.operate.command_server import Holder
 from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
 from mqgroups.operate.unused import delete_unused
 
 _STYLES = {

@@ -22,14 +22,14 @@ from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
-from mqgroups.core.findings import Finding
-from mqgroups.core.group_state import GroupState
 from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
 from mqgroups.operate.adopt import Adoption
 from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
+from mqgroups.operate.rules.findings import Finding
+from mqgroups.operate.rules.group_state import GroupState
 from mqgroups.operate.takeover import Takeover
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager

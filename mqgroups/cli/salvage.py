@@ -25,12 +25,12 @@ from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 from mqgroups.config import status_queue_name
-from mqgroups.core.group_state import judged
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.rules.group_state import judged
+from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.queue_manager import QueueManager
 
 _QUEUE = click.option(

@@ -24,13 +24,13 @@ from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.report import Report
 from mqgroups.cli.table import Listing, Row
 from mqgroups.cli.words import Duration, number, put_time, size
-from mqgroups.core.group_state import GroupState
-from mqgroups.core.owner_state import OwnerCondition
-from mqgroups.core.rates import Look, Rates, rates
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
 from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
+from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.rates import Look, Rates, rates
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 

@@ -9,12 +9,10 @@
     group_key.py     the identity of a group, and whether it is like the one before
     poison.py        which message makes its consumer fail
     rest.py          what is left of a group whose next message does not arrive
-    unreachable.py   which groups a waiting consumer never gets
     claim.py         which attempt may put which group of a batch
-    inspection.py    the groups on a queue, as browsing shows them
-    salvage.py       how to rebuild a lost status record
-    cluster.py       groups that are split over the instances of a cluster queue
 
 No function here calls the MQI, reads a clock, draws a random number or logs. The modules import only the standard library and
 each other. The putter and the getter ask for a plan, perform it, and keep the new position only if the call succeeded.
+
+Not here: rules that only operators' functions and commands use (``operate/rules/``).
 """

@@ -19,7 +19,7 @@ Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
 Repeats: TypeAlias = Literal["tell", "halt"]
 Stalled: TypeAlias = Literal["halt", "quarantine"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]
-# Which checks of a salvage an operator may override (``core.salvage.DOUBTS``).
+# Which checks of a salvage an operator may override (``operate.rules.salvage.DOUBTS``).
 Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted", "dead-letters"]
 
 

@@ -17,16 +17,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
-from mqgroups.core.inspection import GroupInspection
-from mqgroups.core.unreachable import never_got, why_not_got
 from mqgroups.errors import NEVER_CAME, ConnectionBroken, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import semantic_conventions as sc
+
+if TYPE_CHECKING:
+    from mqgroups.operate.rules.inspection import GroupInspection
 
 _log = logging.getLogger("mqgroups.get")
 _MOST_MESSAGES = 500
@@ -57,7 +59,9 @@ class UnreachableGroups:
         if self._refused or now_s - self._looked_s < _PAUSE_S:
             return
         self._looked_s = now_s
-        from mqgroups.operate.browse import browsed_groups  # rarely needed, and long to import
+        # Rarely needed, and long to import.
+        from mqgroups.operate.browse import browsed_groups
+        from mqgroups.operate.rules.unreachable import never_got
 
         try:
             if self._queue is None or self._queue.is_stale:
@@ -93,6 +97,8 @@ class UnreachableGroups:
             queue.close()
 
     def _tell(self, found: Mapping[bytes, GroupInspection], fields: Mapping[str, str | int], *, alone: bool) -> None:
+        from mqgroups.operate.rules.unreachable import why_not_got
+
         for group in found.values():
             if group.group_id in self._told or not (alone or self._seen.get(group.group_id) == group):
                 continue

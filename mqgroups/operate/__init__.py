@@ -37,11 +37,6 @@ from __future__ import annotations
 
 import sys
 
-from mqgroups.core.cluster import ClusterInspection, GroupSplit, Instance
-from mqgroups.core.findings import Finding, Severity
-from mqgroups.core.group_state import GroupOwner, GroupState
-from mqgroups.core.inspection import GroupInspection, QueueInspection
-from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
 from mqgroups.operate.browse import inspect_queue
@@ -53,6 +48,11 @@ from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
 from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
 from mqgroups.operate.rebuild import Salvage, salvage_owner
+from mqgroups.operate.rules.cluster import ClusterInspection, GroupSplit, Instance
+from mqgroups.operate.rules.findings import Finding, Severity
+from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.owner_state import OwnerCondition
 from mqgroups.operate.takeover import Takeover, take_over
 from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room

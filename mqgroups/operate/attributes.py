@@ -1,6 +1,6 @@
 """Inquires attributes of queues and of the queue manager by MQINQ, by their MQSC names and in the words of MQSC.
 
-Not here: what the values mean (``core.findings``), and attributes that only the command server tells.
+Not here: what the values mean (``rules/findings.py``), and attributes that only the command server tells.
 """
 
 from __future__ import annotations

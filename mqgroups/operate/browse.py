@@ -19,13 +19,13 @@ from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.core.inspection import Browsed, GroupInspection, GroupTally, QueueInspection
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.rfh2 import described_by
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupTally, QueueInspection
 
 _OPTIONS = (
     mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES

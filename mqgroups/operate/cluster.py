@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.core.cluster import ClusterInspection, Instance, group_splits
 from mqgroups.errors import ConfigurationError
 from mqgroups.operate.browse import inspect_queue
+from mqgroups.operate.rules.cluster import ClusterInspection, Instance, group_splits
 
 
 def inspect_cluster(q_mgrs: Iterable[ConnectionHolder], queue: str) -> ClusterInspection:

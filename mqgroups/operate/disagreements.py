@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from mqgroups.core.findings import Finding, Severity
-from mqgroups.core.inspection import GroupInspection, Place
 from mqgroups.core.model import Role
-from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.operate.owners import SeenOwner, owners_of_groups
+from mqgroups.operate.rules.findings import Finding, Severity
+from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.owner_state import OwnerCondition
 
 _AT_WORK = (OwnerCondition.ACTIVE, OwnerCondition.HIDDEN)
 

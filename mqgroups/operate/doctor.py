@@ -1,8 +1,8 @@
 """Checks a queue manager, a queue and the status queue of an owner: what is wrong, why it matters, and what mends it.
 
 Facts come from MQINQ and from opening queues with one option each, as the connected user; from the command server what the MQI
-does not tell. ``core.findings`` has the rules. Nothing is changed, except that for an owner without a status queue one is made
-and deleted again, as its start would make it.
+does not tell. ``rules/findings.py`` has the rules. Nothing is changed, except that for an owner without a status queue one is
+made and deleted again, as its start would make it.
 
 Not here: what is on this machine (``machine.py``), and carrying out a remedy (``mqsc.py``).
 """
@@ -16,21 +16,7 @@ from typing import Any
 from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.core.definitions import pinned
-from mqgroups.core.findings import (
-    Facts,
-    Finding,
-    Severity,
-    alias_findings,
-    channel_findings,
-    data_queue_findings,
-    ok,
-    q_mgr_findings,
-    status_queue_findings,
-)
 from mqgroups.core.model import Role
-from mqgroups.core.mqsc_text import attributes
-from mqgroups.core.owner_state import DISARRAY, OwnerCondition
 from mqgroups.errors import (
     CommandRefused,
     ConnectionBroken,
@@ -45,6 +31,20 @@ from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.owner import OwnerState, inspect_owner
 from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.rules.definitions import pinned
+from mqgroups.operate.rules.findings import (
+    Facts,
+    Finding,
+    Severity,
+    alias_findings,
+    channel_findings,
+    data_queue_findings,
+    ok,
+    q_mgr_findings,
+    status_queue_findings,
+)
+from mqgroups.operate.rules.mqsc_text import attributes
+from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
 
 _DATA_QUEUE = (
     "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mqgroups.connection.holder import ConnectionHolder
-from mqgroups.core.findings import Finding, Severity, ok
-from mqgroups.core.group_state import GroupOwner, GroupState
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import Role
 from mqgroups.operate.disagreements import disagreements
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
+from mqgroups.operate.rules.findings import Finding, Severity, ok
+from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.rules.inspection import GroupInspection
 
 # A finding names so many groups and owners. ``mqgroups groups`` and ``mqgroups owners`` show the others.
 _MOST = 3

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.core.inspection import Browsed
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import browsed_message
 from mqgroups.operate.refusal import checked_group_id
+from mqgroups.operate.rules.inspection import Browsed
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=mq.MQMO_MATCH_GROUP_ID)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from mqgroups.core.group_state import GroupJudgement, GroupState
-from mqgroups.core.inspection import Browsed, GroupInspection, GroupTally
+from mqgroups.operate.rules.group_state import GroupJudgement, GroupState
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupTally
 
 # What groups can be sorted by, as SQL. The names of columns are our own, so no text of a caller is in a statement.
 SortKey: TypeAlias = Literal["queue", "age", "changed", "messages", "bytes", "state", "id"]

@@ -19,14 +19,14 @@ from types import TracebackType
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.core.cluster import GroupPart, GroupSplit, split_group
-from mqgroups.core.group_state import GroupJudgement, GroupOwner, GroupState, judged
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.errors import ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
 from mqgroups.operate.cluster import checked_different
 from mqgroups.operate.group_store import GroupStore, SortKey
+from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
+from mqgroups.operate.rules.group_state import GroupJudgement, GroupOwner, GroupState, judged
+from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.

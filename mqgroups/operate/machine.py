@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from mqgroups.core.findings import Finding, Severity, client_file_findings, ok
 from mqgroups.errors import BindingMissing, ConfigurationError
 from mqgroups.mqi.binding import load_binding
+from mqgroups.operate.rules.findings import Finding, Severity, client_file_findings, ok
 
 # The variables that tell an MQ client how to connect (IBM MQ, "IBM MQ environment variables").
 _VARIABLES = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQCLNTCF", "MQSSLKEYR", "MQ_CONNECT_TYPE")

@@ -19,12 +19,8 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.claim import claim_values
-from mqgroups.core.group_state import GroupOwner
-from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
-from mqgroups.core.owner_state import OwnerCondition
-from mqgroups.core.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -32,6 +28,10 @@ from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.owners import SeenOwner, find_owners
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
+from mqgroups.operate.rules.group_state import GroupOwner
+from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.telemetry.repair import Repair
 
 # Properties are got as an MQRFH2 in front of the data, whatever the queue's PROPCTL says. MQPUT makes properties of it again.
@@ -151,7 +151,7 @@ def move_group(
                 connection.reopening(attempt, REDO_LATER)
             else:
                 attempt()
-            repair.moved(target_name, group)
+            repair.moved(target_name, group.group_id, group.messages)
     except MQIError as error:
         error.context = (
             error.context or f"What was moved to {target_name} before stays there; the same move moves the rest"

@@ -22,12 +22,12 @@ from collections.abc import Collection, Iterable
 from mqgroups.connection.connection import Connection
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.model import MsgFlag, Role
-from mqgroups.core.salvage import Obstacle, doubt
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, GroupOwned, MQIError, NotAuthorised, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.command_server import queue_names, uncommitted
+from mqgroups.operate.rules.salvage import Obstacle, doubt
 from mqgroups.operate.status_queues import StatusQueueLook, look_at
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}

@@ -16,14 +16,14 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.group_properties import name_of
-from mqgroups.core.group_state import GroupOwner
 from mqgroups.core.modes import RoleName
-from mqgroups.core.owner_state import OwnerCondition, owner_finding
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.command_server import Holder, holders, queue_names
+from mqgroups.operate.rules.group_state import GroupOwner
+from mqgroups.operate.rules.owner_state import OwnerCondition, owner_finding
 from mqgroups.operate.status_queues import StatusQueueLook, look_at
 
 _PREFIX = "MQGROUPS."

@@ -1,7 +1,8 @@
 """Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
 
-``core.salvage`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are moved
-away in the same unit of work (``damaged_status.py``). If there is a valid record beside them, it stays, and none is written.
+``rules/salvage.py`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are
+moved away in the same unit of work (``damaged_status.py``). If there is a valid record beside them, it stays, and none is
+written.
 
 The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
 of work is backed out: its handles may be closed before that. So the command server is asked whether units of work have messages
@@ -30,11 +31,9 @@ from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.group import GroupPosition
-from mqgroups.core.inspection import GroupInspection, QueueInspection
 from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import (
     CommandRefused,
@@ -54,6 +53,8 @@ from mqgroups.operate.damaged_status import Damage, damage
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
+from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 

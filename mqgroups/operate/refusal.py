@@ -1,6 +1,6 @@
 """The errors for a salvage or a move that is refused, each with its remedy; and the checks that an operator may override.
 
-``core.salvage`` decides; this module turns its decision into an error that names the remedy.
+``rules/salvage.py`` decides; this module turns its decision into an error that names the remedy.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import get_args
 
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.core.modes import Accept
-from mqgroups.core.salvage import DOUBTS, CannotSalvage, Obstacle
 from mqgroups.errors import ConfigurationError, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle
 
 _REMEDIES = {
     Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups doctor --queue` says whether it fits "
@@ -62,7 +62,7 @@ def checked_group_id(group_id: bytes) -> bytes:
 
 
 def refused(where: str, error: CannotSalvage, status_queue: str = "") -> SalvageRefused:
-    """Return the error for a refusal of ``core.salvage``, with the remedy."""
+    """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
     because = error.because.value
     accept = f" (accept {because!r})" if error.because in DOUBTS else ""
     return SalvageRefused(

@@ -16,9 +16,9 @@ from types import TracebackType
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.inspection import GroupInspection, Place
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.operate.rules.inspection import GroupInspection, Place
 
 _OPTIONS = (
     mq.MQGMO_BROWSE_FIRST

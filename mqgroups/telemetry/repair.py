@@ -6,7 +6,6 @@ from types import TracebackType
 
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.status import StatusRecord
 from mqgroups.telemetry import context
 from mqgroups.telemetry import semantic_conventions as sc
@@ -45,14 +44,14 @@ class Repair:
             self._span.set_attributes({sc.GROUP_ID: record.group_id.hex(), sc.MSG_SEQ_NUMBER: record.msg_seq_number})
 
     @guarded
-    def moved(self, to: str, group: GroupInspection) -> None:
-        """Note that the rest of a group was moved to another queue."""
+    def moved(self, to: str, group_id: bytes, messages: int) -> None:
+        """Note that the rest of a group was moved to another queue: this number of messages."""
         self._span.set_attributes(
             {
                 sc.OUTCOME: sc.MOVED,
                 sc.BACKOUT_QUEUE: to,
-                sc.GROUP_ID: group.group_id.hex(),
-                sc.BATCH_MESSAGE_COUNT: group.messages,
+                sc.GROUP_ID: group_id.hex(),
+                sc.BATCH_MESSAGE_COUNT: messages,
             }
         )
 

@@ -12,7 +12,10 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.definitions import (
+from mqgroups.embedded import READINGS, ROLES_MQSC, STANDARD_MQSC
+from mqgroups.operate.attributes import inquired
+from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.definitions import (
     Names,
     compared,
     pinned,
@@ -21,11 +24,8 @@ from mqgroups.core.definitions import (
     spark_definitions,
     status_definitions,
 )
-from mqgroups.core.findings import Severity
-from mqgroups.core.mqsc_text import MQSCCommand, commands
-from mqgroups.embedded import READINGS, ROLES_MQSC, STANDARD_MQSC
-from mqgroups.operate.attributes import inquired
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.findings import Severity
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
 from tests.fix_cli import invoke
 from tests.tables import table
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
-from mqgroups.core.inspection import Place, Run
+from mqgroups.operate.rules.inspection import Place, Run
 from tests.fix_mqi import wait_until
 
 THIS = [b"%d" % number for number in range(1, 9)]

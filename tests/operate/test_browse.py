@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mqgroups import operate
-from mqgroups.core.inspection import Place, Run
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.rules.inspection import Place, Run
 from tests.fix_mqi import OK
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, put
 

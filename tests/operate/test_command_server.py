@@ -7,13 +7,13 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.findings import Severity
 from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.operate import command_server
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.findings import Severity
 from tests.fix_mqi import OK, wait_until
 
 pytestmark = pytest.mark.embedded

@@ -9,18 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mqgroups import errors
-from mqgroups.core.group_state import GroupState, judged
-from mqgroups.core.inspection import Browsed
-from mqgroups.core.owner_state import OwnerCondition
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import SeenOwner, SeenOwners
-from tests.core.test_inspection import LAST, MIG, inspected
+from mqgroups.operate.rules.group_state import GroupState, judged
+from mqgroups.operate.rules.inspection import Browsed
+from mqgroups.operate.rules.owner_state import OwnerCondition
 from tests.fix_mqi import OK
 from tests.operate.lost_records import A, B, put
+from tests.operate.rules.test_inspection import LAST, MIG, inspected
 
 QUIET = "2026010112000000"
 

@@ -16,7 +16,6 @@ from mqgroups import operate
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.definitions import Names, role_definitions, status_definitions
 from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
 from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
@@ -24,6 +23,7 @@ from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.errors import NotAuthorised, SalvageRefused, StatusRecordForeign
 from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.reservation import ReservedQueue

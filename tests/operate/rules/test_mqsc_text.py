@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgroups.core.mqsc_text import attributes, broken, commands
+from mqgroups.operate.rules.mqsc_text import attributes, broken, commands
 from tests.tables import table
 
 FILE = """* About the file

@@ -1,6 +1,7 @@
 """The state of an owner, from what a browse of its status queue shows; nobody is asked to start.
 
-Not here: what a start would do with the record (``restart.py``), and which messages make up a record (``status_chain.py``).
+Not here: what a start would do with the record (``core/restart.py``), and which messages make up a record
+(``core/status_chain.py``).
 """
 
 from __future__ import annotations

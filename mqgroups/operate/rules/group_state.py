@@ -32,8 +32,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from mqgroups.core.inspection import GroupInspection
 from mqgroups.core.model import Role
+from mqgroups.operate.rules.inspection import GroupInspection
 
 
 class GroupState(Enum):

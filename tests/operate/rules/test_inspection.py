@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.core.inspection import Browsed, GroupTally, Place, QueueInspection, Run
 from mqgroups.core.model import MsgFlag, Role
-from mqgroups.core.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
+from mqgroups.operate.rules.inspection import Browsed, GroupTally, Place, QueueInspection, Run
+from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
 from tests.tables import table
 
 G = b"G" * 24

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mqgroups.core.findings import (
+from mqgroups.core.model import Role
+from mqgroups.operate.rules.findings import (
     Severity,
     channel_findings,
     client_file_findings,
@@ -11,7 +12,6 @@ from mqgroups.core.findings import (
     q_mgr_findings,
     status_queue_findings,
 )
-from mqgroups.core.model import Role
 from tests.tables import table
 
 OK, WARNING, ERROR, UNSEEN = Severity.OK, Severity.WARNING, Severity.ERROR, Severity.UNSEEN

@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.core.group_state import GroupOwner, GroupState, judged
 from mqgroups.core.model import Role
-from tests.core.test_inspection import LAST, MIG, G, inspected, message
+from mqgroups.operate.rules.group_state import GroupOwner, GroupState, judged
+from tests.operate.rules.test_inspection import LAST, MIG, G, inspected, message
 from tests.tables import table
 
 LONG_AGO, BEFORE, QUIET, AFTER = "2026010111000000", "2026010112000000", "2026010112050000", "2026010112060000"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mqgroups.core.cluster import Instance, group_splits
-from mqgroups.core.inspection import Place, Run
-from tests.core.test_inspection import LAST, MIG, inspected, message, on_queue
+from mqgroups.operate.rules.cluster import Instance, group_splits
+from mqgroups.operate.rules.inspection import Place, Run
+from tests.operate.rules.test_inspection import LAST, MIG, inspected, message, on_queue
 from tests.tables import table
 
 H = b"H" * 24

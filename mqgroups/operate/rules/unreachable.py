@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgroups.core.inspection import GroupInspection
+from mqgroups.operate.rules.inspection import GroupInspection
 
 
 def never_got(group: GroupInspection, *, quiet_since: str) -> bool:

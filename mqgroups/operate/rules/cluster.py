@@ -1,6 +1,6 @@
 """Find groups whose messages are at more than one instance of a cluster queue.
 
-Each instance is inspected separately (``core.inspection``). Here the results are combined by GroupId, which is unique. A group
+Each instance is inspected separately (``inspection.py``). Here the results are combined by GroupId, which is unique. A group
 at one instance only is not reported, whether it is whole or not.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mqgroups.core.inspection import HEAD, GroupInspection, Place, QueueInspection, Run, Runs
+from mqgroups.operate.rules.inspection import HEAD, GroupInspection, Place, QueueInspection, Run, Runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ from enum import Enum
 from typing import get_args
 
 from mqgroups.core.group import GroupPosition
-from mqgroups.core.inspection import GroupInspection, Place, QueueInspection
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
+from mqgroups.operate.rules.inspection import GroupInspection, Place, QueueInspection
 
 
 class Obstacle(Enum):

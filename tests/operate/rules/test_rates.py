@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.core.rates import Look, Rates, rates
+from mqgroups.operate.rules.rates import Look, Rates, rates
 from tests.tables import table
 
 

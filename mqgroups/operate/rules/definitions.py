@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from mqgroups.core.findings import Finding, Severity, ok
-from mqgroups.core.mqsc_text import MQSCCommand, attributes, broken, commands
+from mqgroups.operate.rules.findings import Finding, Severity, ok
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, attributes, broken, commands
 
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"

@@ -1,0 +1,15 @@
+"""Operators' decisions as pure functions, as those of ``core/``: values in, values out.
+
+    inspection.py    the groups on a queue, as browsing shows them
+    unreachable.py   which of them a waiting consumer never gets
+    cluster.py       groups that are split over the instances of a cluster queue
+    group_state.py   the state of a group, from its messages and the records of its owners
+    owner_state.py   the state of an owner, from its status queue
+    salvage.py       how to rebuild a lost status record
+    findings.py      what is wrong with an installation, and what mends it
+    mqsc_text.py     MQSC, read as text
+    definitions.py   the definitions that an installation needs
+    rates.py         how fast messages, groups and commits come and go
+
+The modules import only the standard library, ``core/`` and each other.
+"""
