@@ -15,14 +15,14 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.restart import CommitOutcome, commit_outcome
 from mqgroups.core.status import Mark
 from mqgroups.put.destination import Destination
-from mqgroups.put.putter import Putter
+from mqgroups.put.placing import Placing
 
 
 def _without_pin() -> None:
-    def unpinned(self: Putter) -> Queue:
+    def unpinned(self: Placing) -> Queue:
         return self._open_for_any_group()
 
-    Putter._open = unpinned  # type: ignore[method-assign]  # the pin taken out
+    Placing._open = unpinned  # type: ignore[method-assign]  # the pin taken out
 
 
 def _without_comparison() -> None:
