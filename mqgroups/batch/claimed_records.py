@@ -42,7 +42,7 @@ class GroupAlreadyPut(Exception):
 
 
 class _ClaimedRecord(NamedTuple):
-    """A group's status record as it is kept; see ``core.protocol.Kept``. Its calls are those of ``records``, made at once.
+    """A group's status record as it is kept; see ``core.ownership.Kept``. Its calls are those of ``records``, made at once.
 
     Attributes:
         records: the keeper.

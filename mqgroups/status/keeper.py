@@ -4,7 +4,7 @@ StatusQueue       status/queue.py           a queue of the owner's own, open exc
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share
 NoStatus          here                      no record is kept, so an interrupted group cannot be resumed
 
-How a record is kept is a value of the protocol (``core.protocol.Kept``). A keeper has the queue handle, and answers the calls.
+How a record is kept is a value of the protocol (``core.ownership.Kept``). A keeper has the queue handle, and answers the calls.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An owner: one name's part of the units of work. It says where its group stands, and what its next status record says.
 
 A producer or a consumer is one owner, a pipe is two. What is known of the name is a value of the protocol
-(``core.protocol.Ownership``), which the units of work keep for all owners together; the open unit of work is one value too
+(``core.ownership.Ownership``), which the units of work keep for all owners together; the open unit of work is one value too
 (``OpenUnit``). Not here: when a unit of work begins and ends (``units_of_work.py``).
 """
 

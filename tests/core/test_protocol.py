@@ -1,4 +1,4 @@
-"""The ownership protocol, step by step: what is called, and what is concluded. ``tests/ownership`` explores every interleaving."""
+"""The ownership protocol, step by step: what is called and concluded. ``tests/ownership`` explores every interleaving."""
 
 from __future__ import annotations
 
