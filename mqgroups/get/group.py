@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.poison import Suspect, Treatment, treatment
