@@ -833,8 +833,8 @@ MUTATIONS = (
     Mutation(
         "a group that was left or interrupted gets no more messages",
         "get/group.py",
-        "if getter.turn.interrupted or getter.group is not self:\n                    self._check_current()",
-        "if False:\n                    self._check_current()",
+        "                self._check_current()\n                if not processed",
+        "                if not processed",
         "tests/get tests/connection/test_interruptions.py",
     ),
     Mutation(
@@ -875,8 +875,8 @@ MUTATIONS = (
     Mutation(
         "a checkpoint that no message follows is refused",
         "put/group.py",
-        "        if self._checkpoint is not None:\n",
-        "        if False:\n",
+        "        if held is None or self._checkpoint is not None:\n",
+        "        if held is None:\n",
         "tests/put/test_checkpoints.py -k after_the_last_put",
     ),
     Mutation(

@@ -1,8 +1,7 @@
 """A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-A program can be interrupted between MQCONNX and the statement that stores the handle, or while it closes a connection. The lost
-handle would stay connected, with all its open objects, until the process ends. MQDISC commits (IBM MQ, topic q106120), so it is
-called only after an MQBACK that succeeded.
+So no interruption can lose it (``interruptions.py``). MQDISC commits (IBM MQ, topic q106120), so it is called only after an
+MQBACK that succeeded.
 """
 
 from __future__ import annotations

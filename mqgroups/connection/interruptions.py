@@ -1,19 +1,21 @@
 """Interruptions: exceptions that may come between any two instructions of this package, and how each is noticed.
 
 KeyboardInterrupt, SystemExit from a signal handler, MemoryError, a cancellation. What the interrupted call has left in memory is
-then not reliable, so the next call establishes everything again from the queue manager (``Connection.restore``). Nobody can
-prevent that an exception comes at a bad moment; it is made sure that none goes unnoticed, and that no handle is lost:
+then not reliable, so the next call establishes everything again from the queue manager (``Connection.restore``). An exception
+at a bad moment cannot be prevented. But each is noticed, and no handle is lost:
 
-in a call          ``Turn``: each call of the application is a block. Who enters the next one finds the frame of a caller that no
-                   thread runs any longer, even if the exception came on the way into the block or out of it.
+in a call          ``Turn``: each call of the application is a block. The next call finds the frame of a caller that no thread
+                   runs any longer, even if the exception came on the way into the block or out of it.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after its last.
-around MQOPEN      ``call_and_keep``: the result is stored within the C call that makes the call.
-around MQCONNX     ``handle.py``: the binding stores the object that gets the handle before it connects. If that is lost too, it
-                   is garbage-collected, backed out and disconnected.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once, because nobody would close later.
+around MQOPEN      ``call_and_keep``: the result is stored within the C call that makes the call. Otherwise the queue would stay
+                   open, and one that is open exclusively would keep out its next owner.
+around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. The handle of an object that
+                   nobody stores is backed out and disconnected in garbage collection. Otherwise it would stay connected, with
+                   all that is open on it, until the process ends.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once: no later call would close.
 
 The rest of the package asks ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside. Only the connection resets
-it, after it has recovered.
+them, after it has recovered.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import starmap
 from types import FrameType, TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from mqgroups.errors import GroupUsage, MQGroupsError
 
@@ -49,7 +51,7 @@ class Turn:
 
     Attributes:
         interrupted: inside a call: whether a call before it was interrupted, and the connection has not recovered yet. A field,
-            because each put and get asks it.
+            because each put and get asks for it.
     """
 
     __slots__ = ("_inside", "interrupted")
@@ -77,7 +79,7 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """The same, outside a call: it also looks at the last call."""
+        """The same, outside a call. (It finds out about the last call, which takes longer.)"""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 
@@ -100,6 +102,18 @@ class Turn:
         if self._inside.get(_HERE) is inside:
             self.interrupted = True
             self._inside.clear()
+
+
+class _NewExit:
+    """A descriptor that returns a new function each time."""
+
+    def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> _Exit:
+        if block is None:
+            return owner._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
+        # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
+        leave = partial(block._leave_block)
+        block._exit = weakref.ref(leave)
+        return leave
 
 
 class WithBlock:
@@ -126,17 +140,6 @@ class WithBlock:
     ) -> None:
         """As ``__exit__``."""
         raise NotImplementedError
-
-    class _NewExit:
-        """A descriptor that returns a new function each time."""
-
-        def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> Any:
-            if block is None:
-                return owner._leave_block  # not bound, as contextlib.ExitStack asks for it
-            # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
-            leave = partial(block._leave_block)
-            block._exit = weakref.ref(leave)
-            return leave
 
     __exit__ = _NewExit()
 

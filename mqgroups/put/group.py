@@ -238,11 +238,10 @@ class OutgoingGroup(WithBlock):
                 raise ConfigurationError(f"the reason of an abandoned group is a text, got {reason!r}")
             self.is_begun = True
             self._held = None
-            putter = self._putter
             try:
-                putter.back_out(BACKED_OUT)
-                putter.recover()
-                committed = putter.owner.committed
+                self._putter.back_out(BACKED_OUT)
+                self._putter.recover()
+                committed = self._putter.owner.committed
                 if committed.offset and committed.in_last_message:
                     raise GroupUsage(
                         f"message {committed.msg_seq_number + 1}, the group's last, is committed only up to byte "
@@ -250,7 +249,7 @@ class OutgoingGroup(WithBlock):
                         "message. Put the whole message again; the committed part is skipped"
                     )
                 if not committed.at_start:
-                    putter.abandon(result, reason)
+                    self._putter.abandon(result, reason)
             finally:
                 self._ended = True
 
@@ -325,19 +324,18 @@ class OutgoingGroup(WithBlock):
 
     def _complete(self) -> None:
         self._check_open()
-        if self._held is None:
+        held, self._held = self._held, None
+        if held is None or self._checkpoint is not None:
             self._putter.back_out(BACKED_OUT)
-            raise self._empty()
-        if self._checkpoint is not None:
-            self._putter.back_out(BACKED_OUT)
-            raise GroupUsage(
+            raise self._incomplete(held)
+        self._put(*held[:3], last=True)
+
+    def _incomplete(self, held: Unsent | None) -> GroupUsage | EmptyGroup:
+        if held is not None:
+            return GroupUsage(
                 "set_checkpoint was called after the group's last put, but a checkpoint is committed with the next message. Set "
                 "it before that put. The group can be resumed from its last commit"
             )
-        held, self._held = self._held, None
-        self._put(*held[:3], last=True)
-
-    def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:
             return EmptyGroup("the group has no message, so nothing was put. A group needs at least one message")
         return EmptyGroup(
