@@ -579,6 +579,20 @@ MUTATIONS = (
         "tests/connection/test_interruptions.py -k goes_on_after",
     ),
     Mutation(
+        "a group whose block was left without its end being executed is resumed",
+        "connection/interruptions.py",
+        "return self._exit is not None and self._exit() is None",
+        "return False",
+        "tests/connection/test_interruptions.py -k takes_the_turn",
+    ),
+    Mutation(
+        "a queue is not lost between MQOPEN and the instruction that stores its handle",
+        "connection/interruptions.py",
+        "results.extend(starmap(function, (arguments,)))",
+        "results.append(function(*arguments))",
+        "tests/connection/test_interruptions.py -k c_function",
+    ),
+    Mutation(
         "a second thread is refused",
         "connection/interruptions.py",
         "            if _is_running(inside):\n",
