@@ -7,29 +7,18 @@ properties with the same names: pymqi cannot delete a property. For trace contex
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
-from mqgroups.errors import MQIError
+from mqgroups.connection.handle import CallsOn
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.abc import Binding, PropertyValue
+from mqgroups.mqi.abc import PropertyValue
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
-
-
-class _Connection(Protocol):
-    """The part of a connection that this module uses."""
-
-    binding: Binding
-    hconn: int
-    generation: int
-
-    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
 
 
 class MessageHandles:
     """A connection's message handles."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self._made: dict[tuple[str, ...], int] = {}
         # Key: whether there is a tracestate. Value: the handle, the context in it, and the connection's generation.

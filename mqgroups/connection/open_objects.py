@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
+from mqgroups.connection.handle import CallsOn
 from mqgroups.connection.interruptions import call_and_keep
-from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding
 
 # The result of MQOPEN: handle, MQOD, completion code, reason code.
 Opened: TypeAlias = tuple[int, bytes, int, int]
 
 
-class _Connection(Protocol):
-    """The part of a connection that this module uses."""
-
-    binding: Binding
-    hconn: int
-
-    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
-
-
 class OpenObjects:
     """What is open on a connection, also what an interrupted call has opened, so that it can be closed."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self._opened: list[Opened] = []
         # Handles whose MQCLOSE was refused, or that are to be opened again. Until they are closed, one that is exclusive keeps

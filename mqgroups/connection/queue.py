@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from mqgroups.connection import authorities
+from mqgroups.connection.handle import CallsOn
 from mqgroups.connection.open_objects import Opened, OpenObjects
-from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, MQIError, NotAuthorised, SegmentsDiffer
+from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, NotAuthorised, SegmentsDiffer
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding
 
 # The message is on the queue, and the warning does not matter for a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
@@ -41,18 +41,13 @@ _SMALLEST_BUFFER_BYTES = 65_536
 _NO_DATA_BYTES = 1
 
 
-class OpenOn(Protocol):
+class OpenOn(CallsOn, Protocol):
     """The parts of a connection that a queue on it uses."""
 
-    binding: Binding
-    hconn: int
-    generation: int
-    q_mgr_name: str
     objects: OpenObjects
 
     @property
     def usable(self) -> bool: ...
-    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
     def gone(self) -> ConnectionBroken: ...
 
 
