@@ -310,7 +310,8 @@ def places_of(act):
 
 def test_the_result_of_a_c_function_is_kept_wherever_an_interruption_comes():
     for place in places_of(lambda: call_and_keep([], [1].pop)):
-        given, kept = [1], []
+        given = [1]
+        kept: list[int] = []
         with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt):
             call_and_keep(kept, given.pop)
         assert given + kept == [1], place
