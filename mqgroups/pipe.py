@@ -26,7 +26,7 @@ from typing import Any
 
 from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.ownership import PendingCommit

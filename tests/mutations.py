@@ -468,13 +468,13 @@ MUTATIONS = (
     Mutation(
         "another queue manager's status queue proves nothing",
         "connection/connection.py",
-        "if found != identifier:",
+        "if found != self.q_mgr_identifier:",
         "if False:",
         "tests/status/test_recovery.py -k address",
     ),
     Mutation(
         "a handle inherited over fork is not made again",
-        "connection/connection.py",
+        "connection/mqi_calls.py",
         "            self.reconnect = NEVER\n",
         "            pass\n",
         "tests/test_processes.py -k forked",
@@ -576,14 +576,28 @@ MUTATIONS = (
     ),
     Mutation(
         "after a call that was interrupted everything is found out again",
-        "connection/turn.py",
+        "connection/interruptions.py",
         "        self._inside[_HERE] = _NOBODY\n        if",
         "        self._inside.clear()\n        if",
         "tests/connection/test_interruptions.py -k goes_on_after",
     ),
     Mutation(
+        "a group whose block was left without its end being executed is resumed",
+        "connection/interruptions.py",
+        "return self._exit is not None and self._exit() is None",
+        "return False",
+        "tests/connection/test_interruptions.py -k takes_the_turn",
+    ),
+    Mutation(
+        "a queue is not lost between MQOPEN and the instruction that stores its handle",
+        "connection/interruptions.py",
+        "results.extend(starmap(function, (arguments,)))",
+        "results.append(function(*arguments))",
+        "tests/connection/test_interruptions.py -k c_function",
+    ),
+    Mutation(
         "a second thread is refused",
-        "connection/turn.py",
+        "connection/interruptions.py",
         "            if _is_running(inside):\n",
         "            if False:\n",
         "tests/connection/test_connection.py -k second_thread",
@@ -703,7 +717,7 @@ MUTATIONS = (
     Mutation(
         "a group in which a call was interrupted takes nothing more",
         "put/group.py",
-        "                or self._turn.interrupted\n",
+        "                and not self._turn.interrupted\n",
         "",
         "tests/connection/test_interruptions.py -k takes_nothing_more",
     ),
@@ -717,14 +731,14 @@ MUTATIONS = (
     Mutation(
         "a checkpoint is put with its own message",
         "put/group.py",
-        "                or self._checkpoint is not None\n",
+        "                and self._checkpoint is None\n",
         "",
         "tests/put/test_checkpoints.py -k checkpoint_comes",
     ),
     Mutation(
         "long payloads are cut into segments, each of them",
         "put/group.py",
-        "                or len(held[0]) > putter.whole_bytes\n",
+        "                and len(held[0]) <= putter.whole_bytes\n",
         "",
         "tests/put",
     ),
@@ -836,8 +850,8 @@ MUTATIONS = (
     Mutation(
         "a group that was left or interrupted gets no more messages",
         "get/group.py",
-        "if getter.turn.interrupted or getter.group is not self:\n                    self._check_current()",
-        "if False:\n                    self._check_current()",
+        "                self._check_current()\n                if not processed",
+        "                if not processed",
         "tests/get tests/connection/test_interruptions.py",
     ),
     Mutation(
@@ -850,7 +864,7 @@ MUTATIONS = (
     Mutation(
         "a put after stop puts nothing",
         "put/group.py",
-        "                or putter.work.stopping\n",
+        "                and not putter.work.stopping\n",
         "",
         "tests/test_stopping.py",
     ),
@@ -878,8 +892,8 @@ MUTATIONS = (
     Mutation(
         "a checkpoint that no message follows is refused",
         "put/group.py",
-        "        if self._checkpoint is not None:\n",
-        "        if False:\n",
+        "        if held is None or self._checkpoint is not None:\n",
+        "        if held is None:\n",
         "tests/put/test_checkpoints.py -k after_the_last_put",
     ),
     Mutation(
@@ -1473,15 +1487,15 @@ MUTATIONS = (
     ),
     Mutation(
         "queues whose handles are lost are opened again",
-        "connection/connection.py",
+        "connection/mqi_calls.py",
         "            self.generation, self._broken_at = self.generation + 1, verb\n",
         "            self._broken_at = verb\n",
         "tests/status/test_dead_handles.py -k opened_again",
     ),
     Mutation(
         "the old handles are closed before queues are opened again",
-        "connection/connection.py",
-        "            self._unclosed.update(answer[0] for answer in self._opened)\n",
+        "connection/mqi_calls.py",
+        "            self.objects.close_before_next_open()\n",
         "",
         "tests/status/test_dead_handles.py -k opened_again",
     ),
@@ -1543,7 +1557,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a loop does not end with StopIteration of the application's function",
-        "connection/turn.py",
+        "connection/interruptions.py",
         "        if issubclass(kind, (StopIteration, StopAsyncIteration)):",
         "        if issubclass(kind, StopAsyncIteration):",
         "tests/status/test_application_errors.py -k never_ends",

@@ -82,7 +82,7 @@ ROOMS: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
-VERB_CALLERS = {"connection/connection.py", "connection/handle.py", "connection/unanswered.py"}
+VERB_CALLERS = {f"connection/{name}.py" for name in ("handle", "mqi_calls", "open_objects", "unanswered")}
 VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ", "MQSTAT"}
 
 

@@ -1,8 +1,8 @@
 """The thread of a connection: it makes the calls, one after the other, in the order in which tasks asked for them.
 
 A cancelled call cannot be taken back from the MQI. It ends at its next wait (``ConnectionThread.sleep``), as by an interruption,
-or normally. After an interruption the next call recovers (``connection/turn.py``). But nobody has the result of a cancelled call,
-and its task cannot tell whether it began. So the group in which it was made takes no more calls (``Calls``).
+or normally. After an interruption the next call recovers (``connection/interruptions.py``). But nobody has the result of a
+cancelled call, and its task cannot tell whether it began. So the group in which it was made takes no more calls (``Calls``).
 """
 
 from __future__ import annotations

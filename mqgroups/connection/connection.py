@@ -1,48 +1,30 @@
-"""A connection to a queue manager, and the queues open on it: calls MQOPEN, MQCMIT and MQBACK and turns their codes into errors.
-
-A connection has *one* unit of work. The first producer or consumer that puts or gets in syncpoint owns it until it is committed
-or backed out (``begin``). A second one on the same connection is refused meanwhile, because its commit would also commit the
-unfinished work of the first.
+"""A connection to a queue manager, also if it is lost or a call on it is interrupted, and the owners of its status queues.
 
 MQDISC commits (IBM MQ, topic q106120). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
 not called at all: the queue manager backs out the unit of work of a connection that is dropped.
 
 A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
-stale, and its owners open it again before their next unit of work. After an interruption in the middle of a call (``turn.py``)
-the connection is kept: the open unit of work is backed out, and every object handle is closed.
+stale, and its owners open it again before their next unit of work. After an interruption in the middle of a call
+(``interruptions.py``) the connection is kept: the open unit of work is backed out, and every object handle is closed.
 
-Not here: MQPUT and MQGET (``queue.py``), which message comes next (``core``), and when to commit (``status/units_of_work.py``).
+Not here: the calls themselves (``mqi_calls.py``).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
-from mqgroups.connection import authorities
-from mqgroups.connection.handle import NO_CONNECTION, Handle
-from mqgroups.connection.message_handles import MessageHandles
-from mqgroups.connection.queue import Queue
+from mqgroups.connection.handle import Handle
+from mqgroups.connection.interruptions import Turn
+from mqgroups.connection.mqi_calls import MQICalls
 from mqgroups.connection.retry import NEVER, REDO, Patience, Sleep, retrying
 from mqgroups.connection.syncpoint import Own, Shared
-from mqgroups.connection.turn import Turn
-from mqgroups.connection.unanswered import UnansweredPuts
-from mqgroups.errors import (
-    CommitOutcomeUnknown,
-    ConnectionBroken,
-    GroupUsage,
-    HandleLost,
-    MQIError,
-    NotAuthorised,
-    QueueManagerChanged,
-    mqi_error,
-)
+from mqgroups.errors import GroupUsage, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding, PropertyValue
+from mqgroups.mqi.abc import Binding
 from mqgroups.printable import even_half_made
 from mqgroups.telemetry import context, logs
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
@@ -51,8 +33,8 @@ _log = logging.getLogger("mqgroups")
 _T = TypeVar("_T")
 
 
-class Connection:
-    """A connection to a queue manager. Leaving its ``with`` block backs out uncommitted work and disconnects."""
+class Connection(MQICalls):
+    """A connection to a queue manager, on one handle after the other."""
 
     def __init__(
         self,
@@ -75,60 +57,27 @@ class Connection:
             telemetry: what is traced, and whether messages carry trace context.
 
         Attributes:
-            generation: how many times all open objects were lost or closed.
             turn: allows one call at a time.
             status_queues: the owners of the status queues that are open on this connection, by queue name.
             propagates: whether messages are put with trace context, and consumers look for it in messages.
-            message_handles: the message handles for trace context.
-            unanswered: the asynchronous puts whose outcome is not known yet.
             syncpoint: whether the application uses the unit of work too: ``Own`` or ``Shared``.
         """
-        self.binding = binding
+        super().__init__(binding, handle.hconn if isinstance(handle, Handle) else handle, reconnect)
         self._handle = handle if isinstance(handle, Handle) else None
-        self.hconn = handle.hconn if isinstance(handle, Handle) else handle
-        self.reconnect = reconnect
         self.sleep = sleep
-        self.generation = 0
         self._connect = connect
         self.syncpoint = Shared() if connect is None else Own()
-        self._closed = False
-        self._broken = False
-        # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
-        self._broken_at = "MQOPEN"
-        self._unit_of_work_of: object | None = None
-        self._status_queues_in_it: frozenset[str] = frozenset()
         self.turn = Turn()
         self.status_queues: dict[str, object] = {}
-        # The results of MQOPEN for all open objects: handle, MQOD, completion code, reason code.
-        self._opened: list[tuple[int, bytes, int, int]] = []
-        # Handles whose MQCLOSE was refused, or that are to be opened again. Until they are closed, one that is exclusive keeps
-        # out the next owner of its queue.
-        self._unclosed: set[int] = set()
-        self._message_handles: dict[tuple[str, ...], int] = {}
-        self.q_mgr_name = ""
         self.telemetry = telemetry
         self.propagates = telemetry.propagate
-        self.message_handles = MessageHandles(self)
-        self.unanswered = UnansweredPuts(self)
         if self.propagates and context.is_instrumented(binding.MQPUT):
             self.stop_propagating("another instrumentation wraps MQPUT")
         try:
-            self._inquire_q_mgr()
+            self.q_mgr_identifier = self._inquire_q_mgr()
         except BaseException:
             self.close()
             raise
-
-    def _inquire_q_mgr(self) -> None:
-        try:
-            hobj = self._open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
-        except NotAuthorised as error:
-            error.context = authorities.to_connect()
-            raise
-        self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
-        self.q_mgr_identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
-        self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
-        self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
-        self.close_handle(hobj)
 
     @property
     def can_go_on(self) -> bool:
@@ -174,8 +123,7 @@ class Connection:
             self._connect_again()
         elif self.turn.interrupted:
             self.back_out()
-            for answer in tuple(self._opened):
-                self.binding.MQCLOSE(self.hconn, answer[0], mq.MQCO_NONE)
+            self.objects.close_all()
             self._nothing_is_open()
             _log.info("%r recovered after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
 
@@ -186,80 +134,31 @@ class Connection:
         return can_connect
 
     def _connect_again(self) -> None:
+        # The connection counts as lost until the last line, so that this is repeated after any interruption.
+        assert self._connect is not None
         try:
-            self._connect_once_more()
+            # If the queue manager can be reached, tell it that the old connection is no longer used.
+            if self._handle is not None:
+                self._handle.let_go()
+            self._handle = self._connect()
+            self.hconn = self._handle.hconn
+            self.objects.forget()
+            self.message_handles.forget()
+            found = self._inquire_q_mgr()
         except MQIError as error:
             error.while_reconnecting = True
             raise
-
-    def _connect_once_more(self) -> None:
-        # The connection counts as lost until the last line, so that this is repeated after any interruption.
-        assert self._connect is not None
-        identifier = self.q_mgr_identifier
-        # If the queue manager can be reached, tell it that the old connection is no longer used.
-        if self._handle is not None:
-            self._handle.let_go()
-        self._handle = self._connect()
-        self.hconn = self._handle.hconn
-        self._opened.clear()
-        self._unclosed.clear()
-        self._message_handles.clear()
-        try:
-            self._inquire_q_mgr()
-            found = self.q_mgr_identifier
-        finally:
-            self.q_mgr_identifier = identifier
-        if found != identifier:
-            raise QueueManagerChanged(self.q_mgr_name, found=found, expected=identifier)
+        if found != self.q_mgr_identifier:
+            raise QueueManagerChanged(self.q_mgr_name, found=found, expected=self.q_mgr_identifier)
         self._nothing_is_open()
         self.unanswered.any = self._broken = False
         _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
 
     def _nothing_is_open(self) -> None:
-        self._unit_of_work_of = None
-        self._opened.clear()
-        self._unclosed.clear()
+        self.unit_of_work_of = None
+        self.objects.forget()
         self.generation += 1
         self.turn.interrupted = False
-
-    @property
-    def usable(self) -> bool:
-        """Whether verbs can be called: neither closed nor broken."""
-        return not (self._closed or self._broken)
-
-    def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-        """Return the error for a verb's codes, and note if the connection is gone."""
-        error = mqi_error(verb, object_name, comp, reason)
-        if isinstance(error, ConnectionBroken):
-            self._broken, self._broken_at = True, verb
-        if isinstance(error, HandleLost):
-            # What changed one object may have changed others. All are opened again, as after a lost connection: closed only then,
-            # so that the unit of work is backed out before another instance can open the status queue.
-            self._unclosed.update(answer[0] for answer in self._opened)
-            self.generation, self._broken_at = self.generation + 1, verb
-        if reason == mq.MQRC_HCONN_ERROR:
-            # The handle belongs to another process or thread, which has to reconnect itself.
-            self.reconnect = NEVER
-        return error
-
-    def gone(self) -> ConnectionBroken:
-        """Return the error for a call on an object that was lost with the connection."""
-        where = f"queue manager {self.q_mgr_name}"
-        return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
-
-    def has_open(self, opened: tuple[int, bytes, int, int]) -> bool:
-        """Whether this result of MQOPEN is still open; a later one may have the same handle number."""
-        return any(each is opened for each in self._opened)
-
-    def close_handle(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
-        """MQCLOSE; returns completion and reason code."""
-        comp, reason = self.binding.MQCLOSE(self.hconn, hobj, options)
-        if comp == mq.MQCC_FAILED and reason != mq.MQRC_HOBJ_ERROR:
-            self._unclosed.add(hobj)
-        else:
-            self._unclosed.discard(hobj)
-            self._opened = [answer for answer in self._opened if answer[0] != hobj]
-        return comp, reason
 
     def own_status_queue(self, name: str, owner: object) -> None:
         """Make ``owner`` the owner of a status queue on this connection. A previous owner loses it and is backed out.
@@ -272,63 +171,15 @@ class Connection:
             MQIError: a call failed.
         """
         if name in self.status_queues:
-            if name in self._status_queues_in_it and self._unit_of_work_of is not None:
+            if name in self._status_queues_in_it and self.unit_of_work_of is not None:
                 self.back_out()
-            if self._unit_of_work_of is not None:
+            if self.unit_of_work_of is not None:
                 raise GroupUsage(
-                    f"status queue {name} is in use on this connection, and {self._unit_of_work_of!r} has an open unit of work. "
+                    f"status queue {name} is in use on this connection, and {self.unit_of_work_of!r} has an open unit of work. "
                     "End that unit of work first"
                 )
-            for hobj, od, _, _ in tuple(self._opened):
-                if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
-                    self.close_handle(hobj)
+            self.objects.close_queue(name)
         self.status_queues[name] = owner
-
-    def open_queue(
-        self,
-        name: str,
-        options: int,
-        *,
-        object_type: int = mq.MQOT_Q,
-        object_q_mgr_name: str = "",
-        dynamic_q_name: str = "",
-        max_message_length: int = st.LONGEST_MESSAGE_BYTES,
-    ) -> Queue:
-        """MQOPEN.
-
-        Args:
-            name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
-            options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
-            object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
-            object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
-            dynamic_q_name: the name of the queue to create.
-            max_message_length: the longest message to get from the queue, in bytes.
-
-        Raises:
-            MQIError: it cannot be opened.
-        """
-        self._require_usable()
-        od = st.od(name, object_type=object_type, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
-        shown = dynamic_q_name or name
-        try:
-            opened = self._open(od, options | mq.MQOO_FAIL_IF_QUIESCING, f"queue {name}")
-        except NotAuthorised as error:
-            error.context = authorities.to_open(name, options, makes=dynamic_q_name)
-            raise
-        return Queue(self, shown, opened, max_message_length)
-
-    def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
-        """Return a message handle with these properties, for one MQPUT; raises MQIError.
-
-        The handle is reused, with new values, for the next properties with the same names. A handle exists as long as the
-        connection (pymqi has no MQDLTMH).
-        """
-        names = tuple(properties)
-        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
-        if comp == mq.MQCC_FAILED:
-            raise self.failed("MQSETMP", "a message handle", comp, reason)
-        self._message_handles[names] = hmsg
-        return hmsg
 
     def stop_propagating(self, why: str) -> None:
         """Stop putting trace context into messages, and log ``why``."""
@@ -336,95 +187,12 @@ class Connection:
         extra = logs.fields(q_mgr_name=self.q_mgr_name)
         _log.warning("messages carry no trace context: %s", why, extra=extra)
 
-    def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
-        """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
-
-        ``status_queues`` are the queues whose records will be in it.
-
-        Raises:
-            GroupUsage: another producer or consumer has messages in it, or the connection is closed.
-            ConnectionBroken: the connection is lost.
-        """
-        self._require_usable()
-        if self._unit_of_work_of is not None and self._unit_of_work_of is not owner:
-            raise GroupUsage(
-                f"{self._unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
-                "one. Give producers and consumers that work at the same time a connection each"
-            )
-        self._status_queues_in_it = frozenset(status_queues)
-        self._unit_of_work_of = owner
-
-    def release(self, owner: object) -> None:
-        """Release the unit of work without an MQI call, because nothing was put or got in it."""
-        if self._unit_of_work_of is owner:
-            self._unit_of_work_of = None
-
-    @property
-    def unit_of_work_of(self) -> object | None:
-        """The owner that claimed the unit of work; ``None`` if it is free."""
-        return self._unit_of_work_of
-
-    def commit(self) -> None:
-        """MQCMIT. If it fails, the caller must call ``back_out``.
-
-        Raises:
-            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); calling MQBACK as well does no harm.
-            CommitOutcomeUnknown: the connection was lost during the call, and it may have committed.
-            MQIError: any other failure; the unit of work is still open.
-        """
-        comp, reason = self.binding.MQCMIT(self.hconn)
-        if not comp:
-            self._unit_of_work_of = None
-            return
-        error = self.failed("MQCMIT", f"queue manager {self.q_mgr_name}", comp, reason)
-        if isinstance(error, CommitOutcomeUnknown):
-            self._broken = True
-        if self._broken:
-            self._unit_of_work_of = None
-        raise error
-
-    def back_out(self) -> None:
-        """MQBACK. If the connection is gone, the queue manager backs out by itself.
-
-        MQBACK is called even on a connection that counts as lost. While the queue manager quiesces, the connection is alive
-        although other calls are refused, and MQDISC would commit its unit of work.
-
-        Raises:
-            MQIError: MQBACK failed. The unit of work is still open, and the connection can only be closed.
-        """
-        if self._closed:
-            return
-        comp, reason = self.binding.MQBACK(self.hconn)
-        if comp != mq.MQCC_FAILED:
-            self._unit_of_work_of = None
-            return
-        self._broken = True
-        if reason not in NO_CONNECTION:
-            raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
-
-    @contextmanager
-    def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit the work of the ``with`` block, or back it out after an exception.
-
-        Raises:
-            GroupUsage: another producer or consumer has messages in the unit of work.
-            CommitOutcomeUnknown: the connection was lost during MQCMIT.
-            MQIError: a call failed.
-        """
-        self.begin(owner)
-        try:
-            yield
-            self.commit()
-        except BaseException:
-            self.back_out()
-            raise
-
     def close(self) -> None:
         """Back out uncommitted work, and disconnect unless the handle is the application's own. Idempotent."""
         if self._closed:
             return
         if self._handle is None:
-            if self._broken or self._unit_of_work_of is not None:
+            if self._broken or self.unit_of_work_of is not None:
                 self.back_out()
         else:
             verb, comp, reason = self._handle.let_go()
@@ -447,27 +215,3 @@ class Connection:
     @even_half_made
     def __repr__(self) -> str:
         return f"<Connection {self}>"
-
-    def _require_usable(self) -> None:
-        if self._broken:
-            raise self.gone()
-        if self._closed:
-            raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
-
-    def _open(self, od: bytes, options: int, object_name: str) -> tuple[int, bytes, int, int]:
-        for hobj in tuple(self._unclosed):
-            self.close_handle(hobj)
-        # MQOPEN is called and its result stored within one C call, so that no interruption can lose the handle in between.
-        self._opened.extend(map(self.binding.MQOPEN, (self.hconn,), (od,), (options,)))
-        opened = self._opened[-1]
-        comp, reason = opened[2:]
-        if comp == mq.MQCC_FAILED:
-            self._opened.pop()
-            raise self.failed("MQOPEN", object_name, comp, reason)
-        return opened
-
-    def _inquire(self, hobj: int, selector: int) -> int | str:
-        value, comp, reason = self.binding.inquire(self.hconn, hobj, selector)
-        if comp:
-            raise self.failed("MQINQ", "the queue manager", comp, reason)
-        return value

@@ -1,8 +1,7 @@
 """A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-A program can be interrupted between MQCONNX and the statement that stores the handle, or while it closes a connection. The lost
-handle would stay connected, with all its open objects, until the process ends. MQDISC commits (IBM MQ, topic q106120), so it is
-called only after an MQBACK that succeeded.
+So no interruption can lose it (``interruptions.py``). MQDISC commits (IBM MQ, topic q106120), so it is called only after an
+MQBACK that succeeded.
 """
 
 from __future__ import annotations
@@ -10,13 +9,25 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Protocol
 
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments, ConnectedQueueManager
 
 # If MQBACK fails with one of these, there is no unit of work left that this process and thread could commit.
 NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
+
+
+class CallsOn(Protocol):
+    """The part of a connection that those use who call verbs on its handle."""
+
+    binding: Binding
+    hconn: int
+    q_mgr_name: str
+    generation: int
+
+    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
 
 
 class Handle:

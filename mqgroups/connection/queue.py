@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from mqgroups.connection import authorities
-from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, MQIError, NotAuthorised, SegmentsDiffer
+from mqgroups.connection.handle import CallsOn
+from mqgroups.connection.open_objects import Opened, OpenObjects
+from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, NotAuthorised, SegmentsDiffer
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding
 
 # The message is on the queue, and the warning does not matter for a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
@@ -40,28 +41,20 @@ _SMALLEST_BUFFER_BYTES = 65_536
 _NO_DATA_BYTES = 1
 
 
-class OpenOn(Protocol):
+class OpenOn(CallsOn, Protocol):
     """The parts of a connection that a queue on it uses."""
 
-    binding: Binding
-    hconn: int
-    generation: int
-    q_mgr_name: str
+    objects: OpenObjects
 
     @property
     def usable(self) -> bool: ...
-    def has_open(self, opened: tuple[int, bytes, int, int], /) -> bool: ...
-    def close_handle(self, hobj: int, options: int = ..., /) -> tuple[int, int]: ...
-    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
     def gone(self) -> ConnectionBroken: ...
 
 
 class Queue:
     """An open queue. Made by ``Connection.open_queue``. After the connection was remade, it must be opened again."""
 
-    def __init__(
-        self, connection: OpenOn, name: str, opened: tuple[int, bytes, int, int], max_message_length: int
-    ) -> None:
+    def __init__(self, connection: OpenOn, name: str, opened: Opened, max_message_length: int) -> None:
         hobj, od = opened[:2]
         self._connection = connection
         self._opened = opened
@@ -212,12 +205,12 @@ class Queue:
         """
         if self._hobj is None or not self._connection.usable:
             return
-        if not self._connection.has_open(self._opened):
+        if not self._connection.objects.has(self._opened):
             # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have
             # its number now.
             self._hobj = None
             return
-        comp, reason = self._connection.close_handle(self._hobj, options)
+        comp, reason = self._connection.objects.close(self._hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
             if isinstance(error, NotAuthorised):

@@ -10,22 +10,9 @@ Not here: which puts are asynchronous (``core/group.py``), and what happens afte
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from mqgroups.errors import MQIError
+from mqgroups.connection.handle import CallsOn
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding
-
-
-class _Connection(Protocol):
-    """The part of a connection that this module uses."""
-
-    binding: Binding
-    hconn: int
-    q_mgr_name: str
-
-    def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
 
 
 class UnansweredPuts:
@@ -35,7 +22,7 @@ class UnansweredPuts:
         any: whether there are such puts. Set it before the first one.
     """
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self.any = False
 

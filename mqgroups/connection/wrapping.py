@@ -61,10 +61,11 @@ def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
 
     members = {name: refusing(name) for name in _REFUSED} | {_WRAPPED_BY: connection}
     guarded = type(its_class.__name__, (its_class,), members)
-    q_mgr.__class__ = guarded
 
     def give_back() -> None:
         if type(q_mgr) is guarded:
             q_mgr.__class__ = its_class
 
+    # Last, because it may be interrupted, and the object's own disconnect() calls the function above.
+    q_mgr.__class__ = guarded
     return give_back

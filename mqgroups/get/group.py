@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group_key import group_key
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.status import Checkpoint
@@ -150,8 +150,7 @@ class IncomingGroup:
                 # The application asks for more, so it has processed this one.
                 if telemetry.each_message:
                     telemetry.messages.processed()
-                if getter.turn.interrupted or getter.group is not self:
-                    self._check_current()
+                self._check_current()
                 if not processed.is_plain and not processed.is_last_segment:
                     processed = self._last_segment()
                 if getter.message_processed(processed):
@@ -206,12 +205,13 @@ class IncomingGroup:
         return None
 
     def _check_current(self) -> None:
-        if self._getter.turn.interrupted:
-            self._getter.group = None
+        getter = self._getter
+        if getter.turn.interrupted:
+            getter.group = None
             raise GroupUsage(
                 "a call was interrupted in this group. Iterate over the consumer again, which resumes the group"
             )
-        if not self._is_current:
+        if getter.group is not self:
             raise GroupUsage(
                 "the consumer has gone on to another group, or is closed. Iterate over the group that it returned last"
             )

@@ -81,7 +81,7 @@ class Descriptors:
             properties = dict(kind.properties)
             if whole and TRACEPARENT not in properties:
                 properties.update(self._context.as_properties())
-            return md, st.pmo(options, self._connection.message_handle(properties))
+            return md, st.pmo(options, self._connection.message_handles.holding(properties))
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
         if not whole or (own_header and context.in_header(bytes(md), data)):
             # No trace context here. IBM's texts do not say whether a segment may have properties (2443 may apply; not tried on

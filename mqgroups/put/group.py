@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import warnings
-import weakref
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
 from mqgroups.code_pages import UTF_8
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn, WithBlock
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, name_of
 from mqgroups.core.status import Checkpoint
@@ -30,6 +28,7 @@ from mqgroups.put.payload import (
     check_stream,
     data_and_kind,
     encoded,
+    is_last,
     pieces,
 )
 from mqgroups.put.properties import resumed_with, with_group_properties
@@ -37,28 +36,12 @@ from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
 from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
-_Leave: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
 # Looked up once: to look up a member of an enum takes long.
 _WHOLE = MessagePart.WHOLE
+_NOT_GIVEN = (None,) * 5
 
 
-class _Exit:
-    """``OutgoingGroup.__exit__``: a descriptor that returns a new function for each with statement.
-
-    Only the with statement holds that function, from before the block until the block is left. So when the function is gone, the
-    block was left, even if an interruption came before the first instruction of ``__exit__`` or after its last. No other way
-    detects that.
-    """
-
-    def __get__(self, group: OutgoingGroup | None, _: type[OutgoingGroup]) -> _Leave:
-        if group is None:
-            return OutgoingGroup._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
-        leave = partial(group._leave_block)
-        group._in_block = weakref.ref(leave)
-        return leave
-
-
-class OutgoingGroup:
+class OutgoingGroup(WithBlock):
     """A message group being put: what ``with producer.group() as group`` returns.
 
     Attributes:
@@ -83,11 +66,10 @@ class OutgoingGroup:
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
         self._ended = False
-        self._in_block: weakref.ref[_Leave] | None = None
         self._failure: str | None = None
         committed = putter.owner.committed
-        # For a message of which some segments are committed: how many bytes they are, and whether they say that it is the last.
-        self._begun, self._begun_last = committed.offset, committed.in_last_message
+        # If some segments of the next message are committed: the position behind them.
+        self._begun = committed if committed.offset else None
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
         self.checkpoint: Checkpoint = None if committed.at_start else putter.owner.committed_checkpoint
@@ -119,16 +101,6 @@ class OutgoingGroup:
     def has_failed(self) -> bool:
         """Whether a call of this group failed, so that it was backed out to the last commit."""
         return self._failure is not None
-
-    @property
-    def is_in_block(self) -> bool:
-        """Whether its ``with`` block was entered and not left."""
-        return self._in_block is not None and self._in_block() is not None
-
-    @property
-    def was_left(self) -> bool:
-        """Whether its with block was left, but an interruption kept ``__exit__`` from ending the group."""
-        return not self._ended and self._in_block is not None and self._in_block() is None
 
     def put(
         self,
@@ -171,27 +143,42 @@ class OutgoingGroup:
         with self._turn:
             held, putter = self._held, self._putter
             if (
-                held is None
-                or type(payload) is not bytes
-                or last is not None
-                or format is not None
-                or ccsid is not None
-                or correl_id is not None
-                or properties
-                or self._checkpoint is not None
-                or len(held[0]) > putter.whole_bytes
-                or self._turn.interrupted
-                or putter.work.stopping
+                held is not None
+                and type(payload) is bytes
+                and (last, format, ccsid, correl_id, properties) == _NOT_GIVEN
+                and self._checkpoint is None
+                and len(held[0]) <= putter.whole_bytes
+                and not self._turn.interrupted
+                and not putter.work.stopping
             ):
-                self._put_payload(payload, last, format, ccsid, correl_id, properties)
+                # Most payloads come here: the group is open, and there is nothing to decide.
+                self._held = (payload, BYTES, None, False, _WHOLE)
+                try:
+                    putter.put(held)
+                except BaseException as error:
+                    self._fail(error)
+                    raise
                 return
-            # Most payloads come here: the group is open, and there is nothing to decide.
-            self._held = (payload, BYTES, None, False, _WHOLE)
-            try:
-                putter.put(held)
-            except BaseException as error:
-                self._fail(error)
-                raise
+            self._check_open()
+            if self._of_first:
+                properties = with_group_properties(self._of_first, properties)
+            if isinstance(payload, (bytes, str, bytearray, memoryview)):
+                payload, kind = data_and_kind(payload, format, correl_id, properties, ccsid)
+            else:
+                check_stream(payload)
+                last = is_last(last, self._begun)
+                _, kind = data_and_kind(None, format, correl_id, properties, ccsid)
+            self._of_first = NO_PROPERTIES
+            checkpoint, self._checkpoint = self._checkpoint, None
+            # A stream is not: ``last`` is known.
+            held_back = last is None and self._begun is None
+            self._held = (payload, kind, checkpoint, False, _WHOLE) if held_back else None  # type: ignore[assignment]
+            if held is not None:
+                self._put(*held[:3], last=False)
+            if not held_back:
+                last = is_last(last, self._begun)
+                self._put(payload, kind, checkpoint, last=last)
+                self._ended = last
 
     def put_value(
         self,
@@ -227,40 +214,6 @@ class OutgoingGroup:
         check_can_be_kept(checkpoint)
         self._checkpoint = checkpoint
 
-    def _put_payload(
-        self,
-        payload: Payload,
-        last: bool | None,
-        format: str | None,
-        ccsid: int | None,
-        correl_id: bytes | None,
-        properties: Mapping[str, PropertyValue] | None,
-    ) -> None:
-        self._check_open()
-        if self._of_first:
-            properties = with_group_properties(self._of_first, properties)
-        kind = BYTES
-        if isinstance(payload, (bytes, str, bytearray, memoryview)):
-            payload, kind = data_and_kind(payload, format, correl_id, properties, ccsid)
-        else:
-            check_stream(payload)
-            last = self._known(last)
-            _, kind = data_and_kind(None, format, correl_id, properties, ccsid)
-        self._of_first = NO_PROPERTIES
-        checkpoint, self._checkpoint = self._checkpoint, None
-        if last is None and not self._begun:
-            held, self._held = self._held, (payload, kind, checkpoint, False, _WHOLE)  # type: ignore[assignment]  # no stream
-            if held is not None:
-                self._put_held(held, last=False)
-            return
-        held, self._held = self._held, None
-        if held is not None:
-            self._put_held(held, last=False)
-        last = self._known(last)
-        self._put(payload, kind, checkpoint, last=last)
-        if last:
-            self._ended = True
-
     def abandon(self, result: int = 0, reason: str = "") -> None:
         """End the group without completing it: an empty last message marks it, and consumers raise ``GroupAbandoned``.
 
@@ -285,11 +238,10 @@ class OutgoingGroup:
                 raise ConfigurationError(f"the reason of an abandoned group is a text, got {reason!r}")
             self.is_begun = True
             self._held = None
-            putter = self._putter
             try:
-                putter.back_out(BACKED_OUT)
-                putter.recover()
-                committed = putter.owner.committed
+                self._putter.back_out(BACKED_OUT)
+                self._putter.recover()
+                committed = self._putter.owner.committed
                 if committed.offset and committed.in_last_message:
                     raise GroupUsage(
                         f"message {committed.msg_seq_number + 1}, the group's last, is committed only up to byte "
@@ -297,7 +249,7 @@ class OutgoingGroup:
                         "message. Put the whole message again; the committed part is skipped"
                     )
                 if not committed.at_start:
-                    putter.abandon(result, reason)
+                    self._putter.abandon(result, reason)
             finally:
                 self._ended = True
 
@@ -306,38 +258,16 @@ class OutgoingGroup:
         self._ended = True
         self._held = None
 
-    def _known(self, last: bool | None) -> bool:
-        """Return whether the next message is the last: ``last``, or what its committed segments say."""
-        if last is not None and not isinstance(last, bool):
-            raise GroupUsage(f"last must be True, False or None, got {last!r}")
-        if self._begun:
-            if last is not None and last is not self._begun_last:
-                raise GroupUsage(
-                    f"put(last={last}) contradicts the committed segments of message {self.resume_from + 1}, which were put with "
-                    f"last={self._begun_last}. Put the rest with last={self._begun_last}"
-                )
-            return self._begun_last
-        if last is None:
-            raise GroupUsage(
-                "a payload that is neither bytes nor str is put as a stream, and a stream needs last=True or last=False: whether "
-                "it is the group's last message has to be known when its first segment is put"
-            )
-        return last
-
-    def _put_held(self, held: Unsent, *, last: bool) -> None:
-        data, kind, checkpoint, _, _ = held
-        self._put(data, kind, checkpoint, last=last)
-
     def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
-        begun, self._begun = self._begun, 0
-        putter = self._putter
+        begun, self._begun = self._begun, None
+        putter, offset = self._putter, begun.offset if begun else 0
         try:
-            if not begun and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
+            if not offset and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
                 if not last:
                     putter.stop_if_asked()
                 putter.put((payload, kind, checkpoint, last, _WHOLE))
                 return
-            for data, part in pieces(payload, putter.segment_bytes(payload), begun, text=kind.ccsid == UTF_8):
+            for data, part in pieces(payload, putter.segment_bytes(payload), offset, text=kind.ccsid == UTF_8):
                 ends = part is not MessagePart.SEGMENT
                 if not (ends and last):
                     putter.stop_if_asked()
@@ -377,8 +307,6 @@ class OutgoingGroup:
                 source=self,
             )
 
-    __exit__ = _Exit()
-
     def _leave_block(
         self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
@@ -387,29 +315,27 @@ class OutgoingGroup:
         # Not ended before the turn is taken: an interruption that comes earlier must leave the group as one that was left.
         with self._turn:
             try:
-                self._leave(error)
+                if error is None:
+                    self._complete()
+                elif self._failure is None:
+                    self._putter.back_out(BACKED_OUT)
             finally:
                 self.close()
 
-    def _leave(self, error: BaseException | None) -> None:
-        if error is not None:
-            if self._failure is None:
-                self._putter.back_out(BACKED_OUT)
-            return
+    def _complete(self) -> None:
         self._check_open()
-        if self._held is None:
+        held, self._held = self._held, None
+        if held is None or self._checkpoint is not None:
             self._putter.back_out(BACKED_OUT)
-            raise self._empty()
-        if self._checkpoint is not None:
-            self._putter.back_out(BACKED_OUT)
-            raise GroupUsage(
+            raise self._incomplete(held)
+        self._put(*held[:3], last=True)
+
+    def _incomplete(self, held: Unsent | None) -> GroupUsage | EmptyGroup:
+        if held is not None:
+            return GroupUsage(
                 "set_checkpoint was called after the group's last put, but a checkpoint is committed with the next message. Set "
                 "it before that put. The group can be resumed from its last commit"
             )
-        held, self._held = self._held, None
-        self._put_held(held, last=True)
-
-    def _empty(self) -> EmptyGroup:
         if self.resume_from == 0:
             return EmptyGroup("the group has no message, so nothing was put. A group needs at least one message")
         return EmptyGroup(

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 from mqgroups.code_pages import UTF_8
 from mqgroups.config import Codec
-from mqgroups.core.group import MessagePart
+from mqgroups.core.group import GroupPosition, MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi import constants as mq
@@ -99,6 +99,29 @@ def data_and_kind(
     if properties:
         kind = replace(kind, properties=message_properties.checked(properties))
     return payload or b"", kind
+
+
+def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
+    """Return whether a message is the group's last: ``last``, or what its committed segments say, if it is ``begun``.
+
+    Raises:
+        GroupUsage: ``last`` contradicts them, or is needed and not given, or is no truth value.
+    """
+    if last is not None and not isinstance(last, bool):
+        raise GroupUsage(f"last must be True, False or None, got {last!r}")
+    if begun is not None:
+        if last is not None and last is not begun.in_last_message:
+            raise GroupUsage(
+                f"put(last={last}) contradicts the committed segments of message {begun.msg_seq_number + 1}, which were put with "
+                f"last={begun.in_last_message}. Put the rest with last={begun.in_last_message}"
+            )
+        return begun.in_last_message
+    if last is None:
+        raise GroupUsage(
+            "a payload that is neither bytes nor str is put as a stream, and a stream needs last=True or last=False: whether "
+            "it is the group's last message has to be known when its first segment is put"
+        )
+    return last
 
 
 def encoded(codec: Codec | None, value: Any) -> str | bytes:

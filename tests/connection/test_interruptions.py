@@ -16,6 +16,7 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
+from mqgroups.connection.interruptions import call_and_keep
 from mqgroups.put.group import OutgoingGroup
 from tests.faults.interrupter import Interrupter, Place, Point
 from tests.put.whole_groups import THIS, is_whole_group
@@ -295,3 +296,33 @@ def test_an_owner_goes_on_whose_neighbour_on_the_connection_was_interrupted(owne
     assert is_whole_group(neighbour.on_queue(), THIS)
     for each in (owner, neighbour):
         assert each.on_queue(each.status_queue("put")) == []
+
+
+# --- where nothing may be lost
+
+
+def places_of(act):
+    """Return where an interruption can come in ``act``: at each line and opcode of the library."""
+    with Interrupter(opcodes=True) as interrupter:
+        act()
+    return list(interrupter.reached)
+
+
+def test_the_result_of_a_c_function_is_kept_wherever_an_interruption_comes():
+    for place in places_of(lambda: call_and_keep([], [1].pop)):
+        given = [1]
+        kept: list[int] = []
+        with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt):
+            call_and_keep(kept, given.pop)
+        assert given + kept == [1], place
+
+
+def test_an_object_whose_wrapping_was_interrupted_can_be_disconnected(mq, binding):
+    q_mgr = mq.connect(binding)
+    places = [each for each in places_of(lambda: mqgroups.wrap(q_mgr)) if each.file == "connection/wrapping.py"]
+    q_mgr.disconnect()
+    for place in places:
+        q_mgr = mq.connect(binding)
+        with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt):
+            mqgroups.wrap(q_mgr)
+        q_mgr.disconnect()

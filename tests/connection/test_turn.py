@@ -168,7 +168,7 @@ def test_what_one_side_of_a_pipe_has_lost_both_have(owner, make_queue, faults):
 # A thread is in the turn. Another one is refused, while what it leaves behind is collected at any moment.
 REFUSED_AMONG_GARBAGE = """
 import gc, threading
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn
 from mqgroups.errors import GroupUsage
 
 turn, inside, leave = Turn(), threading.Event(), threading.Event()

@@ -9,11 +9,11 @@ import pytest
 from mqgroups.core import protocol
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.kept_record import KeptRecord
-from mqgroups.core.model import Role
+from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.ownership import Ownership, PendingCommit, Replaced
 from mqgroups.core.restart import CommitOutcome, Expectations, idle_record, position_of
 from mqgroups.core.status import RecordState
-from mqgroups.core.status_chain import FoundMessage, MsgFlag, QueueContents, StoredRecord
+from mqgroups.core.status_chain import FoundMessage, QueueContents, StoredRecord
 from mqgroups.core.steps import (
     BackOut,
     Browse,
@@ -142,7 +142,7 @@ def test_both_records_of_a_pipe_are_read_before_anything_is_concluded():
 
 def test_what_is_under_way_is_remembered_before_the_first_call_and_in_doubt_after_a_lost_answer():
     steps = protocol.unit_ended((owning(BEFORE),), (PendingCommit(AFTER, position_of(AFTER)),))
-    made = []
+    made: list[object] = []
     with pytest.raises(Lost):
         run(steps, True, RecordArrived(b"n" * 24, bytes(24), 9, "app"), Lost(OSError(), 2009), made=made)
     assert [type(step) for step in made] == [Remember, Take, PutRecord, Commit, Remember]
@@ -159,7 +159,7 @@ def test_a_record_that_is_gone_while_its_owner_closes_is_nobodys_loss():
 
 
 def test_what_a_holder_shows_is_believed_from_known_users_only():
-    made = []
+    made: list[object] = []
     with pytest.raises(InUse):
         run(settle(pending(owning(BEFORE), AFTER)), InUse(OSError()), None, made=made)
     assert [step.users for step in made if isinstance(step, LookAtHolder)] == [frozenset({"app"})]

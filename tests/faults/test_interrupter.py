@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mqgroups.connection.turn import Turn
+from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group import AT_START
 from mqgroups.core.unit_of_work import Every, syncpoint_due
 from mqgroups.put.group import OutgoingGroup

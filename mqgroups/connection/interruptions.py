@@ -1,0 +1,172 @@
+"""Interruptions: exceptions that may come between any two instructions of this package, and how each is noticed.
+
+KeyboardInterrupt, SystemExit from a signal handler, MemoryError, a cancellation. What the interrupted call has left in memory is
+then not reliable, so the next call establishes everything again from the queue manager (``Connection.restore``). An exception
+at a bad moment cannot be prevented. But each is noticed, and no handle is lost:
+
+in a call          ``Turn``: each call of the application is a block. The next call finds the frame of a caller that no thread
+                   runs any longer, even if the exception came on the way into the block or out of it.
+at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after its last.
+around MQOPEN      ``call_and_keep``: the result is stored within the C call that makes the call. Otherwise the queue would stay
+                   open, and one that is open exclusively would keep out its next owner.
+around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. The handle of an object that
+                   nobody stores is backed out and disconnected in garbage collection. Otherwise it would stay connected, with
+                   all that is open on it, until the process ends.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once: no later call would close.
+
+The rest of the package asks ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside. Only the connection resets
+them, after it has recovered.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from functools import partial
+from itertools import starmap
+from types import FrameType, TracebackType
+from typing import TypeAlias, TypeVar
+
+from mqgroups.errors import GroupUsage, MQGroupsError
+
+_T = TypeVar("_T")
+_Exit: TypeAlias = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
+
+_HERE = "here"
+_NOBODY = "an interruption"
+
+
+class Turn:
+    """Allows one caller at a time on a connection, and detects whether the last caller was interrupted.
+
+        with connection.turn:       a call that comes from the application
+            ...
+
+    A block that ends normally, or with one of this package's own errors (raised only when the state is consistent), leaves no
+    trace. Any other exception is an interruption.
+
+    Only one thread may use a connection at a time. A call from a second thread is refused at once, and nothing changes. A call
+    from a function that this package itself calls (a hook, ``before_commit``, a signal handler during a call) is refused, too.
+
+    Attributes:
+        interrupted: inside a call: whether a call before it was interrupted, and the connection has not recovered yet. A field,
+            because each put and get asks for it.
+    """
+
+    __slots__ = ("_inside", "interrupted")
+
+    def __init__(self) -> None:
+        # Empty, or the frame of the caller. A dict, because setdefault lets exactly one of two threads win.
+        self._inside: dict[str, FrameType | str] = {}
+        self.interrupted = False
+
+    def __enter__(self) -> None:
+        frame = sys._getframe(1)
+        while (inside := self._inside.setdefault(_HERE, frame)) is not frame:
+            self._displace(inside, frame)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None or issubclass(kind, MQGroupsError):
+            self._inside.clear()
+            return
+        self._inside[_HERE] = _NOBODY
+        if issubclass(kind, (StopIteration, StopAsyncIteration)):
+            # From an iterator's __next__ it would end the application's loop as if there were no more messages (PEP 479).
+            raise RuntimeError(f"a function of the application raised {kind.__name__}") from error
+
+    @property
+    def was_interrupted(self) -> bool:
+        """The same, outside a call. (It finds out about the last call, which takes longer.)"""
+        inside = self._inside.get(_HERE)
+        return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
+
+    def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
+        """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
+        if isinstance(inside, FrameType):
+            if _is_below(inside, frame.f_back):
+                # However the outer call handles this error, it is raised while the state is not consistent.
+                self.interrupted = True
+                raise GroupUsage(
+                    "called from inside another call on the same connection. A hook, before_commit or a signal handler must not "
+                    "use the producer, consumer or pipe; let it store what it needs, and make the call later"
+                )
+            if _is_running(inside):
+                raise GroupUsage(
+                    "another thread is in a call on the same connection. Only one thread at a time may use a connection with its "
+                    "producers, consumers and pipes. Give each thread a connection of its own. Nothing was changed"
+                )
+        # If the caller left normally in the meantime, it has cleared the entry itself.
+        if self._inside.get(_HERE) is inside:
+            self.interrupted = True
+            self._inside.clear()
+
+
+class _NewExit:
+    """A descriptor that returns a new function each time."""
+
+    def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> _Exit:
+        if block is None:
+            return owner._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
+        # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
+        leave = partial(block._leave_block)
+        block._exit = weakref.ref(leave)
+        return leave
+
+
+class WithBlock:
+    """The base of a context manager that has to know whether its ``with`` block was left. It defines ``_leave_block``.
+
+    Its ``__exit__`` is made anew for each ``with`` statement. Only that statement holds it, from before the block until the block
+    is left. So when it is gone, the block was left, perhaps without one instruction of it. No other way detects that.
+    """
+
+    _exit: weakref.ref[_Exit] | None = None
+
+    @property
+    def is_in_block(self) -> bool:
+        """Whether its ``with`` block was entered and not left."""
+        return self._exit is not None and self._exit() is not None
+
+    @property
+    def was_left(self) -> bool:
+        """Whether its ``with`` block was entered and left."""
+        return self._exit is not None and self._exit() is None
+
+    def _leave_block(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """As ``__exit__``."""
+        raise NotImplementedError
+
+    __exit__ = _NewExit()
+
+
+def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: object) -> _T:
+    """Call a C function and append its result to ``results``, within one C call: no interruption can come in between."""
+    results.extend(starmap(function, (arguments,)))
+    return results[-1]
+
+
+def _is_running(frame: FrameType) -> bool:
+    """Whether a frame is on the stack of any thread. Of a frame that is not, the local variables are cleared.
+
+    ``sys._current_frames()`` would tell too, but in CPython 3.11 a garbage collection in it can stop the process for good (it
+    collects a ``threading.local`` while it holds the lock that this needs).
+    """
+    try:
+        frame.clear()
+    except RuntimeError:
+        return True
+    return False
+
+
+def _is_below(sought: FrameType, frame: FrameType | None) -> bool:
+    """Whether ``sought`` is on the stack whose innermost frame is ``frame``."""
+    while frame is not None:
+        if frame is sought:
+            return True
+        frame = frame.f_back
+    return False

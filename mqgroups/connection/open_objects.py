@@ -1,0 +1,70 @@
+"""The objects that are open on a connection: calls MQOPEN and MQCLOSE, and turns the codes of MQOPEN into errors."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from mqgroups.connection.handle import CallsOn
+from mqgroups.connection.interruptions import call_and_keep
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+
+# The result of MQOPEN: handle, MQOD, completion code, reason code.
+Opened: TypeAlias = tuple[int, bytes, int, int]
+
+
+class OpenObjects:
+    """What is open on a connection, also what an interrupted call has opened, so that it can be closed."""
+
+    def __init__(self, connection: CallsOn) -> None:
+        self._connection = connection
+        self._opened: list[Opened] = []
+        # Handles whose MQCLOSE was refused, or that are to be opened again. Until they are closed, one that is exclusive keeps
+        # out the next owner of its queue.
+        self._unclosed: set[int] = set()
+
+    def open(self, od: bytes, options: int, object_name: str) -> Opened:
+        """MQOPEN, after MQCLOSE of what is still to be closed; raises MQIError."""
+        for hobj in tuple(self._unclosed):
+            self.close(hobj)
+        connection = self._connection
+        opened = call_and_keep(self._opened, connection.binding.MQOPEN, connection.hconn, od, options)
+        comp, reason = opened[2:]
+        if comp == mq.MQCC_FAILED:
+            self._opened.pop()
+            raise connection.failed("MQOPEN", object_name, comp, reason)
+        return opened
+
+    def has(self, opened: Opened) -> bool:
+        """Whether this result of MQOPEN is still open; a later one may have the same handle number."""
+        return any(each is opened for each in self._opened)
+
+    def close(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
+        """MQCLOSE; returns completion and reason code."""
+        comp, reason = self._connection.binding.MQCLOSE(self._connection.hconn, hobj, options)
+        if comp == mq.MQCC_FAILED and reason != mq.MQRC_HOBJ_ERROR:
+            self._unclosed.add(hobj)
+        else:
+            self._unclosed.discard(hobj)
+            self._opened = [answer for answer in self._opened if answer[0] != hobj]
+        return comp, reason
+
+    def close_queue(self, name: str) -> None:
+        """MQCLOSE of all handles of a queue."""
+        for hobj, od, _, _ in tuple(self._opened):
+            if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
+                self.close(hobj)
+
+    def close_all(self) -> None:
+        """MQCLOSE of everything, whatever it answers."""
+        for answer in tuple(self._opened):
+            self._connection.binding.MQCLOSE(self._connection.hconn, answer[0], mq.MQCO_NONE)
+
+    def close_before_next_open(self) -> None:
+        """Have everything closed by the next ``open``."""
+        self._unclosed.update(answer[0] for answer in self._opened)
+
+    def forget(self) -> None:
+        """Take note that nothing is open any longer."""
+        self._opened.clear()
+        self._unclosed.clear()
