@@ -103,7 +103,7 @@ class Processing:
         Returns:
             Whether it was the group's last.
         """
-        unit, work = self.owner.unit, self.work
+        unit = self.owner.unit
         unit.messages += 1
         unit.data_bytes += len(message.data)
         if not message.is_plain and message.is_last:
@@ -112,7 +112,7 @@ class Processing:
         if self._alone:
             self.owner.set_suspect(None)
             self.syncpoint()
-        elif (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
+        elif self.work.due():
             self.syncpoint()
         return False
 

@@ -63,8 +63,6 @@ class Placing:
         self._persistence = settings.persistence
         self._pinned = False
         self._descriptors = Descriptors(connection, settings)
-        # Whether the last put was of a run of like messages, in the open unit of work. The next one is then mostly the same.
-        self._in_run = False
         self._answers = Answers(connection, settings, work)
         self._destination.check()
         expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
@@ -116,9 +114,6 @@ class Placing:
         if span is not None:
             span.end()
         self._arrived(message, md_out, pmo_out, unanswered=unanswered)
-        self._in_run = (
-            self._descriptors.of_run.get(kind) is md and not self._each_message and not self._answers.are_asynchronous
-        )
 
     def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool = True) -> None:
         """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
@@ -163,7 +158,9 @@ class Placing:
             run.go_to(
                 after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
             )
-        self.owner.count(len(data))
+        unit = self.owner.unit
+        unit.messages += 1
+        unit.data_bytes += len(data)
 
     def _begin(self) -> None:
         """Begin the owner's part of a unit of work."""
@@ -191,7 +188,6 @@ class Placing:
     # --- the end of a unit of work
 
     def _stand_at_committed(self) -> None:
-        self._in_run = False
         self._run.go_to(self.owner.committed)
 
     def _ending(self, *, ended: bool) -> PendingCommit:

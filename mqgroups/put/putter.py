@@ -21,7 +21,6 @@ from mqgroups.core.ownership import PendingCommit
 from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.structures import group_place
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
 from mqgroups.put.placing import Placing
@@ -91,34 +90,8 @@ class Putter(Placing):
     def put(self, message: Unsent) -> None:
         """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
         self._unsent.append(message)
-        data, kind, checkpoint, last, part = message
         try:
-            descriptors = self._descriptors
-            md = descriptors.of_run.get(kind) if self._in_run else None
-            if md is None or checkpoint is not None or last or part is not _WHOLE:
-                self._put_and_commit(message)
-                return
-            # Most messages come here: only the number is not the same as for the message before. As soon as anything else has to
-            # be done, what ``_put_and_commit`` calls is called here too.
-            try:
-                md_out, pmo_out = self.queue.put(md, descriptors.in_logical_order, data)
-            except MQIError as error:
-                self._put_and_commit(message, error)
-                return
-            unit, run = self.owner.unit, self._run
-            base, ahead = run.base, run.ahead + 1
-            if (
-                group_place(md_out) == (base.group_id, base.msg_seq_number + ahead)
-                and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
-            ):
-                unit.messages += 1
-                unit.data_bytes += len(data)
-                run.ahead = ahead
-            else:
-                self._arrived(message, md_out, pmo_out, unanswered=False)
-            work = self.work
-            if (unit.messages >= work.soonest or work.stopping or work.clock() >= work.old_s) and work.due():
-                self._syncpoint()
+            self._put_and_commit(message)
         except MQIError as error:
             self.work.redo(error)
 
@@ -197,14 +170,10 @@ class Putter(Placing):
 
     # --- parts
 
-    def _put_and_commit(self, message: Unsent, refused: MQIError | None = None) -> None:
-        """Put a message, and commit if a syncpoint is due or the group ends; ``refused``: the error of a first try."""
+    def _put_and_commit(self, message: Unsent) -> None:
         _, _, checkpoint, last, part = message
         try:
-            if refused is None:
-                self._put_once(message, ends=self._answers.ends_unit_of_work(message))
-            else:
-                self._put_without_context(message, refused)
+            self._put_once(message, ends=self._answers.ends_unit_of_work(message))
         except MQIError as error:
             if error.reason not in NO_ROOM or self._answers.are_missing:
                 raise

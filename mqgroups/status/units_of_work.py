@@ -51,11 +51,6 @@ class UnitsOfWork(RecoveringOwners):
     """Units of work, one after the other.
 
     Each owner counts its part of the open one (``Owner.unit``); the sums decide when it ends.
-
-    Attributes:
-        soonest: with fewer messages of an owner the unit of work is not ``due`` before it is old, unless the application has
-            asked for the end.
-        clock, old_s: a unit of work is old when ``clock()`` has reached ``old_s``.
     """
 
     def __init__(self, connection: Connection, every: Every) -> None:
@@ -64,10 +59,11 @@ class UnitsOfWork(RecoveringOwners):
         self._syncpoint = connection.syncpoint
         self._every = every
         self._most_to_put = 0
-        self.soonest = 1
-        self.clock = time.monotonic if every.seconds is not None else _no_clock
+        # With fewer messages of the first owner it ends only when it is old, or the application has asked for the end.
+        self._soonest = 1
+        self._clock = time.monotonic if every.seconds is not None else _no_clock
         self._began_s = 0.0
-        self.old_s = inf
+        self._old_s = inf
 
     def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
         """Read a status record, and add its owner. The name belongs to it only after ``claim``.
@@ -106,7 +102,7 @@ class UnitsOfWork(RecoveringOwners):
             raise ConfigurationError(str(error)) from error
         every = self._every
         if len(self.owners) == 1 and every.messages is not None and every.bytes is None:
-            self.soonest = every.messages
+            self._soonest = every.messages
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
         self._most_to_put = (most - status_messages) // 2
         self._commit_records(protocol.claimed)
@@ -147,9 +143,9 @@ class UnitsOfWork(RecoveringOwners):
             except BaseException as error:
                 self.back_out(error)
                 raise
-        self._began_s = self.clock()
+        self._began_s = self._clock()
         if self._every.seconds is not None:
-            self.old_s = self._began_s + self._every.seconds
+            self._old_s = self._began_s + self._every.seconds
 
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
@@ -182,7 +178,11 @@ class UnitsOfWork(RecoveringOwners):
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
         """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
-        age_s = self.clock() - self._began_s if not messages or self.messages else 0.0
+        first = self._first.unit
+        early = first.messages + messages < self._soonest and not first.to_put
+        if early and not self.stopping and self._clock() < self._old_s:
+            return False
+        age_s = self._clock() - self._began_s if not messages or self.messages else 0.0
         to_put = 0
         for owner in self.owners:
             unit = owner.unit
