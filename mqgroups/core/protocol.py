@@ -127,8 +127,7 @@ def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False
         endings: for each owner what it commits; ``None`` if its record stays as it is.
         checks: whether to look, after the commit, that the records are there and stay there.
     """
-    endings = tuple(ending or _unchanged(own) for own, ending in zip(ownerships, endings, strict=True))
-    pending = tuple(own._replace(pending=ending) for own, ending in zip(ownerships, endings, strict=True))
+    pending = tuple(map(_pending, ownerships, endings))
     yield Remember(pending)
     after: Ownerships = ()
     # The records of a pipe's producer come first, behind its messages.
@@ -156,11 +155,11 @@ def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False
     return after
 
 
-def _unchanged(own: Ownership) -> PendingCommit | None:
-    """Return the same record with the number of this unit of work, if the record was got first; it has to be put again."""
-    if own.in_unit is None or own.record is None:
-        return None
-    return PendingCommit(replace(own.record, unit_of_work=own.number), own.position)
+def _pending(own: Ownership, ending: PendingCommit | None) -> Ownership:
+    if ending is None and own.in_unit is not None and own.record is not None:
+        # The record was got first, so it has to be put again.
+        ending = PendingCommit(replace(own.record, unit_of_work=own.number), own.position)
+    return own._replace(pending=ending)
 
 
 def _ended(own: Ownership, kept: Kept) -> Ownership:

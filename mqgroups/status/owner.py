@@ -28,7 +28,7 @@ class Owner:
     Attributes:
         keeper: its status queue.
         unit: its part of the open unit of work.
-        witness: is told what happens.
+        witness, telemetry: are told what happens.
         resumed: the record found at the start, if a group was interrupted; else ``None``.
     """
 
@@ -37,6 +37,7 @@ class Owner:
         self._number = number
         self.keeper = keeper
         self.witness = witness
+        self.telemetry: OwnerTelemetry = witness.telemetry
         record = self.own.record
         self.resumed = record if record is not None and record.state is RecordState.IN_GROUP else None
         self.unit = OpenUnit(note_of(record))
@@ -45,11 +46,6 @@ class Owner:
     def own(self) -> Ownership:
         """What is known of the name."""
         return self._performer.ownerships[self._number]
-
-    @property
-    def telemetry(self) -> OwnerTelemetry:
-        """Its spans and metrics."""
-        return self.witness.telemetry
 
     @property
     def name(self) -> str:

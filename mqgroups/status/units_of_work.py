@@ -203,7 +203,7 @@ class UnitsOfWork(RecoveringOwners):
         ``endings``: what ``Owner.ending`` returned; the records of other owners stay as they are.
         """
         performer, checks = self._performer, self._syncpoint.gets_record_first
-        ends = tuple(endings.get(owner) for owner in self.owners)
+        ends = tuple(map(endings.get, self.owners))
         try:
             after = self._perform(protocol.unit_ended(performer.ownerships, ends, checks=checks))
         except MQIError as error:
