@@ -7,7 +7,8 @@ After that ``read`` returns the record on the queue, like an owner's status queu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.queue import Queue
@@ -22,6 +23,7 @@ from mqgroups.core.claim import (
     taken_over,
 )
 from mqgroups.core.model import Role
+from mqgroups.core.ownership import Kept
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.core.steps import OpenAgain, Refused, Steps
@@ -41,7 +43,8 @@ class GroupAlreadyPut(Exception):
         self.status = status
 
 
-class _ClaimedRecord(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _ClaimedRecord(Kept):
     """A group's status record as it is kept; see ``core.ownership.Kept``. Its calls are those of ``records``, made at once.
 
     Attributes:
@@ -55,7 +58,6 @@ class _ClaimedRecord(NamedTuple):
     claimed: bool = False
     # The record that is got, the record that is put, and the intent.
     most_messages: int = 3
-    can_be_removed: bool = True
 
     @property
     def queue(self) -> str:
@@ -64,29 +66,18 @@ class _ClaimedRecord(NamedTuple):
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[_ClaimedRecord, StatusRecord | None]]:  # noqa: ARG002 - one CorrelId
         yield from ()
         found, record = self.records.read() if self.claimed else self.records.read_to_claim()
-        return self._replace(found=found), record
+        return replace(self, found=found), record
 
     def seen_elsewhere(self) -> Steps[StatusRecord | None]:
         yield from ()
         return self.records.seen()
 
-    def got_first(self) -> Steps[_ClaimedRecord]:
-        yield from ()
-        return self
-
     def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[_ClaimedRecord]:  # noqa: ARG002 - no segments
         yield from ()
-        return self._replace(found=self.records.replace(self.found, record, claimed=self.claimed))
-
-    def removed(self) -> Steps[_ClaimedRecord]:
-        yield from ()
-        return self
-
-    def checked(self) -> Steps[None]:
-        yield from ()
+        return replace(self, found=self.records.replace(self.found, record, claimed=self.claimed))
 
     def after_commit(self) -> _ClaimedRecord:
-        return self if self.claimed else self._replace(claimed=True)
+        return self if self.claimed else replace(self, claimed=True)
 
 
 class ClaimedRecords(Keeper):

@@ -12,21 +12,52 @@ from mqgroups.core.steps import Refused, Steps
 
 
 class Kept(Protocol):
-    """A record as it is kept somewhere: ``KeptRecord``, ``batch.ClaimedRecord`` or ``status.NoRecord``."""
+    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``, ``status.keeper``.
+
+    The bodies here suit a record that is neither got first nor removed, on a queue that is not open exclusively.
+    """
 
     @property
-    def queue(self) -> str: ...
+    def queue(self) -> str:
+        """The name of the status queue."""
+
     @property
-    def most_messages(self) -> int: ...
+    def most_messages(self) -> int:
+        """The most messages that are put and got for the record in one unit of work."""
+
     @property
-    def can_be_removed(self) -> bool: ...
-    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]: ...
-    def seen_elsewhere(self) -> Steps[StatusRecord | None]: ...
-    def got_first(self) -> Steps[Any]: ...
-    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[Any]: ...
-    def removed(self) -> Steps[Any]: ...
-    def checked(self) -> Steps[None]: ...
-    def after_commit(self) -> Any: ...
+    def can_be_removed(self) -> bool:
+        """Whether ``removed`` can be called; if not, its chain of segments has to be ended first."""
+        return True
+
+    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
+        """Return it as it is kept now, and the record; ``marks`` are those of the caller's own records."""
+
+    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+        """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
+        yield from ()
+        return None
+
+    def got_first(self) -> Steps[Any]:
+        """Get the record at the beginning of a unit of work."""
+        yield from ()
+        return self
+
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[Any]:
+        """Put ``record`` in its place; ``ends_chain``: so that the next unit of work can remove it."""
+
+    def removed(self) -> Steps[Any]:
+        """Remove it."""
+        yield from ()
+        return self
+
+    def checked(self) -> Steps[None]:
+        """Check that it is there, and stays there."""
+        yield from ()
+
+    def after_commit(self) -> Any:
+        """Return what the commit leaves."""
+        return self
 
 
 class PendingCommit(NamedTuple):

@@ -10,7 +10,8 @@ How a record is kept is a value of the protocol (``core.ownership.Kept``). A kee
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group_properties import GroupProperties, Value
@@ -51,39 +52,21 @@ class Keeper(Protocol):
         return
 
 
-class _NoRecord(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _NoRecord(Kept):
     """The record of the last commit, kept nowhere."""
 
     queue: str
     record: StatusRecord | None = None
     most_messages: int = 0
-    can_be_removed: bool = True
 
-    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[_NoRecord, StatusRecord | None]]:  # noqa: ARG002 - as KeptRecord
+    def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[_NoRecord, StatusRecord | None]]:  # noqa: ARG002 - as Kept
         yield Browse(self.queue)
         return self, self.record
 
-    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[_NoRecord]:  # noqa: ARG002 - as Kept
         yield from ()
-        return None
-
-    def got_first(self) -> Steps[_NoRecord]:
-        yield from ()
-        return self
-
-    def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[_NoRecord]:  # noqa: ARG002 - as KeptRecord
-        yield from ()
-        return self._replace(record=record)
-
-    def removed(self) -> Steps[_NoRecord]:
-        yield from ()
-        return self
-
-    def checked(self) -> Steps[None]:
-        yield from ()
-
-    def after_commit(self) -> _NoRecord:
-        return self
+        return _NoRecord(self.queue, record)
 
 
 class NoStatus(Keeper):
