@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -240,8 +241,9 @@ class GroupPipe:
         connection, (incoming, outgoing) = self._connection, self._settings
         work = UnitsOfWork(connection, incoming.commit_every)
         output = PipeOutput(connection.turn)
-        getter = Getter(connection, incoming, work, output)
-        try:
+        with ExitStack() as undo:
+            getter = Getter(connection, incoming, work, output)
+            undo.callback(getter.close_queues)
             # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
             # vain for the getter's handle.
             check_apart(outgoing.status_queue, getter.cursor.queue)
@@ -253,21 +255,13 @@ class GroupPipe:
                 segmented=outgoing.segmented_status,
                 record_users=outgoing.record_users,
             )
-            try:
-                putter = Putter(connection, outgoing, keeper, work)
-            except BaseException:
-                keeper.close()
-                raise
-            try:
-                check_apart(incoming.status_queue, putter.queue)
-                self._refuse_disagreement(getter, putter)
-                work.claim()
-            except BaseException:
-                putter.close()
-                raise
-        except BaseException:
-            getter.close_queues()
-            raise
+            undo.callback(keeper.close)
+            putter = Putter(connection, outgoing, keeper, work)
+            undo.callback(putter.queue.close)
+            check_apart(incoming.status_queue, putter.queue)
+            self._refuse_disagreement(getter, putter)
+            work.claim()
+            undo.pop_all()
         output.getter, output.putter = getter, putter
         self._getter, self._putter, self._work, self._output = getter, putter, work, output
 
