@@ -624,6 +624,27 @@ MUTATIONS = (
         "tests/connection/test_turn.py -k somebody_else",
     ),
     Mutation(
+        "a message like the one before has to be the next one",
+        "put/placing.py",
+        "group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)",
+        "group_place(md_out)[0] == base.group_id",
+        "tests/put/test_put_errors.py -k should",
+    ),
+    Mutation(
+        "a message like the one before has to be in the same group",
+        "put/placing.py",
+        "group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)",
+        "group_place(md_out)[1] == base.msg_seq_number + run.ahead + 1",
+        "tests/put/test_put_errors.py -k should",
+    ),
+    Mutation(
+        "a message like the one before has to go to the same queue manager",
+        "put/placing.py",
+        "            and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field\n",
+        "",
+        "tests/put/test_cluster_producer.py -k elsewhere",
+    ),
+    Mutation(
         "a unit of work ends with the message that makes it due",
         "status/units_of_work.py",
         "first.messages + messages < self._soonest",
@@ -1362,8 +1383,8 @@ MUTATIONS = (
     Mutation(
         "the last message of a unit of work is answered",
         "put/answers.py",
-        "return not self.are_asynchronous or ends_group or self._work.due(1, len(data))",
-        "return not self.are_asynchronous",
+        "return ends_group or self._work.due(1, len(data))",
+        "return False",
         "tests/put/test_put_response.py -k failed_unseen",
     ),
     Mutation(
@@ -1390,7 +1411,7 @@ MUTATIONS = (
     Mutation(
         "no unit of work ends with a message that was not answered",
         "put/putter.py",
-        "elif self._answers.last_came and self.work.due():",
+        "elif answers.last_came and self.work.due():",
         "elif self.work.due():",
         "tests/put/test_put_response.py -k while_a_message_is_put",
     ),

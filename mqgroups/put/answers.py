@@ -52,10 +52,10 @@ class Answers:
         return self._unanswered.any
 
     def ends_unit_of_work(self, message: Unsent) -> bool:
-        """Whether the unit of work will end with ``message``; true for all messages if all are answered."""
+        """Whether the unit of work will end with ``message``."""
         data, _, _, last, part = message
         ends_group = last and part is not MessagePart.SEGMENT
-        return not self.are_asynchronous or ends_group or self._work.due(1, len(data))
+        return ends_group or self._work.due(1, len(data))
 
     def may_be_asynchronous(self, position: GroupPosition) -> bool:
         """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""

@@ -33,6 +33,7 @@ from mqgroups.telemetry.message_span import MessageSpan
 
 # Looked up once: to look up a member of an enum takes long.
 _WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
+_RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
 # The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 
@@ -86,36 +87,52 @@ class Placing:
         """The position in the group after the last put."""
         return self._run.position
 
-    def _put_once(self, message: Unsent, *, ends: bool = True) -> None:
+    def _put_once(self, message: Unsent, ends: bool = True) -> None:
         """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
         data, kind, _, last, part = message
-        owner = self.owner
+        owner, descriptors, answers = self.owner, self._descriptors, self._answers
         if owner.unit.messages == 0:
             self._begin()
         span = self._creating() if self._each_message else None
-        md = None if last or part is not _WHOLE else self._descriptors.of_run.get(kind)
-        if md is None:
+        md = None if last or part is not _WHOLE else descriptors.of_run.get(kind)
+        in_run = md is not None
+        if md is not None:
+            pmo = descriptors.in_logical_order
+        else:
             if kind.msg_type == mq.MQMT_REPORT:
                 owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
-            md, pmo = self._descriptors.prepare(self.position, self._persistence, kind, last, part, data)
-        else:
-            pmo = self._descriptors.in_logical_order
-        unanswered = not ends and self._answers.may_be_asynchronous(self.position)
+            md, pmo = descriptors.prepare(self.position, self._persistence, kind, last, part, data)
+        unanswered = not ends and answers.may_be_asynchronous(self.position)
         if unanswered:
-            pmo = self._answers.asynchronously(pmo)
+            pmo = answers.asynchronously(pmo)
         try:
             md_out, pmo_out = self.queue.put(md, pmo, data)
         except MQIError as error:
             if span is not None:
                 span.why = error
                 span.end()
-            self._put_without_context(message, error, ends=ends)
+            self._put_without_context(message, error, ends)
             return
         if span is not None:
             span.end()
-        self._arrived(message, md_out, pmo_out, unanswered=unanswered)
+        run = self._run
+        base = run.base
+        if (
+            in_run
+            and not unanswered
+            and group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)
+            and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
+        ):
+            # Most messages: only the number is another one than before.
+            run.ahead += 1
+            answers.last_came = True
+        else:
+            self._arrived(message, md_out, pmo_out, unanswered=unanswered)
+        unit = owner.unit
+        unit.messages += 1
+        unit.data_bytes += len(data)
 
-    def _put_without_context(self, message: Unsent, error: MQIError, *, ends: bool = True) -> None:
+    def _put_without_context(self, message: Unsent, error: MQIError, ends: bool) -> None:
         """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
         before it that was not answered and explains it.
         """
@@ -124,10 +141,10 @@ class Placing:
             raise error
         self._connection.stop_propagating(str(error))
         self._carry()
-        self._put_once(message, ends=ends)
+        self._put_once(message, ends)
 
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
-        """Check where a message went, by the MQMD and MQPMO that came back; move the position behind it, and count it.
+        """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
 
         Raises:
             GroupWouldSplit: it went to another queue manager than the group's first message.
@@ -158,9 +175,6 @@ class Placing:
             run.go_to(
                 after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
             )
-        unit = self.owner.unit
-        unit.messages += 1
-        unit.data_bytes += len(data)
 
     def _begin(self) -> None:
         """Begin the owner's part of a unit of work."""

@@ -160,9 +160,9 @@ class Putter(Placing):
             ends = number == len(messages)
             if self._answers.are_missing:
                 # A full queue shows only at the last message, and those before it have to be put again, too.
-                self._put_once(message, ends=ends)
+                self._put_once(message, ends)
             else:
-                self._put_when_room(message, ends=ends)
+                self._put_when_room(message, ends)
         if not messages:
             return None
         *_, ended, _ = messages[-1]
@@ -172,10 +172,11 @@ class Putter(Placing):
 
     def _put_and_commit(self, message: Unsent) -> None:
         _, _, checkpoint, last, part = message
+        answers = self._answers
         try:
-            self._put_once(message, ends=self._answers.ends_unit_of_work(message))
+            self._put_once(message, not answers.are_asynchronous or answers.ends_unit_of_work(message))
         except MQIError as error:
-            if error.reason not in NO_ROOM or self._answers.are_missing:
+            if error.reason not in NO_ROOM or answers.are_missing:
                 raise
             self._commit_and_wait_for_room(message)
         if checkpoint is not None:
@@ -184,7 +185,7 @@ class Putter(Placing):
             self._commit(ended=True)
             self._unsent.clear()
             self._group_ended()
-        elif self._answers.last_came and self.work.due():
+        elif answers.last_came and self.work.due():
             self._syncpoint()
 
     def _syncpoint(self) -> None:
@@ -204,9 +205,9 @@ class Putter(Placing):
         _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
         self._put_when_room(message)
 
-    def _put_when_room(self, message: Unsent, *, ends: bool = True) -> None:
+    def _put_when_room(self, message: Unsent, ends: bool = True) -> None:
         try:
-            self._room(self._put_once, message, ends=ends)
+            self._room(self._put_once, message, ends)
         except MQIError as error:
             if error.reason in NO_ROOM and self.work.stopping:
                 raise self.owner.stopped() from None

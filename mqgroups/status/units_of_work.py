@@ -178,7 +178,7 @@ class UnitsOfWork(RecoveringOwners):
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
         """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
-        first = self._first.unit
+        first = self.owners[0].unit
         early = first.messages + messages < self._soonest and not first.to_put
         if early and not self.stopping and self._clock() < self._old_s:
             return False
