@@ -1,4 +1,4 @@
-"""What is shown of texts and objects: in terminals, logs, files and tracebacks.
+"""Shows texts and objects of others in terminals, logs, files and tracebacks.
 
 A line end in the text of a message, a record or a peer would begin a line of a log that nobody has written, an escape character
 controls the terminal, and a text may be a megabyte long. What programs read (attributes, JSON) keeps the text as it is.

@@ -1,4 +1,4 @@
-"""What producers, consumers and pipes for asyncio have in common: they stop, they close, and they have a checkpoint."""
+"""The common part of producers, consumers and pipes for asyncio: they stop, they close, and they have a checkpoint."""
 
 from __future__ import annotations
 

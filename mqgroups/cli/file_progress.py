@@ -1,4 +1,4 @@
-"""What ``send`` and ``receive`` say of files: a line for each on standard output, and how far one is on standard error."""
+"""Output of ``send`` and ``receive``: a line for each file on standard output, and progress on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands write numbers, sizes, times and durations for people, and read durations."""
+"""Writes numbers, sizes, times and durations for people, and reads durations."""
 
 from __future__ import annotations
 

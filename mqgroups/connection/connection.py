@@ -139,7 +139,7 @@ class Connection(MQICalls):
         try:
             # If the queue manager can be reached, tell it that the old connection is no longer used.
             if self._handle is not None:
-                self._handle.let_go()
+                self._handle.release()
             self._handle = self._connect()
             self.hconn = self._handle.hconn
             self.objects.forget()
@@ -195,7 +195,7 @@ class Connection(MQICalls):
             if self._broken or self.unit_of_work_of is not None:
                 self.back_out()
         else:
-            verb, comp, reason = self._handle.let_go()
+            verb, comp, reason = self._handle.release()
             extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
             if verb == "MQBACK":
                 _log.warning(

@@ -34,7 +34,7 @@ class Handle:
     """A connection handle.
 
     Attributes:
-        hconn: the handle itself; ``MQHC_UNUSABLE_HCONN`` before MQCONNX and after ``let_go``.
+        hconn: the handle itself; ``MQHC_UNUSABLE_HCONN`` before MQCONNX and after ``release``.
     """
 
     def __init__(self, binding: Binding) -> None:
@@ -49,7 +49,7 @@ class Handle:
         self.hconn, comp, reason = self._binding.connect(arguments, self._made)
         return comp, reason
 
-    def let_go(self) -> tuple[str, int, int]:
+    def release(self) -> tuple[str, int, int]:
         """MQBACK, then MQDISC; no MQDISC if MQBACK fails on a live connection. Returns the last verb and its codes."""
         hconn = self._hconn()
         if hconn == mq.MQHC_UNUSABLE_HCONN:
@@ -71,18 +71,18 @@ class Handle:
 
     def __del__(self) -> None:
         try:
-            self._let_go_of_what_is_left()
+            self._release_what_is_left()
         except BaseException:
             # This was interrupted, too, and no later call would finish it.
-            self._let_go_of_what_is_left()
+            self._release_what_is_left()
             raise
 
-    def _let_go_of_what_is_left(self) -> None:
+    def _release_what_is_left(self) -> None:
         # A handle is not valid in a forked process, and while the interpreter ends the functions may already be gone.
         if not getattr(self, "_made", None) or os.getpid() != self._pid or sys.is_finalizing():
             return
         if self._hconn() != mq.MQHC_UNUSABLE_HCONN:
-            self.let_go()
+            self.release()
             warnings.warn(
                 "a connection to a queue manager was not closed: use it in a with statement, or call close()",
                 ResourceWarning,

@@ -1,4 +1,4 @@
-"""Which arguments of MQCONNX may be combined.
+"""Checks which arguments of MQCONNX may be combined.
 
 Arguments that make no sense together, or are less safe than they look, are refused before connecting. Not here: reading secrets
 (``mqi/secret.py``), and which arguments a binding supports (``mqi/``).

@@ -40,7 +40,7 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
         is_ignored = comp == mq.MQCC_WARNING and reason == mq.MQRC_SSL_ALREADY_INITIALIZED
         alive = _alive(known)
         if is_ignored and asked and asked not in alive:
-            handle.let_go()
+            handle.release()
             raise ConfigurationError(
                 f"this connection asks for {asked}, but this process has a TLS environment already, "
                 + (f"with {' or '.join(sorted(alive))}" if alive else "which this package did not make")

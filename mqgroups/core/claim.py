@@ -1,4 +1,4 @@
-"""Which attempt of a batch may put which group, and from which message, when many attempts share one status queue.
+"""Decides which attempt of a batch may put which group, and from which message, when attempts share one status queue.
 
 A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that: many
 run at a time, two of them may work on the same group without knowing of each other, and an attempt that the scheduler gave up

@@ -1,4 +1,4 @@
-"""What an owner knows of its name, as values that are always replaced as a whole (``core/protocol.py``)."""
+"""Values for all that an owner knows of its name; they are always replaced as a whole (``core/protocol.py``)."""
 
 from __future__ import annotations
 

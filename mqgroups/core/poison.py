@@ -1,4 +1,4 @@
-"""Which message makes its consumer fail, found by backout counts and by processing a suspect alone.
+"""Finds the message that makes its consumer fail, by backout counts and by processing a suspect alone.
 
 When a unit of work is backed out, the backout count of every message in it rises, also of those that are not to blame (IBM MQ,
 topic q023090). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a suspect: it is

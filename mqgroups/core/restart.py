@@ -1,4 +1,4 @@
-"""What a status record means, for an owner that starts and for an owner whose commit had no answer."""
+"""The meaning of a status record, for an owner that starts and for an owner whose commit had no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How status records are stored on their queue, and how to put the next one.
+"""Stores status records on their queue: as messages or as segments, each with an anchor.
 
 There are two layouts: each record is a message of its own, or the records are segments of one logical message (a chain).
 Replacing a message takes MQGET and MQPUT. Adding a segment takes MQPUT alone: the last segment is the current record (IBM MQ,

@@ -1,4 +1,4 @@
-"""When a unit of work must end: after a number of messages, bytes or seconds, whichever comes first.
+"""Decides when a unit of work must end: after a number of messages, bytes or seconds, whichever comes first.
 
 The queue manager's MAXUMSGS is a limit too. Each put and each get in a unit of work counts against it, and replacing the status
 record needs two of them (get the old one, put the new one), or more if the old record is in segments.

@@ -1,4 +1,4 @@
-"""What the properties of a group say of its file: name, length, modification time, SHA-256.
+"""The properties of a group that describe its file: name, length, modification time, SHA-256.
 
     mqgroups.Name                             the file's name, without its folder
     mqgroups.FileBytes  .FileModifiedMs       length; milliseconds since 1970, UTC

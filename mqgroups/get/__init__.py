@@ -1,4 +1,4 @@
-"""How a message is got.
+"""Consumers: getting the messages of groups.
 
 consumer.py       GroupConsumer: what an application makes and iterates over
 group.py          IncomingGroup: checks each message before the application gets it

@@ -1,4 +1,4 @@
-"""What a consumer puts aside: messages that go to the backout queue with the commit of the open unit of work."""
+"""Puts messages aside: to the backout queue, with the commit of the open unit of work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer checks and opens at its start, besides its status queue."""
+"""Checks and opens, at a consumer's start, all that it needs besides its status queue."""
 
 from __future__ import annotations
 

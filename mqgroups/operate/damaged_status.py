@@ -1,5 +1,4 @@
-"""What has to be moved away from a status queue that its owner refuses: messages that are not records, records of other users,
-or several records.
+"""Finds the messages that make a status queue unusable for its owner: they are no records, records of other users, or several.
 
 If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it is.
 Otherwise nothing shows which record is the right one, so all messages go.

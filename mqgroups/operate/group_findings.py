@@ -1,4 +1,4 @@
-"""What is wrong with the groups on a queue, and what an operator may do about it without losing or doubling a message.
+"""Findings about the groups on a queue, each with a remedy that neither loses nor doubles a message.
 
 A remedy may be carried out as it is written, in every state that leads to it. So no program is to be started whose record may be
 lost: it would put or get again what is committed.

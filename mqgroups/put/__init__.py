@@ -1,4 +1,4 @@
-"""How a message is put.
+"""Producers: putting the messages of groups.
 
 producer.py     GroupProducer: what an application makes
 group.py        OutgoingGroup: what ``with producer.group() as group`` returns; it holds one message back

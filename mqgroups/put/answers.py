@@ -1,4 +1,4 @@
-"""Which of a producer's puts the queue manager answers, and what became of those that it does not answer.
+"""Decides which puts of a producer may be asynchronous, and checks with MQSTAT what became of them.
 
 With ``put_response="async"`` most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds are answered all the same:
 

@@ -1,4 +1,4 @@
-"""Where a producer's messages go: how its queue is bound, and how a group stays on one instance of a cluster queue.
+"""Binds a producer's queue, so that a group stays on one instance of a cluster queue.
 
 A cluster queue has instances at several queue managers. With ``bind="group"`` one is chosen for each group and with
 ``bind="open"`` one for all groups (IBM MQ, topics q026010, q027030). A binding that would split groups is refused before anything

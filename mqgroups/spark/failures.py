@@ -1,4 +1,4 @@
-"""How failures reach a user of Spark: a short traceback around the sentence of the error, and that sentence alone.
+"""Shows failures to a user of Spark: a short traceback around the sentence of the error, and that sentence alone.
 
 Spark puts the traceback of its Python worker into the text of its own exception. The errors of this package say what was found
 and what to do, so the methods that Spark calls leave out the package's frames (``told_briefly``); the log has them at level

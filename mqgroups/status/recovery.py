@@ -64,7 +64,7 @@ class RecoveringOwners:
         return self.owners[0]
 
     @property
-    def _is_somebody_elses(self) -> bool:
+    def _is_held_by_other(self) -> bool:
         return self._connection.unit_of_work_of not in (None, self)
 
     def redo(self, error: MQIError) -> None:
@@ -147,7 +147,7 @@ class RecoveringOwners:
         # If a keeper is stale on a usable connection, another owner on it was interrupted or has reconnected.
         is_stale = any(owner.keeper.is_stale for owner in self.owners)
         if connection.usable and (connection.turn.interrupted or is_stale or self._in_doubt):
-            if connection.turn.interrupted and self._is_somebody_elses:
+            if connection.turn.interrupted and self._is_held_by_other:
                 _log.warning("%r: a call was interrupted, so the connection's unit of work is backed out", connection)
             try:
                 self._replay()

@@ -265,7 +265,7 @@ class UnitsOfWork(RecoveringOwners):
             # The application may have committed before, for example by MQDISC.
             performer.ownerships = tuple(protocol.in_doubt(own, why.reason) for own in performer.ownerships)
         try:
-            if self._syncpoint.has_to_back_out(why, is_open=self._is_open, is_others=self._is_somebody_elses):
+            if self._syncpoint.has_to_back_out(why, is_open=self._is_open, is_others=self._is_held_by_other):
                 telemetry.settle(sc.BACK_OUT)
                 self._connection.back_out()
                 telemetry.settled()
@@ -289,7 +289,7 @@ class UnitsOfWork(RecoveringOwners):
         """
         if self._lost is not None or not self._connection.can_go_on:
             return
-        if self._is_somebody_elses:
+        if self._is_held_by_other:
             first, why = self._first, "another owner has messages in the connection's unit of work"
             _log.warning("%r leaves its record: %s", first, why, extra=first.log_fields())
             return

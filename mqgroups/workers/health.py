@@ -1,4 +1,4 @@
-"""Whether workers are alive and ready, for a supervisor of the supervisor: Kubernetes, a load balancer, a person.
+"""Tells whether workers are alive and ready, to a supervisor of the supervisor: Kubernetes, a load balancer, a person.
 
 By HTTP:
 

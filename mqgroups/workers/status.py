@@ -1,4 +1,4 @@
-"""What is known of a worker from outside: numbers that the worker writes into shared memory, and the supervisor reads.
+"""The state of a worker, as numbers that the worker writes into shared memory, and the supervisor reads.
 
 A worker may be a process that is killed at any moment. So there is no message to be sent and nothing to be waited for.
 """

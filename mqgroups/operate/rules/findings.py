@@ -1,4 +1,4 @@
-"""What a health check of an installation says: rules from facts to findings, each with its reason and its remedy.
+"""The rules of a health check of an installation: from facts to findings, each with its reason and its remedy.
 
 Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them; a fact that could not be seen is not there. A rule
 without its facts says nothing: whoever collects facts names what could not be seen.

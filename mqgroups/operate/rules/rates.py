@@ -1,4 +1,4 @@
-"""How fast messages, groups and commits come and go, from two looks at a queue and at the status records of its owners.
+"""Rates of messages, groups and commits, from two looks at a queue and at the status records of its owners.
 
 A message that was put and got between two looks is seen by neither, so rates of messages and groups are lower bounds. Commits are
 exact for owners that are the same in both looks, because records number their units of work.

@@ -1,4 +1,4 @@
-"""How to restore the position of an owner whose status record is lost, from the messages on its queue.
+"""Restores the position of an owner whose status record is lost, from the messages on its queue.
 
 A producer puts in order, so the last message of its group on the queue shows its position. A consumer gets in order, so if the
 group has lost its first message, the first remaining message shows its position. This is valid only if no message is missing in
