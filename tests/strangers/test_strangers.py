@@ -57,6 +57,7 @@ def states(owner) -> set[str]:
 @pytest.fixture
 def receives(make_owner, make_queue, mq_options, tmp_path, caplog):
     """A function that has a receiver get what a partner has put, and compares where everything is."""
+
     def receive_all(receive, partner: Partner) -> None:
         owner = make_owner(model="TEST.BACKOUT.MODEL")
         owner.empty(BACKOUT_QUEUE)
