@@ -18,10 +18,17 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import ConfigurationError, ConnectionBroken, DuplicateStatusRecords, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.browse import browsed_messages
+from mqgroups.mqi import structures as st
 from mqgroups.queue_manager import QueueManager
 
 _log = logging.getLogger("mqgroups.home")
+_ANY_MESSAGE = st.gmo(
+    mq.MQGMO_BROWSE_FIRST
+    | mq.MQGMO_NO_WAIT
+    | mq.MQGMO_FAIL_IF_QUIESCING
+    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+    | mq.MQGMO_NO_PROPERTIES
+)
 
 
 class Trace(enum.Enum):
@@ -130,6 +137,6 @@ def _look(connection: Connection, queue: str) -> Trace:
             raise
         return Trace.RECORD
     try:
-        return Trace.RECORD if any(browsed_messages(opened, 1)) else Trace.QUEUE
+        return Trace.RECORD if opened.get_descriptor(st.md(), _ANY_MESSAGE) is not None else Trace.QUEUE
     finally:
         opened.close()

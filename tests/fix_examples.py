@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def supervised(faults, connection):
     """A function that starts an example again and again, each time to be killed at an MQCMIT; not in the ``last`` run."""
     environment = {**os.environ, **faults.environment(), "MQGROUPS_CONN_NAME": faults.conn_name}
-    # Other tests use it too, and the examples warn of groups that cannot be got.
+    # Other tests use it too, and an example would get what they have left.
     empty(connection, "ORDERS")
 
     def run(program: str, *arguments: str, kills: list[tuple[str, int]], last: bool = True) -> list[str]:

@@ -95,13 +95,6 @@ MUTATIONS = (
         "tests/get/test_zos.py -k racf",
     ),
     Mutation(
-        "on z/OS a part of a queue proves nothing",
-        "get/unreachable.py",
-        "if seen == _MOST_MESSAGES and",
-        "if False and",
-        "tests/get/test_zos.py -k does_not_prove",
-    ),
-    Mutation(
         "a group is given up only after a second look that finds it unchanged",
         "get/rest.py",
         "return self._seen == before",
@@ -128,13 +121,6 @@ MUTATIONS = (
         "        if self._in_ended_group:\n            self._out",
         "        if False:\n            self._out",
         "tests/get/test_stalled_groups.py -k backout_queue",
-    ),
-    Mutation(
-        "a group is not called endless while it may be being put",
-        "operate/rules/unreachable.py",
-        '"" < group.last_put < quiet_since',
-        '"" < quiet_since',
-        "tests/get/test_groups_that_never_come.py -k whole_groups",
     ),
     Mutation(
         "what waits for the backout queue is in the unit of work that ends before a message is isolated",

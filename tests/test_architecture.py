@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "config": {"status"} | EDGE,
     "operate": {"operate.rules", "public_names"} | OWNERS,
     "put": OWNERS,
-    "get": {"operate", "operate.rules"} | OWNERS,
+    "get": OWNERS,
     "pipe": {"get", "put"} | OWNERS,
     "batch": {"put"} | OWNERS,
     "queue_manager": {"get", "pipe", "put"} | OWNERS,
@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "files": {"core", "errors", "get", "printable", "put"},
     "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
-    "home": {"operate", "queue_manager"} | OWNERS,
+    "home": {"queue_manager"} | OWNERS,
     "__init__": {
         "codecs",
         "files",

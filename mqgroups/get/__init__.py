@@ -6,5 +6,4 @@ getter.py         begins units of work, commits, and gets again whatever was not
 cursor.py         the position on the queue, and the MQGETs that move it
 backout_queue.py  the queue for messages that cannot be processed
 rest.py           what is left on the queue of a group that cannot be completed
-unreachable.py    a warning about groups on the queue that logical order never returns
 """

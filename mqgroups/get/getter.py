@@ -24,7 +24,6 @@ from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing
 from mqgroups.get.repetition import Repetition
 from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
-from mqgroups.get.unreachable import UnreachableGroups
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.status.queue import StatusQueue
@@ -65,7 +64,6 @@ class Getter(Processing):
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         self._connection = connection
-        self._unreachable = UnreachableGroups(connection, settings)
         self.status = StatusQueue(
             connection,
             settings.status_queue,
@@ -120,14 +118,13 @@ class Getter(Processing):
             raise
         if message is None:
             self.work.release()
-            self._has_waited()
         return message
 
     def _first(self) -> Message | None:
         while not self.work.stopping:
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, self._has_waited)
+                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
                 if message is not None:
                     self._begun(message)
                 return message
@@ -167,12 +164,6 @@ class Getter(Processing):
                 return self._not_joined(error)
             except MQIError as error:
                 self.redo(error, Again(self.processed(), self.owner.unit.note))
-
-    def _has_waited(self) -> bool:
-        """Look for groups that never come; returns whether to wait no longer."""
-        if not self.work.stopping:
-            self._unreachable.look(self.cursor.queue, self.owner.log_fields())
-        return self.work.stopping
 
     def _not_joined(self, error: SegmentsDiffer) -> Message:
         """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
@@ -269,7 +260,6 @@ class Getter(Processing):
         self.closed = True
         try:
             self.aside.close()
-            self._unreachable.close()
             self.cursor.close()
         finally:
             self.status.close(delete=delete_status)

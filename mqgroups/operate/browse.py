@@ -11,7 +11,6 @@ command server is asked for their number, before and after. If it does not answe
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -87,7 +86,7 @@ def inspected(connection: Connection, queue: str) -> QueueInspection:
 
 
 def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> QueueInspection:
-    groups, others = browsed_groups(physical)
+    groups, others = _browsed_groups(physical)
     return QueueInspection(
         queue,
         physical.resolved_q_name,
@@ -98,22 +97,11 @@ def _inspect(queue: str, physical: Queue, logical: Queue, local: Queue) -> Queue
     )
 
 
-def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[GroupInspection, ...], int]:
-    """Browse in physical order, from the first message on.
-
-    Args:
-        physical: open for browsing, and used for physical order only.
-        most: the most messages to browse.
-
-    Returns:
-        The groups, without the queue manager's answer whether they are complete; and the number of messages in no group.
-
-    Raises:
-        MQIError: a call failed.
-    """
+def _browsed_groups(physical: Queue) -> tuple[tuple[GroupInspection, ...], int]:
+    """Return the groups, without the queue manager's answer whether they are complete; and the number of messages in no group."""
     tallies: dict[bytes, GroupTally] = {}
     others = 0
-    for message in browsed_messages(physical, most):
+    for message in browsed_messages(physical):
         if not message.in_group:
             others += 1
             continue
@@ -121,13 +109,17 @@ def browsed_groups(physical: Queue, most: int = sys.maxsize) -> tuple[tuple[Grou
     return tuple(tally.inspection() for tally in tallies.values()), others
 
 
-def browsed_messages(physical: Queue, most: int = sys.maxsize) -> Iterator[Browsed]:
-    """Browse in physical order, from the first message on; arguments and errors as for ``browsed_groups``."""
+def browsed_messages(physical: Queue) -> Iterator[Browsed]:
+    """Browse in physical order, from the first message on.
+
+    Args:
+        physical: open for browsing, and used for physical order only.
+
+    Raises:
+        MQIError: a call failed.
+    """
     options = _FIRST
-    for _ in range(most):
-        found = physical.get_descriptor(_ANY_MESSAGE, options)
-        if found is None:
-            return
+    while (found := physical.get_descriptor(_ANY_MESSAGE, options)) is not None:
         options = _NEXT
         yield browsed_message(found[0], found[2])
 

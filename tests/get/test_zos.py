@@ -6,7 +6,6 @@ The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined 
 from __future__ import annotations
 
 import contextlib
-import logging
 import struct
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.get import unreachable
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.spark.browse import BrowsedQueue
@@ -69,15 +67,6 @@ def test_groups_are_shown_and_read_by_spark_as_complete(owner):
         heads = list(browsed.heads())
         found = [[got.data for got in browsed.messages(browsed.measured(head))] for head in heads]
     assert found == [THIS] * 2
-
-
-def test_a_part_of_a_queue_does_not_prove_that_a_group_lacks_its_beginning(owner, monkeypatch, caplog):
-    monkeypatch.setattr(unreachable, "_MOST_MESSAGES", 5)
-    caplog.set_level(logging.WARNING)
-    owner.put_raw_group(THIS, whole=False)
-    with owner.consumer(complete_groups_only=True) as consumer:
-        assert list(consumer) == []
-    assert [record.message for record in caplog.records if "cannot be got" in record.message] == []
 
 
 @table("setting", [{"name": "A%B"}, {"status_queue": "STATUS.%"}])

@@ -21,7 +21,7 @@ _TEXT: Mapping[str, Any] = {"Format": b"MQSTR   ", "CodedCharSetId": 1208}
 _MAINFRAME: Mapping[str, Any] = {"Format": b"MQSTR   ", "CodedCharSetId": 37, "Encoding": 785}
 # Expiry is counted in tenths of a second.
 _AT_ONCE = 1
-_PUT_ASIDE, _NOT_GOT = frozenset({"GroupQuarantined"}), frozenset({"cannot be got"})
+_PUT_ASIDE = frozenset({"GroupQuarantined"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,16 @@ class Put:
 
 
 class Outcome(NamedTuple):
-    """How many messages a receiver gets, go to the backout queue, and stay on the queue; what is told (``TELLS``)."""
+    """How many messages a receiver gets, go to the backout queue, and stay on the queue; what is told (``TELLS``).
+
+    ``shown`` are the states in which ``mqgroups groups`` shows what stays.
+    """
 
     got: int
     aside: int = 0
     left: int = 0
     told: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,9 @@ class Partner:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """What the documentation's row says: how many were put, got, put aside and left, and how it is told."""
-        got, aside, left, told = self.outcome
-        return (self.name, *map(str, (len(self.puts), got, aside, left)), ", ".join(sorted(told)) or "\u2013")
+        """What the documentation's row says: how many were put, got, put aside and left, and how it is told or shown."""
+        got, aside, left, told, shown = self.outcome
+        return (self.name, *map(str, (len(self.puts), got, aside, left)), ", ".join(sorted(told | shown)) or "\u2013")
 
 
 def group_id(text: bytes) -> bytes:
@@ -119,7 +123,7 @@ def _jms_affinity() -> Partner:
         "JMS, JMSXGroupID as an affinity key",
         tuple(puts),
         Outcome(4, told=frozenset({"GroupQuarantined", "reused"})),
-        {"whole": Outcome(0, left=4, told=_NOT_GOT)},
+        {"whole": Outcome(0, left=4, shown=frozenset({"doubled"}))},
     )
 
 
@@ -180,7 +184,7 @@ def _doubled_message() -> Partner:
         "A message that comes twice",
         (twice, twice, last),
         Outcome(3, told=frozenset({"GroupQuarantined", "repeats"})),
-        {"whole": Outcome(2, left=1, told=_NOT_GOT)},
+        {"whole": Outcome(2, left=1, shown=frozenset({"stalled"}))},
     )
 
 
@@ -196,7 +200,7 @@ def _taken() -> Partner:
         "A message in the middle is missing",
         tuple(puts),
         Outcome(1, 2, told=_PUT_ASIDE),
-        {"whole": Outcome(0, left=3, told=_NOT_GOT)},
+        {"whole": Outcome(0, left=3, shown=frozenset({"gap"}))},
     )
 
 
@@ -206,7 +210,7 @@ def _expired() -> Partner:
         "A message that expires",
         (first, _changed(second, Expiry=_AT_ONCE), last),
         Outcome(1, 1, told=_PUT_ASIDE),
-        {"whole": Outcome(0, left=2, told=_NOT_GOT)},
+        {"whole": Outcome(0, left=2, shown=frozenset({"gap"}))},
         gone=1,
     )
 
@@ -217,19 +221,19 @@ def _endless() -> Partner:
         "The end is missing",
         tuple(_group(group_id(b"ENDLESS"), _numbered("endless", 2), ends=False)),
         Outcome(2, told=_PUT_ASIDE),
-        {"whole": Outcome(0, left=2, told=_NOT_GOT)},
+        {"whole": Outcome(0, left=2, shown=frozenset({"stalled"}))},
     )
 
 
 def _headless() -> Partner:
     puts = _without(_group(group_id(b"HEADLESS"), _numbered("headless", 3)), 1)
-    return Partner("The beginning is missing", tuple(puts), Outcome(0, left=2, told=_NOT_GOT))
+    return Partner("The beginning is missing", tuple(puts), Outcome(0, left=2, shown=frozenset({"no beginning"})))
 
 
 def _all_last() -> Partner:
     """JMS_IBM_Last_Msg_In_Group on every message."""
     puts = [_changed(put, MsgFlags=LAST) for put in _group(group_id(b"ALL-LAST"), _numbered("all-last", 3))]
-    return Partner("Every message is the last one", tuple(puts), Outcome(1, left=2, told=_NOT_GOT))
+    return Partner("Every message is the last one", tuple(puts), Outcome(1, left=2, shown=frozenset({"inconsistent"})))
 
 
 def _mixed_segments() -> Partner:
@@ -277,5 +281,4 @@ TELLS = {
     "GroupAbandoned": "GroupAbandoned",
     "repeats": "repeats the group",
     "reused": "was used again",
-    "cannot be got": "cannot be got",
 }

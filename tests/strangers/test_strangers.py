@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mqgroups.errors import MQGroupsError
-from mqgroups.get import unreachable
+from mqgroups.operate import browse_groups
 from tests.fix_mqi import OK, wait_until
 from tests.fix_properties import MessageHandle
 from tests.strangers import receivers
@@ -47,10 +47,16 @@ def told(lines) -> set[str]:
     return {name for name, words in TELLS.items() if any(re.search(words, line) for line in lines)}
 
 
+def states(owner) -> set[str]:
+    """Return the states in which ``mqgroups groups`` shows the groups that are left; none of them is being put any more."""
+    with browse_groups([owner.qmgr], owner.queue) as groups:
+        groups.judge({}, "9" * 16)
+        return {row.state.value for row in groups.groups()}
+
+
 @pytest.fixture
-def receives(make_owner, make_queue, mq_options, tmp_path, monkeypatch, caplog):
+def receives(make_owner, make_queue, mq_options, tmp_path, caplog):
     """A function that has a receiver get what a partner has put, and compares where everything is."""
-    monkeypatch.setattr(unreachable, "_PAUSE_S", 0.0)
 
     def receive_all(receive, partner: Partner) -> None:
         owner = make_owner(model="TEST.BACKOUT.MODEL")
@@ -87,6 +93,7 @@ def receives(make_owner, make_queue, mq_options, tmp_path, monkeypatch, caplog):
             Counter(data for data in owner.data(queue) if data and not data.startswith(b"RFH "))
             for queue in (BACKOUT_QUEUE, owner.queue)
         )
+        shown = states(owner)
         owner.empty(BACKOUT_QUEUE)
         lacking = put - got - aside - left
         assert lacking.total() == partner.gone, f"lost: {lacking}"
@@ -94,6 +101,7 @@ def receives(make_owner, make_queue, mq_options, tmp_path, monkeypatch, caplog):
         assert all(got[each.data] for each in GOOD), "the good group did not come"
         if receive not in receivers.WITHOUT_NUMBERS:
             assert (got.total() - len(GOOD), aside.total(), left.total()) == expected[:3]
+            assert shown == expected.shown
         assert all_told(), lines()
 
     return receive_all

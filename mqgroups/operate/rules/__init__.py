@@ -1,7 +1,6 @@
 """Operators' decisions as pure functions, as those of ``core/``: values in, values out.
 
     inspection.py    the groups on a queue, as browsing shows them
-    unreachable.py   which of them a waiting consumer never gets
     cluster.py       groups that are split over the instances of a cluster queue
     group_state.py   the state of a group, from its messages and the records of its owners
     owner_state.py   the state of an owner, from its status queue
