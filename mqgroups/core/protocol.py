@@ -218,9 +218,10 @@ def _opened_again(own: Ownership) -> Steps[bool]:
     try:
         was_lost: bool = yield OpenAgain(own.kept.queue)
     except InUse:
-        # The old connection is not gone yet; or another instance has the name already, which its record shows.
+        # The old connection is not gone yet; or another instance has the name already. That one has read this owner's record,
+        # so its epoch is higher. A record of an earlier owner may be seen too: one that was to be removed, and is back.
         holder = yield from own.kept.seen_elsewhere()
-        if holder is not None and holder.owner_id != own.owner_id:
+        if holder is not None and holder.epoch > own.epoch:
             raise Replaced(own, holder) from None
         raise
     except NoQueue:

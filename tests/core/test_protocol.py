@@ -121,10 +121,16 @@ def test_a_hidden_record_is_waited_for():
 
 @pytest.mark.parametrize(
     ("holder", "raised"),
-    [(record_at(3, owner_id="another"), Replaced), (AFTER, InUse), (None, InUse)],
-    ids=["another", "the old connection", "nobody to be seen"],
+    [
+        (record_at(3, owner_id="another", epoch=BEFORE.epoch + 1), Replaced),
+        # It was to be removed by a unit of work that was backed out late.
+        (record_at(9, owner_id="another", epoch=BEFORE.epoch), InUse),
+        (AFTER, InUse),
+        (None, InUse),
+    ],
+    ids=["a later owner", "an earlier owner", "the old connection", "nobody to be seen"],
 )
-def test_a_status_queue_that_is_open_elsewhere_is_lost_only_if_its_record_is_anothers(holder, raised):
+def test_a_status_queue_that_is_open_elsewhere_is_lost_only_if_its_record_is_a_later_owners(holder, raised):
     with pytest.raises(raised):
         run(settle(pending(owning(BEFORE), AFTER)), InUse(OSError()), holder)
 
