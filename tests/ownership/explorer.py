@@ -21,22 +21,24 @@ import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
-from tests.ownership import owners
-from tests.ownership.owners import INCOMING, LENGTH, Ended, Lost, Protocol
+from mqgroups.core.steps import Lost
+from tests.ownership.bodies import INCOMING, Bodies, World, frames, records_of
 from tests.ownership.queue_manager import COMMITTED, OK, Body, Call, Message, QueueManager, Reading
+from tests.ownership.safeties import Protocol, programs
 
-_LOST: Any = Lost
+_LENGTH = 3
 
 
 @dataclass(frozen=True)
 class Start:
-    """A program that is started: what it runs, under which name, with which status queues."""
+    """A program that is started: under which name, with which status queues; ``runs``: its function in ``programs``."""
 
     name: str
     statuses: tuple[str, ...]
-    runs: Callable[[Protocol, int, tuple[str, ...]], owners.Steps] = owners.owner
+    runs: str = "owner"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Scenario:
         starts: who starts.
         last: who starts at the very end; several, if several names have something to end.
         faults: how many, in all.
-        kills, losses: whether programs are killed, and whether they lose connections and answers.
+        kills, losses, interruptions: whether programs are killed, lose connections and answers, are interrupted.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Scenario:
     faults: int
     kills: bool = True
     losses: bool = True
+    interruptions: bool = False
 
 
 class Instance(NamedTuple):
@@ -84,13 +87,17 @@ class State(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A step from one state to the next, in MQI's terms; ``fault`` is empty, or names one."""
+    """A step from one state to the next, in MQI's terms.
+
+    ``fault`` is empty, or names one. ``then``: calls that follow at once, because nobody else sees them.
+    """
 
     who: str
     verb: str
     object: str
     outcome: str
     fault: str = ""
+    then: tuple[Event, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.who:<14} {self.verb:<12} {self.object:<34} {self.outcome}"
@@ -127,9 +134,10 @@ class Program:
         calls: what is called next at each place; ("ended", how) at an end.
     """
 
-    def __init__(self, start: Start, protocol: Protocol, number: int) -> None:
-        self._make = lambda: start.runs(protocol, number, start.statuses)
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
         self._histories: list[tuple[Any, ...]] = []
+        self._stopped: list[Any] = []
         self._again: list[tuple[int, tuple[Any, ...]]] = []
         self.calls: list[Call] = []
         self._nodes: dict[Any, int] = {}
@@ -140,7 +148,9 @@ class Program:
         """Return where an answer leads to."""
         step = (node, answer)
         if step not in self._next:
-            self._next[step] = self._at((*self._histories[node], answer))
+            # The generator goes on once; the other ways from there are run from the start.
+            generator, self._stopped[node] = self._stopped[node], None
+            self._next[step] = self._at((*self._histories[node], answer), generator)
         return self._next[step]
 
     def check(self) -> int:
@@ -157,39 +167,46 @@ class Program:
         checked = 0
         for node, history in self._again:
             for answer in answers.get(node, ()):
-                call, place = self._run((*history, answer))
+                call, place, _ = self._run((*history, answer))
                 if self._nodes.get(place) != self._next[node, answer]:
                     raise Violation(f"behind {history} and {answer} comes {call}, which the frames do not tell")
                 checked += 1
         return checked
 
-    def _at(self, history: tuple[Any, ...]) -> int:
-        call, place = self._run(history)
+    def _at(self, history: tuple[Any, ...], generator: Any = None) -> int:
+        call, place, generator = self._run(history, generator)
         if place in self._nodes:
             self._again.append((self._nodes[place], history))
         else:
             self._nodes[place] = len(self.calls)
             self.calls.append(call)
             self._histories.append(history)
+            self._stopped.append(generator)
         return self._nodes[place]
 
-    def _run(self, history: tuple[Any, ...]) -> tuple[Call, Any]:
-        generator = self._make()
+    def _run(self, history: tuple[Any, ...], generator: Any = None) -> tuple[Call, Any, Any]:
+        """Run from the start; or one answer further, if a generator is given that stands before it."""
         try:
-            call = next(generator)
+            if generator is None:
+                generator = self._make()
+                call = next(generator)
+            else:
+                history = history[-1:]
             for answer in history:
-                call = generator.throw(Lost()) if answer is _LOST else generator.send(answer)
-        except (StopIteration, Ended) as end:
-            call = ("ended", *end.args) if isinstance(end, Ended) else ("ended", "done")
-            return call, call
-        return call, (call, *_frames(generator))
+                call = generator.throw(_raised(answer)) if isinstance(answer, type) else generator.send(answer)
+        except StopIteration:
+            call = ("ended", "done")
+            return call, call, None
+        except Exception as error:
+            if type(error).__name__ != "Ended":
+                raise
+            call = ("ended", *error.args)
+            return call, call, None
+        return call, (call, frames(generator)), generator
 
 
-def _frames(generator: Any) -> Iterator[Any]:
-    while generator is not None:
-        frame = generator.gi_frame
-        yield frame.f_code.co_name, frame.f_lasti, tuple(sorted(frame.f_locals.items(), key=lambda item: item[0]))
-        generator = generator.gi_yieldfrom
+def _raised(kind: type[BaseException]) -> BaseException:
+    return Lost(RuntimeError("2009")) if kind is Lost else kind()
 
 
 class Explorer:
@@ -199,13 +216,20 @@ class Explorer:
         self._scenario = scenario
         self._reading = reading
         self._starts = (*scenario.starts, *scenario.last)
-        self._programs = [Program(start, protocol, number) for number, start in enumerate(self._starts, 1)]
+        self._bodies = Bodies()
+        self._anchors = protocol.anchors
+        shipped = programs(protocol)
+        self._interrupted: Any = shipped.Interrupted
+        self._programs = [
+            Program(partial(getattr(shipped, start.runs), World(self._bodies, number, protocol.ways), start.statuses))
+            for number, start in enumerate(self._starts, 1)
+        ]
         self._statuses = sorted({status for start in self._starts for status in start.statuses})
-        self._anchors = protocol.anchor == "anchor"
         self._gets = "G" in self._statuses
         self._puts = any(status != "G" for status in self._statuses)
+        self._exceptions: list[Any] = [Lost] * scenario.losses + [shipped.Interrupted] * scenario.interruptions
+        self._unseen: dict[tuple[int, int], bool] = {}
         self._checked: dict[tuple[tuple[str, Body], ...], str] = {}
-        self._follows = False
 
     # --- all states
 
@@ -260,42 +284,13 @@ class Explorer:
         return Explored(len(states))
 
     def _first(self) -> State:
-        incoming = [Message("IN", ("m", INCOMING, number)) for number in range(1, LENGTH + 1)] if self._gets else []
+        incoming = [Message("IN", ("m", INCOMING, number)) for number in range(1, _LENGTH + 1)] if self._gets else []
         instances = tuple(Instance(0) for _ in self._starts)
         return State(QueueManager(tuple(sorted(incoming))), instances, self._scenario.faults)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the instances, in the order of their starts."""
-        return [start.name for start in self._starts]
-
-    def walk(self, choose: Callable[[list[Event]], int | None]) -> tuple[list[Event], State]:
-        """Go one way, whatever goes wrong on it; ``choose`` says which of the possible steps comes next, or ends it with None."""
-        state = self._first()
-        trace: list[Event] = []
-        self._follows = True
-        while True:
-            steps = [(event, after) for event, after in self._successors(state) if after != state]
-            chosen = choose([event for event, _ in steps])
-            if chosen is None:
-                return trace, state
-            event, state = steps[chosen]
-            trace.append(event)
-
-    def endings(self, state: State) -> dict[str, str]:
-        """Say how each instance has ended: "done", "killed", or its error."""
-        nodes = [instance.node for instance in state.instances]
-        return {
-            name: "killed" if node < 0 else str(program.calls[node][1])
-            for name, program, node in zip(self.names, self._programs, nodes, strict=True)
-        }
 
     # --- steps
 
     def _successors(self, state: State) -> Iterator[tuple[Event, State]]:
-        if self._reading is Reading.AT_ONCE and state.queue_manager.ghosts:
-            yield from self._clean_up(state)
-            return
         for number in range(len(self._starts)):
             if self._may_run(state, number):
                 yield from self._calls(state, number)
@@ -345,7 +340,7 @@ class Explorer:
             if call[0] == "MQCMIT":
                 instances = self._after_commit(state, number, connection, call[2], event)
             moved = instances[number]._replace(node=self._programs[number].step(one.node, answer), begun=True)
-            yield event, self._noted(State(after, _with(instances, number, moved), state.faults), number, event)
+            yield self._on(State(after, _with(instances, number, moved), state.faults), number, event)
         if not state.faults or number >= len(self._scenario.starts) or not one.begun:
             return
         spent = state._replace(faults=state.faults - 1)
@@ -362,6 +357,25 @@ class Explorer:
                     self._event(number, call, "killed in it", "kill in"),
                     spent._replace(queue_manager=queue_manager.lost(connection, commits), instances=killed),
                 )
+        if self._scenario.interruptions:
+            event = self._event(number, call, "interrupted before it", "interrupt before")
+            fate = "backed out" if commits else one.fate
+            yield self._ends(spent, number, self._interrupted, queue_manager, one._replace(fate=fate), event)
+            for after, _ in queue_manager.perform(connection, call):
+                if after != queue_manager:
+                    event = self._event(number, call, "interrupted after it", "interrupt after")
+                    instances = state.instances
+                    if commits:
+                        instances = self._after_commit(state, number, connection, commits, event)
+                        fate = "committed"
+                    yield self._ends(
+                        spent._replace(instances=instances),
+                        number,
+                        self._interrupted,
+                        after,
+                        instances[number]._replace(fate=fate),
+                        event,
+                    )
         if self._scenario.losses:
             if not queue_manager.is_free(connection):
                 cut = _with(state.instances, number, one._replace(cut=True))
@@ -394,8 +408,45 @@ class Explorer:
         others = (n for n in range(99) if n != one.connection or not fault)
         connection = next(n for n in others if queue_manager.is_free((number + 1, n)))
         fate = f"under way by {one.connection}" if fault and call[0] == "MQCMIT" else one.fate
-        moved = one._replace(node=program.step(one.node, _LOST), connection=connection, cut=False, fate=fate)
-        return event, self._noted(State(queue_manager, _with(instances, number, moved), state.faults), number, event)
+        moved = one._replace(node=program.step(one.node, Lost), connection=connection, cut=False, fate=fate)
+        return self._on(State(queue_manager, _with(instances, number, moved), state.faults), number, event)
+
+    def _on(self, state: State, number: int, event: Event) -> tuple[Event, State]:
+        """Go over the notes that an instance makes before its next call, and over calls that nobody sees."""
+        state = self._noted(state, number, event)
+        program = self._programs[number]
+        then: tuple[Event, ...] = ()
+        while self._is_unseen(number, state.instances[number].node):
+            one = state.instances[number]
+            call = program.calls[one.node]
+            ((after, answer),) = state.queue_manager.perform((number + 1, one.connection), call)
+            then = (*then, self._event(number, call, answer))
+            moved = one._replace(node=program.step(one.node, answer))
+            state = State(after, _with(state.instances, number, moved), state.faults)
+        return event._replace(then=then) if then else event, state
+
+    def _is_unseen(self, number: int, node: int) -> bool:
+        """Whether a call is an MQPUT, and a fault at it leads to the same place as the same fault at the next call.
+
+        Nobody sees what is put before it is committed, so it does not matter when it is put.
+        """
+        key = number, node
+        if key not in self._unseen:
+            program = self._programs[number]
+            self._unseen[key] = False
+            if program.calls[node][0] == "MQPUT":
+                after = program.step(node, OK)
+                self._unseen[key] = program.calls[after][0][:2] == "MQ" and all(
+                    program.step(node, how) == program.step(after, how) for how in self._exceptions
+                )
+        return self._unseen[key]
+
+    def _ends(
+        self, state: State, number: int, how: Any, queue_manager: QueueManager, one: Instance, event: Event
+    ) -> tuple[Event, State]:
+        """End a call by an exception."""
+        moved = one._replace(node=self._programs[number].step(one.node, how))
+        return self._on(State(queue_manager, _with(state.instances, number, moved), state.faults), number, event)
 
     def _after_commit(
         self, state: State, number: int, connection: tuple[int, int], what: str, event: Event
@@ -415,8 +466,7 @@ class Explorer:
         return instances
 
     def _found(self, what: str, event: Event) -> None:
-        if not self._follows:
-            raise _Found(what, event)
+        raise _Found(what, event)
 
     def _noted(self, state: State, number: int, event: Event) -> State:
         """Go over the notes an instance makes before its next call, and over its end."""
@@ -430,11 +480,11 @@ class Explorer:
                 one = one._replace(owns=True, replaced=False, fate="")
             elif what == "ownership lost" and not one.replaced:
                 self._found(f"{self._name(number)} is told it has lost its ownership, and has not", event)
-            elif what == "committed" and one.fate != "committed":
+            elif what == "committed" and one.owns and one.fate != "committed":
                 self._found(f"{self._name(number)} takes a unit of work for committed that was not", event)
             elif what == "backed out" and one.fate == "committed":
                 self._found(f"{self._name(number)} takes a unit of work for backed out that was committed", event)
-            elif what == "done" and value is not None and len(self._group(state.queue_manager, value)) != LENGTH:
+            elif what == "done" and value is not None and len(self._group(state.queue_manager, value)) != _LENGTH:
                 self._found(f"{self._name(number)} is done, and its group is not whole", event)
             if what in ("committed", "backed out"):
                 one = one._replace(fate=one.fate.replace("under way", "not") if "by" in one.fate else "")
@@ -462,28 +512,30 @@ class Explorer:
             raise Violation(self._checked[key])
 
     def _wrong(self, queue_manager: QueueManager) -> str:
-        said: dict[str, list[Body]] = {"G": [], "P": []}
+        said: dict[str, list[Any]] = {"G": [], "P": []}
         for status in self._statuses:
-            bodies = tuple(queue_manager.committed(status))
-            records, anchors = owners.records_of(bodies), owners.anchors_of(bodies)
+            bodies = queue_manager.committed(status)
+            records, anchors = records_of(bodies), [body for body in bodies if body[0] == "A"]
             if self._anchors and len(records) != len(anchors):
                 return f"status queue {status}: {len(records)} records, {len(anchors)} anchors"
-            said["G" if status == "G" else "P"] += [record[4] for record in records if record[4]]
+            if self._anchors and sorted(map(self._bodies.pair, records)) != sorted(map(self._bodies.pair, anchors)):
+                return f"status queue {status}: an anchor is not its record's"
+            said["G" if status == "G" else "P"] += [says for body in records if (says := self._bodies.says(body))]
         if self._gets:
             left = sorted(body[2] for body in queue_manager.committed("IN"))
-            position = LENGTH - len(left)
-            if left != list(range(position + 1, LENGTH + 1)):
+            position = _LENGTH - len(left)
+            if left != list(range(position + 1, _LENGTH + 1)):
                 return f"of the incoming group there is {left}"
-            if said["G"] != ([(INCOMING, position)] if 0 < position < LENGTH else []):
+            if said["G"] != ([(INCOMING, position)] if 0 < position < _LENGTH else []):
                 return f"of the incoming group there is {left}, and records say {said['G']}"
             if self._puts and position != len(queue_manager.committed("OUT")):
                 return f"{position} messages were got, {len(queue_manager.committed('OUT'))} put"
         if self._puts:
             groups = {body[1]: self._group(queue_manager, body[1]) for body in queue_manager.committed("OUT")}
             for group, there in groups.items():
-                if there != list(range(1, len(there) + 1)) or len(there) > LENGTH:
+                if there != list(range(1, len(there) + 1)) or len(there) > _LENGTH:
                     return f"of group {group} there is {there}"
-            interrupted = [(group, len(there)) for group, there in groups.items() if len(there) < LENGTH]
+            interrupted = [(group, len(there)) for group, there in groups.items() if len(there) < _LENGTH]
             if sorted(said["P"]) != sorted(interrupted):
                 return f"interrupted are (group, position) {interrupted}, and records say {said['P']}"
         return ""
@@ -494,8 +546,8 @@ class Explorer:
             raise Violation("somebody waits for ever")
         if any(message.life != COMMITTED for message in messages) or state.queue_manager.handles:
             raise Violation("something is left open at the end")
-        lying = [tuple(state.queue_manager.committed(status)) for status in self._statuses]
-        if any(record[4] for bodies in lying for record in owners.records_of(bodies)):
+        lying = [body for status in self._statuses for body in records_of(state.queue_manager.committed(status))]
+        if any(map(self._bodies.says, lying)):
             raise Violation("a group is interrupted at the end, and nobody goes on with it")
 
     # --- words
@@ -512,19 +564,10 @@ class Explorer:
         words: dict[Any, str] = {"browse": "MQGET browse", "browse on": "MQGET browse"}
         detail = ""
         if verb in ("MQPUT", "MQGET"):
-            detail = self._words(more[0])
+            detail = self._bodies.words(more[0])
         elif verb == "MQCMIT":
             detail = more[0]
         return Event(self._name(number), words.get(verb, str(verb)), f"{queue} {detail}".strip(), outcome, fault)
-
-    def _words(self, body: Body) -> str:
-        if body[0] == "m":
-            return f"message {body[2]} of group {body[1]}"
-        if body[0] == "A":
-            return f"anchor {body[1]}"
-        _, who, epoch, number, says, _ = body
-        where = f"at {says[1]} of group {says[0]}" if says else "idle"
-        return f"record {self._name(who % owners.ATTEMPT - 1)}/{epoch}/{number} {where}"
 
 
 class _Found(Violation):
@@ -541,7 +584,7 @@ def _trace(came: list[tuple[int, Event] | None], at: int) -> list[Event]:
     trace: list[Event] = []
     while (step := came[at]) is not None:
         at, event = step
-        trace.append(event)
+        trace += [*event.then[::-1], event]
     return trace[::-1]
 
 

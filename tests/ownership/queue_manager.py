@@ -10,7 +10,6 @@ order nor how soon, so ``Reading`` has both, and each happens at any later time:
     CLOSES_FIRST      the unit of work is backed out at any time after the handles are closed
     EITHER            the one or the other
     COMMITS_LATE      as EITHER; and an MQCMIT that was being executed may take effect after the handles are closed
-    AT_ONCE           all that at once, before anything else: what an embedded queue manager does, for ``replay``
 
 But for COMMITS_LATE, a call that was being executed ends before the clean-up begins.
 """
@@ -34,8 +33,8 @@ OK, IN_USE, NO_MESSAGE = "0", "2042", "2033"
 
 
 def is_segment(body: Body, of: Body) -> bool:
-    """Whether both are segments of one record: the same but for what one unit of work adds."""
-    return body[0] == of[0] == "R" and body[:3] == of[:3]
+    """Whether both are segments of one record."""
+    return body[0] == of[0] == "R" and body[1] == of[1] != 0
 
 
 class Reading(Enum):
@@ -45,7 +44,6 @@ class Reading(Enum):
     CLOSES_FIRST = "closes first"
     EITHER = "either"
     COMMITS_LATE = "commits late"
-    AT_ONCE = "at once"
 
 
 class Message(NamedTuple):
@@ -114,9 +112,6 @@ class QueueManager(NamedTuple):
                     # Segments lie one behind the other, so the cursor does not pass a later one and then come to an earlier one.
                     if not any(is_segment(a, b) and a < b for a in some for b in new if b not in some):
                         yield self, tuple(sorted([*(b for b in now if b in seen), *some]))
-        elif verb == "MQINQ":
-            counts = ("got", "put") if more[0] else ("put",)
-            yield self, sum(1 for m in self.messages if m.queue == queue and (not m.life or m.life[0] in counts))
         elif verb == "MQPUT":
             put = Message(queue, more[0], ("put", connection))
             yield self._replace(messages=tuple(sorted([*self.messages, put]))), OK
@@ -132,17 +127,22 @@ class QueueManager(NamedTuple):
             raise ValueError(call)
 
     def _got(self, connection: Connection, queue: str, body: Body) -> tuple[QueueManager, str]:
-        """Get a message; of a record that was put in segments all of them (MQGMO_COMPLETE_MSG)."""
-        messages: list[Message] = []
-        found = False
-        for message in self.messages:
-            wanted = message.queue == queue and (message.body == body or is_segment(message.body, body))
-            found = found or (wanted and message.body == body and message.life in (COMMITTED, ("put", connection)))
-            if not wanted or (message.life and message.life != ("put", connection)):
-                messages.append(message)
-            elif not message.life:
-                messages.append(message._replace(life=("got", connection)))
-        return (self._replace(messages=tuple(sorted(messages))), OK) if found else (self, NO_MESSAGE)
+        """Get a message; or ("chain", its number): all its segments, of which none may be missing (MQGMO_COMPLETE_MSG)."""
+        if body[0] == "chain":
+            there = [
+                m for m in self.messages if m.queue == queue and m.body[:2] == ("R", body[1]) and m.life[:1] != ("put",)
+            ]
+            if not there or any(m.life for m in there):
+                return self, NO_MESSAGE
+        else:
+            there = [Message(queue, body)]
+            if there[0] not in self.messages:
+                return self, NO_MESSAGE
+        messages = list(self.messages)
+        for message in there:
+            messages.remove(message)
+            messages.append(message._replace(life=("got", connection)))
+        return self._replace(messages=tuple(sorted(messages))), OK
 
     def commit(self, connection: Connection) -> QueueManager:
         """End a unit of work."""
@@ -184,7 +184,7 @@ class QueueManager(NamedTuple):
             opened = any(h[1] == connection for h in self.handles)
             works = any(m.life and m.life[1] == connection for m in self.messages)
             may_close = not ghost.committing or reading is Reading.COMMITS_LATE
-            if opened and may_close and not (works and reading in (Reading.BACKS_OUT_FIRST, Reading.AT_ONCE)):
+            if opened and may_close and not (works and reading is Reading.BACKS_OUT_FIRST):
                 closed = self._replace(handles=tuple(h for h in self.handles if h[1] != connection))
                 yield closed._swept(connection), ghost, "handles are closed"
             if works and not ghost.committing and not (opened and reading is Reading.CLOSES_FIRST):

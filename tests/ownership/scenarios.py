@@ -1,26 +1,29 @@
-"""Who starts, with how many faults: of the protocol as it is to be, and of the protocol without one of its safeties."""
+"""Who starts, with how many faults: of the shipped protocol, and of the protocol without one of its safeties."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.ownership.bodies import Ways
 from tests.ownership.explorer import Scenario, Start
-from tests.ownership.owners import Protocol, taker
 from tests.ownership.queue_manager import Reading
+from tests.ownership.safeties import Patch, Protocol
 
 GET, PUT, PIPE = ("G",), ("P",), ("G", "P")
 WHOLE = Protocol()
 ROLES = {"get": GET, "put": PUT, "pipe": PIPE}
 
 
-def owners(role: str, starts: int, faults: int, *, kills: bool = True, losses: bool = True) -> Scenario:
+def owners(
+    role: str, starts: int, faults: int, *, kills: bool = True, losses: bool = True, interruptions: bool = False
+) -> Scenario:
     """Return a scenario of several starts of one name."""
     statuses = ROLES[role]
     who = tuple(Start(name, statuses) for name in "ABC"[:starts])
-    what = "" if kills and losses else " (no kills)" if losses else " (kills)"
-    return Scenario(
-        f"{role}, {starts} starts, {faults} faults{what}", who, (Start("last", statuses),), faults, kills, losses
-    )
+    kinds = [("kills", kills), ("losses", losses), ("interruptions", interruptions)]
+    what = ", ".join(kind for kind, may in kinds if may)
+    name = f"{role}, {starts} starts, {faults} of {what}"
+    return Scenario(name, who, (Start("last", statuses),), faults, kills, losses, interruptions)
 
 
 def takeover(starts: str, faults: int, *, kills: bool = True, losses: bool = True) -> Scenario:
@@ -30,7 +33,7 @@ def takeover(starts: str, faults: int, *, kills: bool = True, losses: bool = Tru
     """
     other = ("P2",)
     third = {"T": (), "T, again": (Start("B", PUT),), "T, other": (Start("C", other),)}[starts]
-    who = (Start("A", PUT), Start("T", ("P", "P2"), taker), *third)
+    who = (Start("A", PUT), Start("T", ("P", "P2"), "taker"), *third)
     last = (Start("last", PUT), Start("last other", other))
     return Scenario(f"takeover {starts}, {faults} faults", who, last, faults, kills, losses)
 
@@ -59,97 +62,230 @@ class Breaks:
     is_large: bool = False
 
 
-SEGMENTED = Protocol(gets_record=False)
-RECORD_FIRST = Protocol(record_first=True, gets_again=False)
-COUNTED_AT_ONCE = Protocol(sees_all="not fewer", browses="at once")
-NO_ANCHOR = Protocol(anchor="none")
-DEPTH = Protocol(anchor="depth")
-DEPTH_THAT_COUNTS = Protocol(anchor="depth", depth_counts_gets=True)
+SEGMENTED = Protocol(ways=Ways(segmented=True))
+AT_ONCE = Ways(browses="at once")
+
+_LOST = "is told it has lost its ownership, and has not"
+_LOST = "is told it has lost its ownership, and has not"
+
+
+AS_SHIPPED = Ways()
+
+
+def without(*patches: Patch, ways: Ways = AS_SHIPPED, anchors: bool = True) -> Protocol:
+    """Return the shipped protocol with these patches."""
+    return Protocol(patches, ways, anchors)
+
+
+NO_ANCHOR = without(
+    Patch("kept_record", "anchor = yield PutAnchor(self.queue, record)", "anchor = bytes(24)"), anchors=False
+)
+HIDDEN, AGAIN = "if not anchors <= anchored:", "if not anchored <= anchors and not seen_twice:"
+LEFTOVERS_LEFT = without(
+    Patch(
+        "kept_record",
+        "if not self.claimed:\n            for leftover",
+        "if not self.claimed and self.for_owner is None:\n            for leftover",
+    )
+)
+NO_HOLDER_JUDGED = without(
+    Patch(
+        "protocol", "if holder is not None and holder.epoch > own.epoch:", "if holder is not None and holder.epoch < 0:"
+    )
+)
+SHORT_CHAINS = without(Patch("status_chain", "MOST_SEGMENTS = 32", "MOST_SEGMENTS = 2"), ways=Ways(segmented=True))
+# ``take_over`` removes an idle record, which an earlier one may have left. It may be a live owner's.
+IDLE_LEFT = Patch("programs", "        yield from taken_away(theirs)\n", "")
 
 HOLDS = [
     Holds(owners("put", 2, 2, losses=False)),
-    Holds(owners("put", 2, 1)),
-    Holds(owners("get", 2, 1)),
-    Holds(owners("pipe", 2, 1)),
+    Holds(owners("put", 2, 1, interruptions=True)),
+    Holds(owners("get", 2, 1, interruptions=True)),
+    Holds(owners("pipe", 2, 1, interruptions=True)),
     Holds(takeover("T, again", 1)),
     Holds(owners("pipe", 2, 1), SEGMENTED, what="segmented status"),
-    Holds(owners("pipe", 2, 1), RECORD_FIRST, what="record first, nothing waited for"),
     Holds(owners("put", 2, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("get", 2, 1), reading=Reading.COMMITS_LATE),
-    Holds(owners("pipe", 2, 1), Protocol(closes_together=False), what="two closing units of work"),
-    Holds(owners("put", 2, 1), Protocol(takes_leftovers=False), what="leftovers left"),
-    Holds(owners("put", 2, 1), Protocol(judges_holder="never"), what="no holder judged"),
-    Holds(owners("put", 2, 1), COUNTED_AT_ONCE, what="anchors counted, if a browse were one call"),
-    # Where the queue manager backs out before it closes handles, neither anchors nor CURDEPTH are needed; nor are
-    # anchors if CURDEPTH counted what is got in open units of work.
+    Holds(owners("pipe", 2, 1), reading=Reading.COMMITS_LATE),
+    Holds(owners("put", 2, 1), LEFTOVERS_LEFT, what="leftovers left"),
+    Holds(owners("put", 2, 1), NO_HOLDER_JUDGED, what="no holder judged"),
+    # Where the queue manager backs out before it closes handles, anchors are not needed.
     Holds(owners("put", 2, 1), NO_ANCHOR, Reading.BACKS_OUT_FIRST, "no anchor"),
-    Holds(owners("put", 2, 1), DEPTH, Reading.BACKS_OUT_FIRST, "CURDEPTH"),
-    Holds(owners("put", 2, 1), DEPTH_THAT_COUNTS, Reading.CLOSES_FIRST, "a CURDEPTH that counts uncommitted gets"),
 ]
 LARGER = [
     Holds(owners("put", 3, 1)),
     Holds(owners("get", 3, 1)),
+    Holds(owners("put", 3, 1), reading=Reading.COMMITS_LATE),
+    Holds(owners("pipe", 3, 1)),
     Holds(takeover("T, other", 1)),
-    Holds(owners("put", 2, 1), SEGMENTED, what="segmented status"),
-    Holds(owners("get", 2, 1), SEGMENTED, what="segmented status"),
-    Holds(owners("get", 2, 1), RECORD_FIRST, what="record first, nothing waited for"),
+    Holds(owners("put", 2, 1, interruptions=True), SEGMENTED, what="segmented status"),
+    Holds(owners("get", 2, 1, interruptions=True), SEGMENTED, what="segmented status"),
+    Holds(owners("put", 2, 1), SHORT_CHAINS, what="chains of one segment or two"),
 ]
 LARGE = [
-    Holds(owners("put", 2, 2), COUNTED_AT_ONCE, what="anchors counted, if a browse were one call"),
-    Holds(owners("put", 2, 2)),
-    Holds(owners("get", 2, 2)),
+    Holds(owners("put", 2, 2, interruptions=True)),
+    Holds(owners("get", 2, 2, interruptions=True)),
     Holds(owners("pipe", 2, 2)),
     Holds(owners("put", 3, 2)),
     Holds(owners("get", 3, 2)),
-    Holds(owners("pipe", 3, 1)),
-    Holds(takeover("T, again", 2)),
-    Holds(takeover("T, other", 2)),
+    Holds(takeover("T, again", 2), without(IDLE_LEFT), what="idle records left to their owners"),
+    Holds(takeover("T, other", 2), without(IDLE_LEFT), what="idle records left to their owners"),
     Holds(owners("put", 2, 2), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 2), SEGMENTED, what="segmented status"),
-    Holds(owners("get", 2, 2), RECORD_FIRST, what="record first, nothing waited for"),
     Holds(owners("put", 2, 2), reading=Reading.COMMITS_LATE),
     Holds(owners("get", 2, 2), reading=Reading.COMMITS_LATE),
-    Holds(owners("put", 2, 2), Protocol(takes_leftovers=False), what="leftovers left"),
+    Holds(owners("pipe", 2, 2), reading=Reading.COMMITS_LATE),
+    Holds(owners("put", 2, 2), LEFTOVERS_LEFT, what="leftovers left"),
 ]
 
-_LOST = "is told it has lost its ownership, and has not"
 BREAKS = {
     "anchor": Breaks(NO_ANCHOR, owners("put", 2, 1), _LOST, Reading.CLOSES_FIRST),
-    "anchor, CURDEPTH instead": Breaks(DEPTH, owners("put", 2, 1), _LOST, Reading.CLOSES_FIRST),
-    "exclusive open": Breaks(Protocol(exclusive=False), owners("put", 2, 1), "stops for an operator"),
-    "every record is seen": Breaks(Protocol(sees_all="any"), owners("put", 2, 1), _LOST),
+    "exclusive open": Breaks(without(ways=Ways(exclusive=False)), owners("put", 2, 1), "stops for an operator"),
+    "every record is seen": Breaks(without(Patch("status_chain", HIDDEN, "if False:")), owners("put", 2, 1), _LOST),
     "every record is seen, not only no fewer than anchors": Breaks(
-        Protocol(sees_all="not fewer"), owners("put", 2, 1), "1 records, 2 anchors"
+        without(
+            Patch("status_chain", HIDDEN, "if len(anchors) > len(chains):"), Patch("status_chain", AGAIN, "if False:")
+        ),
+        owners("put", 2, 1),
+        "0 records, 1 anchors",
     ),
-    "claim": Breaks(Protocol(claims=False), owners("put", 2, 1), "for backed out that was committed"),
-    "claim is started over": Breaks(Protocol(starts_over=False), owners("put", 2, 1), _LOST),
-    "waiting for the old connection": Breaks(Protocol(waits=False), owners("put", 2, 1), "stops for an operator"),
-    "a holder is judged when all is seen": Breaks(Protocol(judges_holder="always"), owners("put", 2, 1), _LOST),
-    "a pipe claims both queues in one unit of work": Breaks(
-        Protocol(claims_together=False), owners("pipe", 2, 1), _LOST
+    "every record is seen, not only as many as anchors": Breaks(
+        without(
+            Patch("status_chain", HIDDEN, "if len(anchors) != len(chains):"), Patch("status_chain", AGAIN, "if False:")
+        ),
+        owners("put", 2, 2, kills=False),
+        _LOST,
+        is_large=True,
     ),
-    "a pipe reads both records first": Breaks(
-        Protocol(reads_all=False, browses="at once"),
-        owners("pipe", 1, 2, kills=False),
+    "a record without its anchor is looked at again": Breaks(
+        without(Patch("status_chain", AGAIN, "if False:")), owners("put", 2, 1), "0 records, 1 anchors"
+    ),
+    "claim": Breaks(
+        without(
+            Patch(
+                "protocol",
+                "return (yield from unit_ended(ownerships, tuple(map(_claim, ownerships)), checks=True))",
+                "return ownerships",
+            )
+        ),
+        owners("put", 2, 1),
         "for backed out that was committed",
     ),
+    "a claim keeps what the record says": Breaks(
+        without(Patch("protocol", "if record is None or not keeps_on_claim(record, own.expected):", "if True:")),
+        owners("put", 2, 1),
+        "records say",
+    ),
+    "claim is started over": Breaks(
+        without(
+            Patch(
+                "programs",
+                "        attempt += 1\n",
+                "        if now.known:\n"
+                "            now, known = yield from _settled(world, now)\n"
+                "            if known:\n"
+                '                yield "note", "owns", None\n'
+                "                return now\n"
+                "        attempt += 1\n",
+            )
+        ),
+        owners("put", 2, 1),
+        _LOST,
+    ),
+    "waiting for the old connection": Breaks(
+        without(
+            Patch("protocol", "was_lost = yield from _opened_again(own)", "was_lost = False"),
+            Patch(
+                "protocol",
+                "    return verdicts\n",
+                "    for own in opened:\n        yield from _opened_again(own)\n    return verdicts\n",
+            ),
+        ),
+        owners("put", 2, 1),
+        "stops for an operator",
+    ),
+    "a pipe reads both records first": Breaks(
+        without(
+            Patch(
+                "protocol",
+                "        verdicts = (*verdicts, _verdict(own, kept, record))\n",
+                "        verdicts = (*verdicts, _verdict(own, kept, record))\n"
+                "        yield Remember((*(verdict.after for verdict in verdicts), *opened[len(verdicts) :]))\n",
+            ),
+            ways=AT_ONCE,
+        ),
+        owners("pipe", 1, 2, kills=False),
+        "half of a unit of work",
+    ),
+    "what is under way is remembered before": Breaks(
+        without(Patch("protocol", "    yield Remember(pending)\n    after: Own", "    after: Own")),
+        owners("put", 1, 1, kills=False, losses=False, interruptions=True),
+        _LOST,
+    ),
+    "another mark is another owner's": Breaks(
+        without(Patch("restart", "    return CommitOutcome.OWNERSHIP_LOST", "    return CommitOutcome.BACKED_OUT")),
+        owners("put", 2, 1),
+        "for backed out that was committed",
+    ),
+    "a holder is judged by its epoch": Breaks(
+        without(Patch("protocol", "holder.epoch > own.epoch", "holder.owner_id != own.owner_id")),
+        owners("get", 2, 2, kills=False),
+        _LOST,
+        is_large=True,
+    ),
     "a record that is closed is nobody's loss": Breaks(
-        Protocol(closes_for_sure=False, browses="at once"), owners("put", 2, 2, kills=False), _LOST
+        without(Patch("protocol", "if own.is_closing and mark not in own.marks:", "if False:"), ways=AT_ONCE),
+        owners("get", 2, 2, kills=False),
+        _LOST,
+        is_large=True,
     ),
     "one anchor goes with one record": Breaks(
-        Protocol(closes_exactly=False), owners("put", 2, 1), "1 records, 0 anchors"
+        without(
+            Patch(
+                "kept_record",
+                "        if anchor is not None:\n            yield TakeAnchor(self.queue, anchor)\n        return",
+                "        messages = yield Browse(self.queue)\n"
+                "        for each in messages:\n"
+                '            if each.record.state.value == "anchor":\n'
+                "                yield TakeAnchor(self.queue, each.msg_id)\n"
+                "        return",
+            )
+        ),
+        owners("put", 2, 1),
+        "1 records, 0 anchors",
     ),
     "messages in the old unit of work are waited for": Breaks(
-        Protocol(gets_again=False), owners("get", 2, 1), "a message of the group is missing"
+        without(
+            Patch(
+                "programs",
+                "            while answer == NO_MESSAGE:\n                answer = yield",
+                '            if answer == NO_MESSAGE:\n                raise Refused("a message of the group is missing")\n'
+                "                answer = yield",
+            )
+        ),
+        owners("get", 2, 1),
+        "a message of the group is missing",
     ),
-    "a takeover leaves an idle record": Breaks(Protocol(leaves_idle=False), takeover("T", 2), _LOST),
+    "a takeover leaves an idle record": Breaks(
+        without(IDLE_LEFT, Patch("protocol", "yield from theirs.replaced(idle)", "yield from theirs.removed()")),
+        takeover("T", 2),
+        _LOST,
+    ),
+    "a takeover is of a name that does not run": Breaks(WHOLE, takeover("T", 2), _LOST),
     "the record is got (late commits)": Breaks(
         SEGMENTED, owners("put", 2, 1), "concluded to be backed out took effect", Reading.COMMITS_LATE
     ),
-    "every record is seen, not only as many as anchors": Breaks(
-        Protocol(sees_all="equal"), owners("put", 2, 2, kills=False), _LOST, is_large=True
-    ),
     "one's own record is looked for": Breaks(
-        Protocol(finds_own=False, browses="at once"), owners("put", 2, 2, kills=False), _LOST, is_large=True
+        without(
+            Patch(
+                "status_chain",
+                "mine = len(marks) - marks.index(record.mark) if record.mark in marks else 0",
+                "mine = 0",
+            ),
+            ways=AT_ONCE,
+        ),
+        owners("get", 2, 2, kills=False),
+        _LOST,
+        is_large=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""The ownership protocol's model: every interleaving up to a bound holds, and without any one of its safeties something breaks.
+"""The ownership protocol: every interleaving up to a bound holds, and without any one of its safeties something breaks.
 
 ``MQGROUPS_OWNERSHIP_LARGE=1`` takes the larger bounds too; ``python -m tests.ownership`` prints the numbers of states.
 """
@@ -10,8 +10,8 @@ import os
 import pytest
 
 from tests.ownership.explorer import Explorer, written
-from tests.ownership.owners import Protocol
 from tests.ownership.queue_manager import Reading
+from tests.ownership.safeties import Patch, Protocol, programs
 from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, LARGER, owners
 
 BOUND = [
@@ -28,7 +28,7 @@ WITHOUT = [
 def test_nothing_is_lost_or_doubled_and_nobody_is_stuck(holds):
     explored = Explorer(holds.scenario, holds.protocol, holds.reading).explore()
     assert not explored.broken, f"{explored.broken}\n{written(explored.trace)}"
-    assert explored.states > 700
+    assert explored.states > 2000
 
 
 @pytest.mark.parametrize("safety", WITHOUT)
@@ -43,3 +43,8 @@ def test_where_an_instance_stands_is_told_by_its_frames(role):
     explorer = Explorer(owners(role, 2, 1), Protocol(), Reading.COMMITS_LATE)
     explorer.explore()
     assert explorer.check_programs() > 200
+
+
+def test_a_patch_fits_exactly_one_place():
+    with pytest.raises(AssertionError, match="occurs 0 times"):
+        programs(Protocol((Patch("protocol", "not in the source", ""),)))
