@@ -296,8 +296,11 @@ def _is_unneeded(own: Ownership) -> bool:
 def taken_over(theirs: _K, ours: Kept, idle: StatusRecord, given: StatusRecord) -> Steps[_K]:
     """Move what a record says to another status queue, in one unit of work; returns how the first one is kept then.
 
-    ``idle`` is left in its place until that is committed: an empty queue would look as if it had never had a record.
+    ``idle`` is left in its place until that is committed: an empty queue would look as if it had never had a record. It gets an
+    identity of its own: an owner that comes back would take its own mark with unit of work 0 for that of its claim, and put again
+    what is committed.
     """
+    idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)
     yield Begin()
     left: _K = yield from theirs.replaced(idle)
     yield from ours.replaced(given)

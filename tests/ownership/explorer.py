@@ -26,10 +26,9 @@ from typing import Any, NamedTuple
 
 from mqgroups.core.steps import Lost
 from tests.ownership.bodies import INCOMING, Bodies, World, frames, records_of
+from tests.ownership.programs import LENGTH
 from tests.ownership.queue_manager import COMMITTED, OK, Body, Call, Message, QueueManager, Reading
 from tests.ownership.safeties import Protocol, programs
-
-_LENGTH = 3
 
 
 @dataclass(frozen=True)
@@ -284,7 +283,7 @@ class Explorer:
         return Explored(len(states))
 
     def _first(self) -> State:
-        incoming = [Message("IN", ("m", INCOMING, number)) for number in range(1, _LENGTH + 1)] if self._gets else []
+        incoming = [Message("IN", ("m", INCOMING, number)) for number in range(1, LENGTH + 1)] if self._gets else []
         instances = tuple(Instance(0) for _ in self._starts)
         return State(QueueManager(tuple(sorted(incoming))), instances, self._scenario.faults)
 
@@ -484,7 +483,7 @@ class Explorer:
                 self._found(f"{self._name(number)} takes a unit of work for committed that was not", event)
             elif what == "backed out" and one.fate == "committed":
                 self._found(f"{self._name(number)} takes a unit of work for backed out that was committed", event)
-            elif what == "done" and value is not None and len(self._group(state.queue_manager, value)) != _LENGTH:
+            elif what == "done" and value is not None and len(self._group(state.queue_manager, value)) != LENGTH:
                 self._found(f"{self._name(number)} is done, and its group is not whole", event)
             if what in ("committed", "backed out"):
                 one = one._replace(fate=one.fate.replace("under way", "not") if "by" in one.fate else "")
@@ -523,19 +522,19 @@ class Explorer:
             said["G" if status == "G" else "P"] += [says for body in records if (says := self._bodies.says(body))]
         if self._gets:
             left = sorted(body[2] for body in queue_manager.committed("IN"))
-            position = _LENGTH - len(left)
-            if left != list(range(position + 1, _LENGTH + 1)):
+            position = LENGTH - len(left)
+            if left != list(range(position + 1, LENGTH + 1)):
                 return f"of the incoming group there is {left}"
-            if said["G"] != ([(INCOMING, position)] if 0 < position < _LENGTH else []):
+            if said["G"] != ([(INCOMING, position)] if 0 < position < LENGTH else []):
                 return f"of the incoming group there is {left}, and records say {said['G']}"
             if self._puts and position != len(queue_manager.committed("OUT")):
                 return f"{position} messages were got, {len(queue_manager.committed('OUT'))} put"
         if self._puts:
             groups = {body[1]: self._group(queue_manager, body[1]) for body in queue_manager.committed("OUT")}
             for group, there in groups.items():
-                if there != list(range(1, len(there) + 1)) or len(there) > _LENGTH:
+                if there != list(range(1, len(there) + 1)) or len(there) > LENGTH:
                     return f"of group {group} there is {there}"
-            interrupted = [(group, len(there)) for group, there in groups.items() if len(there) < _LENGTH]
+            interrupted = [(group, len(there)) for group, there in groups.items() if len(there) < LENGTH]
             if sorted(said["P"]) != sorted(interrupted):
                 return f"interrupted are (group, position) {interrupted}, and records say {said['P']}"
         return ""

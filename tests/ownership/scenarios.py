@@ -115,7 +115,6 @@ HOLDS = [
 LARGER = [
     Holds(owners("put", 3, 1)),
     Holds(owners("get", 3, 1)),
-    Holds(owners("put", 3, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("pipe", 3, 1)),
     Holds(takeover("T, other", 1)),
     Holds(owners("put", 2, 1, interruptions=True), SEGMENTED, what="segmented status"),
@@ -126,6 +125,7 @@ LARGE = [
     Holds(owners("put", 2, 2, interruptions=True)),
     Holds(owners("get", 2, 2, interruptions=True)),
     Holds(owners("pipe", 2, 2)),
+    Holds(owners("put", 3, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("put", 3, 2)),
     Holds(owners("get", 3, 2)),
     Holds(takeover("T, again", 2), without(IDLE_LEFT), what="idle records left to their owners"),
@@ -270,6 +270,13 @@ BREAKS = {
         without(IDLE_LEFT, Patch("protocol", "yield from theirs.replaced(idle)", "yield from theirs.removed()")),
         takeover("T", 2),
         _LOST,
+    ),
+    "a takeover leaves no record that its owner takes for its own": Breaks(
+        without(
+            IDLE_LEFT, Patch("protocol", "idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)", "pass")
+        ),
+        takeover("T", 2),
+        "for backed out that was committed",
     ),
     "a takeover is of a name that does not run": Breaks(WHOLE, takeover("T", 2), _LOST),
     "the record is got (late commits)": Breaks(
