@@ -158,6 +158,27 @@ MUTATIONS = (
         "tests/status/test_ownership.py -k shared",
     ),
     Mutation(
+        "a holder of the status queue is a successor only by its epoch",
+        "core/protocol.py",
+        "holder is not None and holder.epoch > own.epoch",
+        "holder is not None and holder.owner_id != own.owner_id",
+        "tests/core/test_protocol.py -k open_elsewhere",
+    ),
+    Mutation(
+        "what a takeover leaves is not its owner's claim",
+        "core/protocol.py",
+        "    idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)\n",
+        "",
+        "tests/core/test_protocol.py -k takeover",
+    ),
+    Mutation(
+        "wrapped: a unit of work that is begun twice gets its record once",
+        "core/protocol.py",
+        "(own.in_unit or own.kept).got_first()",
+        "own.kept.got_first()",
+        "tests/connection/test_own_messages.py -k full_queue",
+    ),
+    Mutation(
         "an owner's record is there before its first commit",
         "status/units_of_work.py",
         "        self._commit_records(protocol.claimed)\n",
