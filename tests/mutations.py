@@ -167,8 +167,8 @@ MUTATIONS = (
     Mutation(
         "what a takeover leaves is not its owner's claim",
         "core/protocol.py",
-        "    idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)\n",
-        "",
+        "replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)",
+        "idle_record(record)",
         "tests/core/test_protocol.py -k takeover",
     ),
     Mutation(
@@ -941,8 +941,8 @@ MUTATIONS = (
     Mutation(
         "a takeover leaves a record where it takes one",
         "core/protocol.py",
-        "    left: _K = yield from theirs.replaced(idle)\n",
-        "    left: _K = yield from theirs.removed()\n",
+        "    after: _K = yield from theirs.replaced(left)\n",
+        "    after: _K = yield from theirs.removed()\n",
         "tests/operate/test_takeover.py -k dying",
     ),
     Mutation(

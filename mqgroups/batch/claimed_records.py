@@ -68,7 +68,7 @@ class _ClaimedRecord(Kept):
         found, record = self.records.read() if self.claimed else self.records.read_to_claim()
         return replace(self, found=found), record
 
-    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:  # noqa: ARG002 - one CorrelId
         yield from ()
         return self.records.seen()
 

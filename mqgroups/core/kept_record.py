@@ -117,9 +117,10 @@ class KeptRecord(NamedTuple):
                 continue
             return self._replace(contents=contents, found=messages, held=None), record
 
-    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
         """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
-        record: StatusRecord | None = yield LookAtHolder(self.queue, None if self.believes_all else self.users)
+        users = None if self.believes_all else self.users
+        record: StatusRecord | None = yield LookAtHolder(self.queue, users, marks)
         return record
 
     def got_first(self) -> Steps[KeptRecord]:

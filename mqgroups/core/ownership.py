@@ -33,7 +33,7 @@ class Kept(Protocol):
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
         """Return it as it is kept now, and the record; ``marks`` are those of the caller's own records."""
 
-    def seen_elsewhere(self) -> Steps[StatusRecord | None]:
+    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:  # noqa: ARG002 - for subclasses
         """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
         yield from ()
         return None

@@ -220,7 +220,7 @@ def _opened_again(own: Ownership) -> Steps[bool]:
     except InUse:
         # The old connection is not gone yet; or another instance has the name already. That one has read this owner's record,
         # so its epoch is higher. A record of an earlier owner may be seen too: one that was to be removed, and is back.
-        holder = yield from own.kept.seen_elsewhere()
+        holder = yield from own.kept.seen_elsewhere(own.marks)
         if holder is not None and holder.epoch > own.epoch:
             raise Replaced(own, holder) from None
         raise
@@ -293,24 +293,38 @@ def _is_unneeded(own: Ownership) -> bool:
 # --- an operator gives a group to another name
 
 
-def taken_over(theirs: _K, ours: Kept, idle: StatusRecord, given: StatusRecord) -> Steps[_K]:
+def left_by(taker: str, record: StatusRecord) -> StatusRecord:
+    """Return the idle record that ``taker`` leaves in the place of one that it moves or removes.
+
+    It is the taker's: an owner that is alive after all must not take it for its own claim, and put again what is committed.
+    """
+    return replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)
+
+
+def taken_over(theirs: _K, ours: Kept, left: StatusRecord, given: StatusRecord) -> Steps[_K]:
     """Move what a record says to another status queue, in one unit of work; returns how the first one is kept then.
 
-    ``idle`` is left in its place until that is committed: an empty queue would look as if it had never had a record. It gets an
-    identity of its own: an owner that comes back would take its own mark with unit of work 0 for that of its claim, and put again
-    what is committed.
+    ``left`` stays in its place until that is committed: an empty queue would look as if it had never had a record.
     """
-    idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)
     yield Begin()
-    left: _K = yield from theirs.replaced(idle)
+    after: _K = yield from theirs.replaced(left)
     yield from ours.replaced(given)
     yield Commit()
-    after: _K = left.after_commit()
+    after = after.after_commit()
     return after
 
 
-def taken_away(kept: Kept) -> Steps[None]:
-    """Remove a record that nobody needs, in a unit of work of its own."""
+def taken_away(kept: Kept, left: StatusRecord | None = None) -> Steps[None]:
+    """Remove a record that nobody needs.
+
+    ``left`` is put in its place before, in a unit of work of its own, if its owner may be alive after all: the unit of work that
+    removes a record hides that there was one, and may yet be backed out.
+    """
+    if left is not None:
+        yield Begin()
+        kept = yield from kept.replaced(left)
+        yield Commit()
+        kept = kept.after_commit()
     yield Begin()
     yield from kept.removed()
     yield Commit()

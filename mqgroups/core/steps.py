@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.core.status_chain import RecordPut, StoredRecord
 
 _T = TypeVar("_T")
@@ -29,11 +29,12 @@ class OpenAgain(NamedTuple):
 class LookAtHolder(NamedTuple):
     """Browse a status queue that another program has open. Answer: the current record; ``None`` if not all of it is seen.
 
-    ``users``: whose records are believed; ``None``: everybody's.
+    ``users``: whose records are believed; ``None``: everybody's. ``marks``: as for ``Kept.read``.
     """
 
     queue: str
     users: frozenset[str] | None
+    marks: tuple[Mark, ...]
 
 
 class Browse(NamedTuple):

@@ -91,13 +91,13 @@ class RepairedQueue(StatusQueue):
         """Replace the record, in the caller's unit of work."""
         self.kept = perform(self._connection, self.kept.replaced(record), self)
 
-    def take_away(self) -> None:
-        """Remove the record, which is no longer needed, in a unit of work of its own.
+    def take_away(self, left: StatusRecord | None = None) -> None:
+        """Remove the record, which is no longer needed; ``left``: see ``core.protocol.taken_away``.
 
         Raises:
             CommitOutcomeUnknown, MQIError: a call failed.
         """
-        perform(self._connection, protocol.taken_away(self.kept), self)
+        perform(self._connection, protocol.taken_away(self.kept, left), self)
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
         """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
@@ -155,7 +155,7 @@ def perform(connection: Connection, steps: Steps[_T], *queues: RepairedQueue) ->
 
 
 def move(
-    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, idle: StatusRecord, given: StatusRecord
+    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, left: StatusRecord, given: StatusRecord
 ) -> None:
-    """Move a record to another status queue; ``idle`` is left in its place."""
-    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, idle, given), theirs, ours)
+    """Move a record to another status queue; ``left`` stays in its place."""
+    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, left, given), theirs, ours)

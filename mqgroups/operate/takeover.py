@@ -25,7 +25,8 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, idle_record, restart_action
+from mqgroups.core.protocol import left_by
+from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, TakeoverRefused
 from mqgroups.operate.repaired import RepairedQueue, move
@@ -135,7 +136,7 @@ def _taken_over(
             if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                theirs.take_away()
+                theirs.take_away(left_by(uuid.uuid4().hex, record))
             return nothing
         if role is Role.GET:
             _refuse_half_a_pipe(connection, source)
@@ -215,7 +216,7 @@ def _move(
     connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
     """Move the record; leave an idle one until that is committed, because an empty queue would look as if it never had one."""
-    move(connection, theirs, ours, idle_record(record), given)
+    move(connection, theirs, ours, left_by(given.owner_id, record), given)
     try:
         theirs.take_away()
     except MQIError as error:

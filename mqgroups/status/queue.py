@@ -25,7 +25,7 @@ from mqgroups.connection.retry import OWNER_ACTIVE, Patience, Pauses, retrying
 from mqgroups.core import steps
 from mqgroups.core.kept_record import KeptRecord
 from mqgroups.core.restart import Mismatch, idle_record
-from mqgroups.core.status import RecordState, StatusRecord, encode, shown
+from mqgroups.core.status import Mark, RecordState, StatusRecord, encode, shown
 from mqgroups.core.status_chain import FoundMessage, RecordPut, StoredRecord
 from mqgroups.core.steps import RecordArrived, Refused
 from mqgroups.errors import (
@@ -181,8 +181,8 @@ class StatusQueue(Keeper):
             raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
         return True
 
-    def _look_at_holder(self, users: frozenset[str] | None) -> StatusRecord | None:
-        return held_by(self._connection, self.name, None if users is None else users | self._own_users)
+    def _look_at_holder(self, users: frozenset[str] | None, marks: tuple[Mark, ...]) -> StatusRecord | None:
+        return held_by(self._connection, self.name, None if users is None else users | self._own_users, marks)
 
     def _browse(self) -> tuple[FoundMessage, ...]:
         return tuple(browsed(self._queue, self._longest_bytes, self._own_users))

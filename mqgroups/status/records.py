@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import Outgoing, RecordRejected, RejectedBecause, StatusRecord, decode, shown
+from mqgroups.core.status import Mark, Outgoing, RecordRejected, RejectedBecause, StatusRecord, decode, shown
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
@@ -74,13 +74,16 @@ def browsed(
     return found
 
 
-def held_by(connection: Connection, name: str, users: Set[str] | None = None) -> StatusRecord | None:
+def held_by(
+    connection: Connection, name: str, users: Set[str] | None = None, marks: Sequence[Mark] = ()
+) -> StatusRecord | None:
     """Return the committed record on a status queue that another owner has open, by browsing.
 
     Args:
         connection: to the queue manager.
         name: of the status queue.
         users: whose records to believe; by default everybody's.
+        marks: those of the caller's own records; if several are idle, one of these is the current one.
 
     Returns:
         ``None`` if no record is visible, or if the browse is not consistent: the other owner may be replacing its record.
@@ -94,7 +97,7 @@ def held_by(connection: Connection, name: str, users: Set[str] | None = None) ->
         messages = browsed(queue)
         if users is not None:
             refuse_strangers(name, users_of_records(messages), users)
-        return contents_of(messages)[1]
+        return contents_of(messages, marks)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         return None
     finally:

@@ -23,8 +23,8 @@ from mqgroups.core.kept_record import KeptRecord
 from mqgroups.core.model import Role
 from mqgroups.core.next_record import NO_NOTE, next_record
 from mqgroups.core.ownership import Ownerships, PendingCommit, Replaced
-from mqgroups.core.protocol import claimed, closed, found, settled, taken_away, taken_over, unit_ended
-from mqgroups.core.restart import CommitOutcome, Expectations, idle_record, position_of
+from mqgroups.core.protocol import claimed, closed, found, left_by, settled, taken_away, taken_over, unit_ended
+from mqgroups.core.restart import CommitOutcome, Expectations, position_of
 from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.core.status_chain import ChainBroken, LookAgain, RecordHidden, contents_of
 from mqgroups.core.steps import (
@@ -259,7 +259,7 @@ def _take_over(world: World, statuses: tuple[str, ...]) -> Calls:
         return None
     if not record.is_needed:
         # Perhaps what an earlier takeover has left.
-        yield from taken_away(theirs)
+        yield from taken_away(theirs, left_by(f"{world.me}.0", record))
         return None
     yield from _opened(world, statuses[1])
     ours, there = yield from KeptRecord(statuses[1], for_owner=False).read()
@@ -267,7 +267,7 @@ def _take_over(world: World, statuses: tuple[str, ...]) -> Calls:
         return None
     epoch = 1 if there is None else there.epoch + 1
     given = replace(record, name=_expected(statuses[1]).name, owner_id=f"{world.me}.0", epoch=epoch)
-    return (yield from taken_over(theirs, ours, idle_record(record), given))
+    return (yield from taken_over(theirs, ours, left_by(given.owner_id, record), given))
 
 
 # --- the performer
@@ -338,7 +338,7 @@ def _made(world: World, now: Now, step: Any, what: str) -> Calls:
     if kind is LookAtHolder:
         seen = yield from _browsed(world, step.queue)
         try:
-            return now, contents_of(bodies.found(seen))[1]
+            return now, contents_of(bodies.found(seen), step.marks)[1]
         except (RecordHidden, LookAgain, ChainBroken):
             return now, None
     if kind is IsThere:

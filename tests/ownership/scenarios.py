@@ -94,8 +94,6 @@ NO_HOLDER_JUDGED = without(
     )
 )
 SHORT_CHAINS = without(Patch("status_chain", "MOST_SEGMENTS = 32", "MOST_SEGMENTS = 2"), ways=Ways(segmented=True))
-# ``take_over`` removes an idle record, which an earlier one may have left. It may be a live owner's.
-IDLE_LEFT = Patch("programs", "        yield from taken_away(theirs)\n", "")
 
 HOLDS = [
     Holds(owners("put", 2, 2, losses=False)),
@@ -128,8 +126,8 @@ LARGE = [
     Holds(owners("put", 3, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("put", 3, 2)),
     Holds(owners("get", 3, 2)),
-    Holds(takeover("T, again", 2), without(IDLE_LEFT), what="idle records left to their owners"),
-    Holds(takeover("T, other", 2), without(IDLE_LEFT), what="idle records left to their owners"),
+    Holds(takeover("T, again", 2)),
+    Holds(takeover("T, other", 2)),
     Holds(owners("put", 2, 2), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 2), SEGMENTED, what="segmented status"),
     Holds(owners("put", 2, 2), reading=Reading.COMMITS_LATE),
@@ -267,18 +265,24 @@ BREAKS = {
         "a message of the group is missing",
     ),
     "a takeover leaves an idle record": Breaks(
-        without(IDLE_LEFT, Patch("protocol", "yield from theirs.replaced(idle)", "yield from theirs.removed()")),
+        without(Patch("protocol", "yield from theirs.replaced(left)", "yield from theirs.removed()")),
         takeover("T", 2),
         _LOST,
     ),
     "a takeover leaves no record that its owner takes for its own": Breaks(
         without(
-            IDLE_LEFT, Patch("protocol", "idle = replace(idle, owner_id=given.owner_id, epoch=idle.epoch + 1)", "pass")
+            Patch(
+                "protocol",
+                "replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)",
+                "idle_record(record)",
+            )
         ),
         takeover("T", 2),
-        "for backed out that was committed",
+        "is committed by an instance that was replaced",
     ),
-    "a takeover is of a name that does not run": Breaks(WHOLE, takeover("T", 2), _LOST),
+    "a takeover replaces an idle record before it removes it": Breaks(
+        without(Patch("protocol", "    if left is not None:\n", "    if False:\n")), takeover("T", 2), _LOST
+    ),
     "the record is got (late commits)": Breaks(
         SEGMENTED, owners("put", 2, 1), "concluded to be backed out took effect", Reading.COMMITS_LATE
     ),
