@@ -74,6 +74,8 @@ class GroupCursor:
         self._idle_wait_ms = _LONGEST_WAIT_MS
         # Whether the handle is in the middle of a group that has ended otherwise.
         self._in_ended_group = False
+        # Whether the group ends, with its commit, in the middle.
+        self._ends_in_middle = False
 
     @property
     def position(self) -> GroupPosition:
@@ -86,6 +88,8 @@ class GroupCursor:
         self._in_data = 0
         self.unit.clear()
         self._run.go_to(committed)
+        if committed.at_start and self._ends_in_middle:
+            self._in_ended_group, self._ends_in_middle = True, False
 
     def group_ended(self) -> None:
         """Go to the position before the next group."""
@@ -113,10 +117,9 @@ class GroupCursor:
                 self._run.go_to(after_messages(position, group_id))
             yield got[1], got[0]
 
-    def leave_group(self) -> None:
-        """Go to the position before the next group, although the handle has not got the last message of this one."""
-        self.group_ended()
-        self._in_ended_group = True
+    def end_in_middle(self) -> None:
+        """Note that the group ends although the handle has not got its last message: when that is known to be committed."""
+        self._ends_in_middle = True
 
     def reopen(self) -> None:
         """Open the queue again if the connection was replaced since; raises MQIError."""

@@ -219,8 +219,8 @@ class Getter(Processing):
         # Both waits.
         waited_s = 2 * settings.group_wait_s
         error = GroupQuarantined(settings.queue, position.group_id, missing, backout.name, waited_s=waited_s)
+        self.cursor.end_in_middle()
         self.end_group(quarantined=error)
-        self.cursor.leave_group()
         return error
 
     def _while_waiting(self) -> bool:

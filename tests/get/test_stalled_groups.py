@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.embedded import Fault
 from mqgroups.get.rest import RestOfGroup
 from mqgroups.mqi import constants as mq
 
@@ -252,3 +254,23 @@ def test_what_is_moved_fits_maxumsgs(make_owner, own_queue_manager, tmp_path, wh
     with consumer, pytest.raises(errors.GroupQuarantined):
         list(next(iter(consumer)))
     assert (len(owner.data("B")), owner.data()) == (40 if why == "poison" else 38, [])
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("nth", range(6, 14))
+def test_a_refused_check_of_the_commit_that_ends_the_group_does_not_hide_the_groups_behind_it(
+    stalled, mq, binding, faults, nth
+):
+    """On a wrapped connection the commit is known to have taken effect only later, and the handle is the same."""
+    put(stalled, 1, 3, -4)
+    put(stalled, 1, -2, group_id=GOOD)
+    q_mgr = mq.connect(binding)
+    seen: list[object] = []
+    with mqgroups.wrap(q_mgr) as qmgr, stalled.consumer(qmgr, stalled="quarantine", commit_every=1) as consumer:
+        faults.arm(Fault("answer", verb="MQGET", nth=nth, reason=2071))
+        for _ in range(4):
+            with contextlib.suppress(errors.GroupQuarantined, errors.MQIError):
+                seen += [message.data for group in consumer for message in group]
+    q_mgr.disconnect()
+    assert stalled.on_queue() == []
+    assert moved(stalled) == [3, 4]
