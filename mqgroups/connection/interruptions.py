@@ -139,7 +139,7 @@ class WithBlock:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """As ``__exit__``."""
-        raise NotImplementedError
+        raise NotImplementedError  # each block ends in its own way
 
     __exit__ = _NewExit()
 

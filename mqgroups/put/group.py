@@ -170,9 +170,8 @@ class OutgoingGroup(WithBlock):
                 _, kind = data_and_kind(None, format, correl_id, properties, ccsid)
             self._of_first = NO_PROPERTIES
             checkpoint, self._checkpoint = self._checkpoint, None
-            # A stream is not: ``last`` is known.
             held_back = last is None and self._begun is None
-            self._held = (payload, kind, checkpoint, False, _WHOLE) if held_back else None  # type: ignore[assignment]
+            self._held = (payload, kind, checkpoint, False, _WHOLE) if held_back else None  # type: ignore[assignment]  # no stream
             if held is not None:
                 self._put(*held[:3], last=False)
             if not held_back:

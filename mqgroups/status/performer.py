@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from mqgroups.connection.connection import Connection
 from mqgroups.core import ownership
 from mqgroups.core.ownership import Ownership, Ownerships
+from mqgroups.core.status import StatusRecord
 from mqgroups.core.steps import (
     BackOut,
     Begin,
@@ -122,7 +123,7 @@ class Performer:
         return self.keepers[refused.queue].error_for(refused)
 
 
-def lost_to(own: Ownership, holder: Any) -> OwnershipLost:
+def lost_to(own: Ownership, holder: StatusRecord | None) -> OwnershipLost:
     """Return the error for a name that another instance has taken over; ``holder``: its record, if one was seen."""
     expected = own.expected
     seen = (holder.owner_id, holder.epoch) if holder is not None else ("", 0)
@@ -131,10 +132,11 @@ def lost_to(own: Ownership, holder: Any) -> OwnershipLost:
 
 
 def _failed(error: MQIError) -> Failed:
-    kinds: list[tuple[type[Failed], tuple[type[MQIError], ...]]] = [
-        (Lost, (CommitOutcomeUnknown, ConnectionBroken)),
-        (InUse, (OwnerActive,)),
-        (NoQueue, (QueueMissing,)),
-    ]
-    kind = next((kind for kind, errors in kinds if isinstance(error, errors)), Failed)
+    kind = Failed
+    if isinstance(error, (CommitOutcomeUnknown, ConnectionBroken)):
+        kind = Lost
+    elif isinstance(error, OwnerActive):
+        kind = InUse
+    elif isinstance(error, QueueMissing):
+        kind = NoQueue
     return kind(error, error.reason)
