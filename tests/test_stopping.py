@@ -396,6 +396,27 @@ def test_a_stop_is_right_though_the_reply_of_its_commit_is_lost(owner, faults, v
     assert owner.get_groups() == [THIS[4:]]
 
 
+@pytest.mark.parametrize(("tries", "ending"), [(3, errors.Stopped), (0, errors.CommitOutcomeUnknown)])
+def test_after_stop_a_queue_manager_has_a_second_to_notice_that_the_connection_is_lost(
+    owner, faults, clock, tries, ending
+):
+    """``tries``: how many MQOPEN are answered with 2042 because the lost connection still has the status queue; 0: all."""
+    owner.put_raw_group(THIS)
+    with owner.connect(reconnect_wait_s=600, sleep=clock.sleep) as qmgr:
+        consumer = owner.consumer(qmgr, commit_every=100)
+
+        def lose(*_):
+            faults.arm(Fault("drop", "after", verb="MQCMIT"))
+            faults.arm(Fault("answer", "before", verb="MQOPEN", nth=2, times=tries, reason=mq.MQRC_OBJECT_IN_USE))
+
+        consumer.before_commit(lose)
+        with pytest.raises(ending):
+            stopped_at(consumer, 4)
+        assert sum(clock.naps) < 2.1
+        faults.clear_faults()
+    assert owner.record("get")["msg_seq_number"] == 4
+
+
 # --- signals
 
 

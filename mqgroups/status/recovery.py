@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import REDO_LATER, Relapses, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, REDO_LATER, Patience, Relapses, retrying
 from mqgroups.core import protocol
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.steps import Steps
@@ -21,6 +21,8 @@ from mqgroups.status.performer import Performer
 
 _log = logging.getLogger("mqgroups")
 _T = TypeVar("_T")
+# A queue manager needs a moment until it notices that a connection is gone, and then closes its handles.
+_NOTICED_S = 1.0
 
 
 class Participant(Protocol):
@@ -70,7 +72,8 @@ class RecoveringOwners:
     def redo(self, error: MQIError) -> None:
         """Settle the unit of work that ended in ``error``, and have the participant replay what was not committed.
 
-        Retries within ``reconnect_wait_s``, and after ``stop()`` only once.
+        Retries within ``reconnect_wait_s``. After ``stop()`` it is one try, which waits for a second at most while the lost
+        connection still holds the status queue.
 
         Raises:
             OwnershipLost: another instance has taken over this name.
@@ -110,7 +113,9 @@ class RecoveringOwners:
         first.telemetry.recovering(error, first.own.number)
         try:
             self.redoing = True
-            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(again)
+            noticed = Patience(min(_NOTICED_S, connection.reconnect.wait_s))
+            one_try = retrying(noticed, OWNER_ACTIVE, connection.sleep)
+            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(one_try, again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)

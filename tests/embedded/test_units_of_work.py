@@ -173,9 +173,11 @@ os._exit(0)
 def test_a_process_that_ends_without_mqdisc_is_backed_out(connection, mq, mqi, queue):
     put(connection, queue, b"1", b"2")
     subprocess.run(child(DYING, mqi, mq, queue), check=True, cwd=ROOT)
-    wait_until(lambda: connection.depth(queue) == 2)
+    # While the unit of work is open the depth is 2 as well: one message is got and one is put.
+    wait_until(lambda: len(connection.browse(queue)) == 2)
     found = connection.browse(queue)
     assert [(answer.data, answer.md.BackoutCount) for answer in found] == [(b"1", 1), (b"2", 0)]
+    assert connection.depth(queue) == 2
 
 
 # --- MAXUMSGS

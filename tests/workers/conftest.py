@@ -113,9 +113,12 @@ class Site:
         return groups
 
     def handled(self) -> list[list[bytes]]:
-        """Return what handlers have written, group by group, in the order in which the groups were put."""
-        files = [path for path in self.directory.iterdir() if not path.suffix]
-        return sorted((path.read_bytes().split() for path in files), key=lambda lines: int(lines[0].split(b"-")[0]))
+        """Return what handlers have written, group by group, in the order in which the groups were put.
+
+        A file is empty for a moment when its group begins.
+        """
+        written = (path.read_bytes().split() for path in self.directory.iterdir() if not path.suffix)
+        return sorted(filter(None, written), key=lambda lines: int(lines[0].split(b"-")[0]))
 
     def is_done(self) -> bool:
         """Whether nothing is on the queue, and no group interrupted."""
