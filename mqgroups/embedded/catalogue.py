@@ -35,6 +35,8 @@ from mqgroups.mqi import constants as mq
 
 # Queues with this prefix belong to managed subscriptions, and MQCLOSE does not delete them.
 MANAGED = "SYSTEM.MANAGED."
+# The asterisk of a DynamicQName has to leave room for characters that make the name unique (topic q098150).
+_LAST_ASTERISK = 33
 
 
 class Catalogue:
@@ -96,14 +98,16 @@ class Catalogue:
         return base, named
 
     def create_dynamic(self, model: Definition, dynamic_q_name: str, unique: str) -> Queue:
-        """Create a queue from a model. If the name ends in ``*``, ``unique`` replaces the ``*`` (MQOD, field DynamicQName).
+        """Create a queue from a model. An asterisk at the end of the name, in positions 1 to 33, is replaced by ``unique``.
+
+        Source: DynamicQName (topics q098150, q040850).
 
         Raises:
             CatalogueError: MQRC_DYNAMIC_Q_NAME_ERROR, MQRC_OBJECT_ALREADY_EXISTS.
         """
         name = dynamic_q_name
-        if name.endswith("*"):
-            name = (name[:-1][:33] + unique)[:48]
+        if name.endswith("*") and len(name) <= _LAST_ASTERISK:
+            name = name[:-1] + unique
         if not OBJECT_NAME.fullmatch(name):
             raise CatalogueError(mq.MQRC_DYNAMIC_Q_NAME_ERROR)
         if name in self._objects:

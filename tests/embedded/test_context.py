@@ -83,12 +83,16 @@ def test_all_of_it_can_be_set(connection, queue, setter):
     assert context(shared_input(connection, queue).get().md) == SET
 
 
-def test_what_follows_a_nul_in_text_that_is_set_becomes_blanks(connection, queue, setter):
-    """ApplIdentityData, topic q097430; ApplOriginData, topic q097440; UserIdentifier, topic q097700."""
-    text = {"UserIdentifier": b"ops\0x", "ApplIdentityData": b"i", "ApplOriginData": b"\0abc"}
-    assert put(setter, mq.MQPMO_SET_ALL_CONTEXT, **{**SET, **text}).code == OK
+TEXT = {field: len(value) for field, value in SET.items() if isinstance(value, bytes) and field != "AccountingToken"}
+
+
+@table(("field", "length"), [*TEXT.items(), ("Format", 8), ("ReplyToQ", 48), ("ReplyToQMgr", 48)])
+def test_what_follows_a_nul_in_text_that_is_set_becomes_blanks(connection, queue, field, length):
+    """Topics q097700, q097430, q097620, q097440, q097520, PutDate, PutTime, ReplyToQ; AccountingToken is no text."""
+    setter = connection.open(queue, mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT)
+    assert put(setter, mq.MQPMO_SET_ALL_CONTEXT, **{**SET, field: b"ab\0".ljust(length, b"x")}).code == OK
     md = shared_input(connection, queue).get().md
-    assert (md.UserIdentifier, md.ApplIdentityData, md.ApplOriginData) == (b"ops".ljust(12), b"i".ljust(32), b" " * 4)
+    assert (context(md) | {field: getattr(md, field)}) == {**SET, field: b"ab".ljust(length)}
 
 
 def test_the_identity_can_be_set_and_the_origin_is_the_queue_manager_s(connection, queue, setter):

@@ -136,6 +136,19 @@ def test_an_unknown_selector_is_refused(connection, queue, selector):
     assert code == failed(c.MQRC_SELECTOR_ERROR)
 
 
+@table("selector", [c.MQIA_PLATFORM, c.MQIA_MAX_HANDLES, c.MQCA_Q_MGR_NAME, c.MQCA_DEAD_LETTER_Q_NAME])
+def test_an_attribute_of_the_queue_manager_is_not_a_queues(connection, queue, selector):
+    """Topics q026770, q101840."""
+    code, _ = connection.open(queue, c.MQOO_INQUIRE).inquire(selector)
+    assert code == failed(c.MQRC_SELECTOR_ERROR)
+
+
+@table("selector", [c.MQIA_CURRENT_Q_DEPTH, c.MQIA_Q_TYPE, c.MQCA_Q_NAME, c.MQCA_BASE_Q_NAME])
+def test_an_attribute_of_queues_is_not_the_queue_managers(q_mgr_handle, selector):
+    code, _ = q_mgr_handle.inquire(selector)
+    assert code == failed(c.MQRC_SELECTOR_ERROR)
+
+
 @pytest.mark.embedded
 @table("selector", [c.MQIA_CURRENT_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_MAX_Q_DEPTH])
 def test_an_attribute_of_another_type_of_queue_is_a_warning(connection, mqi, selector):
@@ -170,6 +183,21 @@ def test_too_little_room_is_a_warning(ibmmq_only, connection, queue):
     assert code == warning(c.MQRC_INT_ATTR_COUNT_TOO_SMALL)
     code, _, characters = handle.inquire_many([c.MQCA_Q_NAME], char_length=9)
     assert (code, characters) == (warning(c.MQRC_CHAR_ATTRS_TOO_SHORT), queue.encode()[:9])
+
+
+@table(
+    ("selectors", "reason"),
+    [
+        ([c.MQIA_Q_TYPE, c.MQIA_BASE_TYPE, c.MQCA_Q_NAME], c.MQRC_SELECTOR_NOT_FOR_TYPE),
+        ([c.MQIA_Q_TYPE, c.MQIA_USAGE, c.MQCA_Q_NAME], c.MQRC_INT_ATTR_COUNT_TOO_SMALL),
+        ([c.MQIA_Q_TYPE, c.MQCA_Q_NAME], c.MQRC_CHAR_ATTRS_TOO_SHORT),
+    ],
+)
+def test_of_several_warnings_the_first_in_the_order_of_the_usage_notes_is_returned(
+    ibmmq_only, connection, queue, selectors, reason
+):
+    code, _, _ = connection.open(queue, c.MQOO_INQUIRE).inquire_many(selectors, int_count=1, char_length=9)
+    assert code == warning(reason)
 
 
 # --- MQSET

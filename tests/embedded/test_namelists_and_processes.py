@@ -78,7 +78,7 @@ def test_a_process_tells_all_it_has(opened):
 def test_neither_has_what_a_queue_has(opened):
     for object_type, name in ((mq.MQOT_NAMELIST, b"TEST.NAMELIST"), (mq.MQOT_PROCESS, b"TEST.PROCESS")):
         handle = opened(object_type, name)
-        assert handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)[0] == warning(mq.MQRC_SELECTOR_NOT_FOR_TYPE)
+        assert handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)[0] == failed(mq.MQRC_SELECTOR_ERROR)
         assert handle.get().code == failed(mq.MQRC_HOBJ_ERROR)
 
 

@@ -142,6 +142,9 @@ def test_disconnecting_ends_exclusive_input(connect, queue):
 # --- dynamic queues
 
 
+DYNAMIC_Q_NAME_ERROR = failed(c.MQRC_DYNAMIC_Q_NAME_ERROR)
+
+
 def open_model(connection, mqi, model, name, options=c.MQOO_OUTPUT | SHARED, version=3):
     od = mqi.od(Version=version, ObjectName=model.encode(), DynamicQName=name)
     return connection.open("", options, od=od)
@@ -156,15 +159,13 @@ def test_a_star_is_replaced_by_something_unique(connection, mqi, version):
     assert names[0] != names[1]
 
 
-def test_of_a_long_prefix_33_characters_count(connection, mqi):
-    prefix = b"A.PREFIX.THAT.IS.LONGER.THAN.THIRTY.THREE.CHARS"
-    name = open_model(connection, mqi, TEMPORARY, prefix[:47] + b"*").name
-    assert name.startswith(prefix[:33].decode())
-    assert len(name) <= 48
-
-
-def test_a_star_alone_makes_a_name(connection, mqi):
-    assert open_model(connection, mqi, TEMPORARY, b"*").code == OK
+@table(("position", "code"), [(1, OK), (33, OK), (34, DYNAMIC_Q_NAME_ERROR), (48, DYNAMIC_Q_NAME_ERROR)])
+def test_a_star_is_in_the_first_33_positions(connection, mqi, position, code):
+    """Topics q098150, q040850."""
+    prefix = b"A.PREFIX.THAT.IS.LONGER.THAN.THIRTY.THREE.CHARS"[: position - 1]
+    handle = open_model(connection, mqi, TEMPORARY, prefix + b"*")
+    assert handle.code == code
+    assert handle.name.startswith(prefix.decode() if code == OK else "")
 
 
 def test_a_whole_name_is_taken_as_it_is(connection, mqi, mq):
@@ -178,7 +179,7 @@ def test_a_whole_name_is_taken_as_it_is(connection, mqi, mq):
 
 @table("name", [b"", b" ", b"NOT-ALLOWED", b"A*B", b"BLANK IN IT", b"*.BEHIND"])
 def test_a_name_that_no_queue_may_have(connection, mqi, name):
-    assert open_model(connection, mqi, MODEL, name).code == failed(c.MQRC_DYNAMIC_Q_NAME_ERROR)
+    assert open_model(connection, mqi, MODEL, name).code == DYNAMIC_Q_NAME_ERROR
 
 
 def test_a_temporary_dynamic_queue_ends_with_the_handle_that_made_it(connection, mqi):

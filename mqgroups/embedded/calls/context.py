@@ -17,6 +17,7 @@ from mqgroups.mqi import constants as mq
 
 IDENTITY = ("user_identifier", "accounting_token", "appl_identity_data")
 ORIGIN = ("put_appl_type", "put_appl_name", "put_date", "put_time", "appl_origin_data")
+_TEXT = ("user_identifier", "appl_identity_data", "put_appl_name", "put_date", "put_time", "appl_origin_data")
 PASSES = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
 SETS = mq.MQPMO_SET_IDENTITY_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT
 
@@ -77,10 +78,10 @@ def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescript
         for field in passed:
             setattr(md, field, getattr(source, field))
     elif options & SETS:
-        # "The null character and any following characters are converted to blanks" (topics q097700, q097430, q097440).
-        md.user_identifier = blank_padded(md.user_identifier, 12)
-        md.appl_identity_data = blank_padded(md.appl_identity_data, 32)
-        md.appl_origin_data = blank_padded(md.appl_origin_data, 4)
+        # A null and what follows it become blanks (topics q097700, q097430, q097620, q097440, PutDate, PutTime).
+        for field in _TEXT:
+            value = getattr(md, field)
+            setattr(md, field, blank_padded(value, len(value)))
     else:
         q_mgr.default_identity_context(connection, md)
     if not options & (mq.MQPMO_PASS_ALL_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from mqgroups.embedded.answer import Answer, Failed
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import Handle
 from mqgroups.embedded.messages.queue import Queue
-from mqgroups.embedded.objects.attributes import ALIAS, BY_SELECTOR, Value, character_length
+from mqgroups.embedded.objects.attributes import ALIAS, QUEUE_ATTRIBUTES, Attribute, Value, character_length
 from mqgroups.embedded.objects.definition import Definition
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
@@ -46,23 +46,6 @@ def _is_integer(selector: int) -> bool:
     return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
 
 
-_KNOWN_INTEGERS = frozenset(
-    {selector for selector in BY_SELECTOR if _is_integer(selector)}
-    | {
-        mq.MQIA_Q_TYPE,
-        mq.MQIA_CURRENT_Q_DEPTH,
-        mq.MQIA_OPEN_INPUT_COUNT,
-        mq.MQIA_OPEN_OUTPUT_COUNT,
-        mq.MQIA_CODED_CHAR_SET_ID,
-        mq.MQIA_COMMAND_LEVEL,
-        mq.MQIA_MAX_PRIORITY,
-        mq.MQIA_PLATFORM,
-        mq.MQIA_SYNCPOINT,
-        pcf.MQIA_NAME_COUNT,
-        pcf.MQIA_APPL_TYPE,
-    }
-    | {attribute.selector for attribute in Q_MGR_ATTRIBUTES if not attribute.length}
-)
 # The attributes that MQINQ returns for a cluster queue without a local instance (topic "MQINQ and clusters").
 _OF_CLUSTER_QUEUES = (
     mq.MQIA_DEF_BIND,
@@ -72,15 +55,57 @@ _OF_CLUSTER_QUEUES = (
     mq.MQCA_Q_DESC,
     mq.MQIA_Q_TYPE,
 )
-_OF_OTHER_OBJECTS = {
-    pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
-    pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
-    **{
-        attribute.selector: attribute.length
-        for attributes in (ATTRIBUTES[Kind.NAMELIST], ATTRIBUTES[Kind.PROCESS], Q_MGR_ATTRIBUTES)
-        for attribute in attributes
-        if attribute.length
+
+
+def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[int, int]:
+    """Return selectors with the lengths of their values, 0 for an integer; every object has the two that are added here."""
+    dates = (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME)
+    return {
+        **{selector: character_length(selector) for selector in (*others, *dates)},
+        **{attribute.selector: attribute.length for attribute in attributes},
+    }
+
+
+# For each type of object the selectors that are valid for it, with the lengths of their values.
+_SELECTORS = {
+    mq.MQOT_Q: _lengths(
+        QUEUE_ATTRIBUTES,
+        (
+            mq.MQCA_Q_NAME,
+            mq.MQCA_CREATION_DATE,
+            mq.MQCA_CREATION_TIME,
+            mq.MQIA_Q_TYPE,
+            mq.MQIA_CURRENT_Q_DEPTH,
+            mq.MQIA_OPEN_INPUT_COUNT,
+            mq.MQIA_OPEN_OUTPUT_COUNT,
+            # Queues have these on IBM MQ; here their values are not kept.
+            pcf.MQIA_MONITORING_Q,
+            pcf.MQIA_STATISTICS_Q,
+            pcf.MQIA_ACCOUNTING_Q,
+        ),
+    ),
+    mq.MQOT_Q_MGR: _lengths(
+        Q_MGR_ATTRIBUTES,
+        (
+            mq.MQCA_Q_MGR_NAME,
+            mq.MQCA_Q_MGR_IDENTIFIER,
+            mq.MQCA_COMMAND_INPUT_Q_NAME,
+            mq.MQCA_VERSION,
+            mq.MQCA_INSTALLATION_NAME,
+            mq.MQIA_CODED_CHAR_SET_ID,
+            mq.MQIA_COMMAND_LEVEL,
+            mq.MQIA_MAX_PRIORITY,
+            mq.MQIA_PLATFORM,
+            mq.MQIA_SYNCPOINT,
+            mq.MQIA_DIST_LISTS,
+        ),
+    ),
+    mq.MQOT_NAMELIST: {
+        **_lengths(ATTRIBUTES[Kind.NAMELIST], (pcf.MQIA_NAME_COUNT,)),
+        pcf.MQCA_NAMELIST_NAME: mq.MQ_NAMELIST_NAME_LENGTH,
+        pcf.MQCA_NAMES: mq.MQ_OBJECT_NAME_LENGTH,
     },
+    mq.MQOT_PROCESS: _lengths(ATTRIBUTES[Kind.PROCESS], (mq.MQCA_PROCESS_NAME,)),
 }
 
 
@@ -98,8 +123,8 @@ def inquire(
 ) -> Answer:
     """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, then character values one after the other.
 
-    If the object does not have an attribute, its value is -1 or asterisks, and MQINQ returns a warning; also if a buffer is too
-    small.
+    A selector has to be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1
+    or asterisks. That is a warning, and so is too little room; of several the first of 2068, 2022, 2008 is returned.
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
@@ -107,33 +132,30 @@ def inquire(
             raise Failed(mq.MQRC_OBJECT_CHANGED)
         if not handle.options & mq.MQOO_INQUIRE:
             raise Failed(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
-        selectors = _integers(selectors_raw)
         known = _values(q_mgr, handle)
+        valid = _SELECTORS[handle.object_type]
         integers: list[int] = []
         characters = b""
         warning = mq.MQRC_NONE
-        for selector in selectors:
+        for selector in _integers(selectors_raw):
+            if selector not in valid:
+                raise Failed(mq.MQRC_SELECTOR_ERROR)
             value = known.get(selector)
-            if _is_integer(selector):
-                if value is None and selector not in _KNOWN_INTEGERS:
-                    raise Failed(mq.MQRC_SELECTOR_ERROR)
-                integers.append(value if isinstance(value, int) else _NOT_APPLICABLE)
-            else:
-                length = character_length(selector) or _OF_OTHER_OBJECTS.get(selector, 0)
-                if not length:
-                    raise Failed(mq.MQRC_SELECTOR_ERROR)
+            if length := valid[selector]:
                 # The names of a namelist are one attribute: 48 characters for each name, one after the other.
                 texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
                 characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
+            else:
+                integers.append(value if isinstance(value, int) else _NOT_APPLICABLE)
             if value is None:
                 warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
     if int_attr_count < 0:
         raise Failed(mq.MQRC_INT_ATTR_COUNT_ERROR)
     if char_attr_length < 0:
         raise Failed(mq.MQRC_CHAR_ATTR_LENGTH_ERROR)
-    if len(integers) > int_attr_count:
+    if not warning and len(integers) > int_attr_count:
         warning = mq.MQRC_INT_ATTR_COUNT_TOO_SMALL
-    elif len(characters) > char_attr_length:
+    elif not warning and len(characters) > char_attr_length:
         warning = mq.MQRC_CHAR_ATTRS_TOO_SHORT
     integers = integers[:int_attr_count]
     packed = struct.pack(f"<{len(integers)}i", *integers)
