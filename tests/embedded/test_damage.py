@@ -125,6 +125,30 @@ def test_something_else_in_place_of_the_database_is_refused(stopped):
     refused(stopped, stopped / DATABASE)
 
 
+@table(
+    ("text", "cause"),
+    [
+        (b"CREATE TABLE message", "its schema is damaged"),
+        (b"message (\n    position", "malformed database schema"),
+        (b"attributes TEXT", "made it"),
+        (b"mqclient", "table authority is damaged"),
+    ],
+    ids=["a key word", "a name", "a column", "a row"],
+)
+def test_a_byte_that_is_no_text_is_refused(stopped, tmp_path, text, cause):
+    path = shutil.copytree(stopped, tmp_path / "damaged") / DATABASE
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(text, text[:3] + b"\x86" + text[4:]))
+    assert cause in refused(path.parent, path)
+
+
+def test_a_format_of_tables_that_sqlite_does_not_know_is_refused(stopped):
+    path = stopped / DATABASE
+    raw = path.read_bytes()
+    path.write_bytes(raw[:47] + b"\xff" + raw[48:])
+    assert "unsupported file format" in refused(stopped, path)
+
+
 @table("cut", [1, 100, 4096, 9000])
 def test_a_database_cut_short_is_refused(stopped, tmp_path, cut):
     path = shutil.copytree(stopped, tmp_path / "cut") / DATABASE

@@ -76,6 +76,8 @@ class Store:
             if problem is not None:
                 raise files.damaged(files.journal, problem)
             db = sqlite3.connect(files.database, check_same_thread=False, isolation_level=None)
+            # A damaged byte in text then fails the checksum of its row, instead of ending in an error of the decoder.
+            db.text_factory = lambda raw: raw.decode(errors="backslashreplace")
         except (OSError, sqlite3.Error) as error:
             raise self._refusal(error) from error
         try:
@@ -90,16 +92,20 @@ class Store:
                 _log.warning("little space is left for %s; messages can be got but not put", files.directory)
         except BaseException as error:
             self._end(db)
-            if isinstance(error, OSError | sqlite3.Error):
+            if isinstance(error, OSError | sqlite3.Error | UnicodeDecodeError):
                 raise self._refusal(error) from error
             raise
         return db
 
-    def _refusal(self, error: OSError | sqlite3.Error) -> StoreError:
+    def _refusal(self, error: OSError | sqlite3.Error | UnicodeDecodeError) -> StoreError:
         """Return the StoreError for a start that failed with this error."""
+        if isinstance(error, UnicodeDecodeError):
+            # SQLite's message quotes the damaged word, and sqlite3 cannot decode that.
+            return self._files.damaged(self._files.database, "its schema is damaged")
         if _is_full(error):
             return self._files.no_space()
-        if isinstance(error, sqlite3.OperationalError | OSError):
+        is_of_system = isinstance(error, OSError) or getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
+        if isinstance(error, sqlite3.OperationalError | OSError) and is_of_system:
             return StoreError(f"{self._files.directory} cannot be read or written: {error}")
         return self._files.damaged(self._files.database, str(error))
 
@@ -118,7 +124,7 @@ class Store:
                 f"{path} holds data of schema version {version}; this program knows versions up to {SCHEMA_VERSION}"
             )
         if version != SCHEMA_VERSION or definitions(db) != EXPECTED:
-            raise self._files.damaged(path, "another program, or another version of mqgroups, made it")
+            raise self._files.damaged(path, "it is damaged, or another program or another version of mqgroups made it")
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise self._files.damaged(path, found.replace("\n", " "))
@@ -361,7 +367,7 @@ class Store:
 
     def _end(self, db: sqlite3.Connection) -> None:
         """Close a database. The marker is removed only if the journal is empty, and before closing deletes the journal."""
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 self._files.mark_closed()
         db.close()
