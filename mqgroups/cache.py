@@ -1,6 +1,7 @@
 """The cache: a directory for what this package makes once on a machine and then loads or runs: a C library, a ``bin/java``.
 
-It is ``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``. Nobody else may write to it: this user
+It is ``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``. A user without a home directory to write
+to, as in many containers, gets a directory of their own in the temporary directory. Nobody else may write to the cache: this user
 would run another user's code.
 """
 
@@ -9,29 +10,71 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+# Of the flags of a file system; not every system tells it.
+_NOEXEC = getattr(os, "ST_NOEXEC", 0)
+_REMEDY = "name another directory in MQGROUPS_CACHE"
 
 
 class CacheRefused(RuntimeError):
-    """Another user could have written to the cache; the message names the path and says what to do."""
+    """There is no directory for the cache, or another user could have written to it; the message says what to do."""
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the directory of the cache; it is made if it does not exist. Raises CacheRefused."""
-    given = environment.get("MQGROUPS_CACHE")
-    return own_directory(
-        Path(given) if given else Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups")
+    if given := environment.get("MQGROUPS_CACHE"):
+        return own_directory(Path(given).absolute())
+    refused = CacheRefused(
+        "there is no home directory and no temporary directory for the cache: name one in MQGROUPS_CACHE"
     )
+    for place in _places(environment):
+        try:
+            return own_directory(place)
+        except CacheRefused as error:
+            refused = error
+    raise refused
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    # Without HOME, and without a name of the user, there is no home directory.
+    with contextlib.suppress(RuntimeError):
+        place = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups").absolute()
+        if _is_in_own_directory(place):
+            yield place
+    with contextlib.suppress(FileNotFoundError):
+        yield Path(tempfile.gettempdir(), f"mqgroups-{os.geteuid()}")
+
+
+def _is_in_own_directory(path: Path) -> bool:
+    """Whether the nearest directory that exists is this user's; root could leave in another's home what that user cannot use."""
+    try:
+        while not path.exists():
+            path = path.parent
+        return path.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def own_directory(path: Path) -> Path:
     """Return a directory of this user alone; it is made if it does not exist. Raises CacheRefused."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with contextlib.suppress(PermissionError):
-        # A loose umask may have let others write here. check_own finds what they left.
-        path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
-    check_own(path)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.is_symlink():
+            with contextlib.suppress(PermissionError):
+                # A loose umask may have let others write here. check_own finds what they left.
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
+        check_own(path)
+        if os.statvfs(path).f_flag & _NOEXEC:
+            raise CacheRefused(
+                f"{path} is not used, because its file system lets nothing be executed (noexec): {_REMEDY}"
+            )
+    except OSError as error:
+        raise CacheRefused(f"{path} cannot be used for the cache ({error.strerror}): {_REMEDY}") from error
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise CacheRefused(f"{path} is not used, because this user cannot read it: {_REMEDY}")
     return path
 
 
@@ -42,5 +85,5 @@ def check_own(path: Path) -> None:
     if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise CacheRefused(
             f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
-            "and mode, or name another directory in MQGROUPS_CACHE"
+            f"and mode, or {_REMEDY}"
         )

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from mqgroups.cli.directories import of_this_user
+
 _PROGRAM = "mqgroups"
 # Where each shell finds the completion of a program, below the home directory or the XDG directory in its variable.
 _PLACES = {
@@ -50,7 +52,7 @@ def completion(context: click.Context, shell: str, install: bool) -> None:
         click.echo(text)
         return
     variable, default, name = _PLACES[shell]
-    path = Path(os.environ.get(variable) or Path.home() / default) / name
+    path = of_this_user(variable, default) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8")
     click.echo(f"{path} written. {_THEN[shell].format(directory=path.parent)}.")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 
 import click
 
 from mqgroups.cli.connection import connection_options
+from mqgroups.cli.directories import of_this_user
 from mqgroups.cli.profiles import ConnectionOption
 
 _PROGRAM = "mqgroups"
@@ -48,7 +47,7 @@ def manual(context: click.Context, install: bool) -> None:
     if not install:
         click.echo(text, nl=False)
         return
-    path = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "man" / "man1" / f"{_PROGRAM}.1"
+    path = of_this_user("XDG_DATA_HOME", ".local/share") / "man" / "man1" / f"{_PROGRAM}.1"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     click.echo(f"{path} written. man {path} shows it; man {_PROGRAM} too, if ~/.local/bin is in PATH.")

@@ -37,6 +37,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqgroups.cli.console import complain
+from mqgroups.cli.directories import of_this_user
 from mqgroups.mqi.secret import SECRETS
 
 # In ``Context.meta``: the values of the profile that is the source; and whether something was said.
@@ -55,8 +56,11 @@ KEYS = frozenset(
 
 def config_file() -> Path:
     """Return the path of the configuration file, whether it exists or not."""
-    directory = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(directory) / "mqgroups" / "config.toml"
+    try:
+        return of_this_user("XDG_CONFIG_HOME", ".config") / "mqgroups" / "config.toml"
+    except click.UsageError:
+        # A user without a home directory, as in many containers, has no profiles.
+        return Path(os.devnull)
 
 
 def read_profiles(path: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
@@ -67,9 +71,10 @@ def read_profiles(path: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None, {}
     except (OSError, ValueError) as error:
+        # HOME may be another user's, or no directory.
+        if isinstance(error, FileNotFoundError | NotADirectoryError) or not os.access(path.parent, os.X_OK):
+            return None, {}
         raise click.UsageError(f"{path} cannot be read: {error}") from error
     profiles = content.pop("profiles", {})
     default = content.pop("default_profile", None)

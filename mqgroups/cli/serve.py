@@ -15,7 +15,8 @@ from pathlib import Path
 import click
 
 from mqgroups.cli import cluster as clusters
-from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.console import complain, in_words, log, one_message
+from mqgroups.cli.directories import of_this_user
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, FILE, host_and_port
 from mqgroups.cli.secrets import Command, passwords
@@ -320,8 +321,15 @@ def _mqsc_files(files: Sequence[Path], *, bare: bool) -> list[Path]:
 
 
 def _state_directory(name: str) -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "mqgroups" / name
+    try:
+        directory = of_this_user("XDG_STATE_HOME", ".local/state") / "mqgroups" / name
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, click.UsageError) as error:
+        cause = in_words(error) if isinstance(error, OSError) else error.message
+        raise click.UsageError(
+            f"name a directory to keep messages in with --data, or in XDG_STATE_HOME: {cause}"
+        ) from error
+    return directory
 
 
 def _log_level(verbose: bool) -> str:

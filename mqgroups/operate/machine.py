@@ -77,7 +77,8 @@ def client_file(environment: Mapping[str, str]) -> Path | None:
         return Path(named)
     data = environment.get("MQ_OVERRIDE_DATA_PATH", "/var/mqm")
     places = (Path.cwd(), Path(data), Path(environment.get("HOME", "/")))
-    return next((path for place in places if (path := place / "mqclient.ini").is_file()), None)
+    # Not Path.is_file, which raises an error where this user may not look, such as another's home directory.
+    return next((path for place in places if os.path.isfile(path := place / "mqclient.ini")), None)  # noqa: PTH113
 
 
 def _facts(path: Path) -> dict[str, int | str]:

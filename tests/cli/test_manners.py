@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
-from mqgroups.cli.profiles import KEYS, config_file
+from mqgroups.cli.profiles import KEYS, config_file, read_profiles
 from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
@@ -330,6 +331,21 @@ def test_the_manual_has_every_command_and_option(tmp_path, monkeypatch):
     installed = invoke("manual", "--install")
     assert (tmp_path / "man" / "man1" / "mqgroups.1").is_file()
     assert "man mqgroups too, if ~/.local/bin is in PATH" in installed.stdout
+
+
+@table("home", ["", "/dev/null"])
+def test_a_user_without_a_home_directory_has_no_profiles_and_installs_nothing(monkeypatch, home):
+    def nobody(_uid):
+        raise KeyError
+
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setenv("HOME", home) if home else monkeypatch.delenv("HOME", raising=False)
+    assert read_profiles(config_file()) == (None, {})
+    result = invoke("manual", "--install")
+    assert "Traceback" not in result.output
+    assert ("set HOME or XDG_DATA_HOME" if not home else "Not a directory") in result.stderr
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):

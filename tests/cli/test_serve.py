@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -28,6 +29,19 @@ def test_listen_that_is_no_address_is_refused(listen):
     result = invoke("embedded", "run", "--listen", listen)
     assert result.exit_code == 2
     assert "is not HOST:PORT" in result.output
+
+
+@table("home", ["", "/dev/null"])
+def test_a_user_without_a_home_directory_is_told_what_names_a_directory_of_messages(monkeypatch, home):
+    def nobody(_uid):
+        raise KeyError
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setenv("HOME", home) if home else monkeypatch.delenv("HOME", raising=False)
+    result = invoke("embedded", "run", "--listen", "127.0.0.1:0")
+    assert result.exit_code == 2
+    assert "with --data, or in XDG_STATE_HOME" in result.output
 
 
 @table("user", ["app", "app:", ":VARIABLE"])

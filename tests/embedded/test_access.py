@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import pwd
+import stat
 import subprocess
 import sys
+import tempfile
+from types import SimpleNamespace
 
 import pytest
 
+import mqgroups.cache
 from mqgroups.cache import CacheRefused
 from mqgroups.embedded.libmqm import build as building
 from mqgroups.mqi.constants import MQRC_NOT_AUTHORIZED
 from tests.fix_mqi import failed
+from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
@@ -65,6 +71,79 @@ def test_a_cached_library_that_is_a_symbolic_link_is_not_used(cache, tmp_path):
     library.rename(tmp_path / "elsewhere")
     library.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(CacheRefused, match="is not used"):
+        building.build()
+
+
+# --- users without a home directory of their own, as in containers
+
+
+@pytest.fixture
+def homeless(monkeypatch, tmp_path):
+    """A function that sets HOME for a user who has no name; the temporary directory is this test's."""
+
+    def nobody(_uid):
+        raise KeyError
+
+    def at(home):
+        monkeypatch.setenv("HOME", home) if home is not None else monkeypatch.delenv("HOME", raising=False)
+
+    for variable in ("MQGROUPS_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return at
+
+
+def owned_by_another(path, monkeypatch):
+    os.chown(path, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
+
+
+@table("home", [None, "/dev/null", "/dev/null/home", "another's"])
+def test_the_cache_of_a_user_without_a_home_directory_is_a_private_one_in_the_temporary_directory(
+    homeless, monkeypatch, tmp_path, home
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "home").mkdir()
+    if home == "another's":
+        owned_by_another(tmp_path / "home", monkeypatch)
+        home = str(tmp_path / "home")
+    homeless(home)
+    made = mqgroups.cache.cache()
+    assert (made, stat.S_IMODE(made.stat().st_mode)) == (tmp_path / f"mqgroups-{os.geteuid()}", 0o700)
+    assert not list((tmp_path / "home").iterdir())
+
+
+def test_a_cache_in_the_temporary_directory_that_another_user_made_is_refused(homeless, monkeypatch, tmp_path):
+    homeless(None)
+    owned_by_another(mqgroups.cache.cache(), monkeypatch)
+    if os.geteuid() == 4711:
+        (tmp_path / "mqgroups-4711").symlink_to(tmp_path)
+    with pytest.raises(CacheRefused, match=r"has to belong to this user.* in MQGROUPS_CACHE"):
+        mqgroups.cache.cache()
+
+
+def test_a_cache_that_cannot_be_says_which_variable_names_another(homeless, monkeypatch, tmp_path):
+    def none():
+        raise FileNotFoundError
+
+    homeless(None)
+    with pytest.raises(CacheRefused, match=r"/dev/null .*File exists.* in MQGROUPS_CACHE"):
+        mqgroups.cache.cache({"MQGROUPS_CACHE": "/dev/null"})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
+        with pytest.raises(CacheRefused, match=r"noexec.* in MQGROUPS_CACHE"):
+            mqgroups.cache.cache()
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(CacheRefused, match=r"no temporary directory.* in MQGROUPS_CACHE"):
+        mqgroups.cache.cache()
+
+
+def test_a_library_that_cannot_be_written_to_the_cache_says_so(cache, monkeypatch):
+    def refused(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", refused)
+    with pytest.raises(building.BuildError, match=r"cannot be written to \(Permission denied\).* in MQGROUPS_CACHE"):
         building.build()
 
 

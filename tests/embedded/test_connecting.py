@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,22 @@ def test_only_loopback_is_listened_on(tmp_path):
         EmbeddedQueueManager(listen="[::]:0", data=tmp_path),
     ):
         pass
+
+
+def test_a_start_that_fails_leaves_no_directory_of_messages():
+    queue_manager = EmbeddedQueueManager(listen="[::]:0")
+    with pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"), queue_manager:
+        pass
+    assert not queue_manager.data.exists()
+
+
+def test_without_a_temporary_directory_the_variable_for_one_is_named(monkeypatch):
+    def none(**_):
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", none)
+    with pytest.raises(EmbeddedQueueManagerError, match=r"No usable temporary directory found.* in TMPDIR"):
+        EmbeddedQueueManager()
 
 
 def test_a_host_name_is_listened_on_only_where_it_means_loopback(monkeypatch, tmp_path):

@@ -23,7 +23,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mqgroups.cache import cache, check_own
@@ -71,8 +71,8 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         extra_flags: more compiler flags, for a build with a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, or it failed.
-        CacheRefused: another user could have written to the cache.
+        BuildError: there is no C compiler, it failed, or the directory cannot be written to.
+        CacheRefused: there is no directory for the cache, or another user could have written to it.
     """
     header = verbs_header()
     if target is None and not extra_flags and _is_packaged(header):
@@ -85,9 +85,14 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
             for path in (target, target / "lib64", *sorted((target / "lib64").iterdir())):
                 check_own(path)
             return target
-    target.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-") as name:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-")
+    except OSError as error:
+        remedy = "name another directory" + " in MQGROUPS_CACHE" * cached
+        raise BuildError(f"{target.parent} cannot be written to ({error.strerror}): {remedy}") from error
+    with temporary as name:
         made = Path(name, "made")
         shutil.copytree(_SOURCES / "inc", made / "inc")
         (made / "lib64").mkdir()
@@ -156,11 +161,13 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     # With a plain name, the verb could be bound to the forwarder of another library that is already loaded.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
-    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client])
+    # The compiler's own temporary files: the cache may be all that this user can write to.
+    environment = {**os.environ, "TMPDIR": str(generated)}
+    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client], environment)
     for other in _OTHER_NAMES:
         linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
         source = of_server if other in _SERVER_LIBRARIES else forwarder
-        _run([*common, str(source), *linked, "-o", str(lib / other)])
+        _run([*common, str(source), *linked, "-o", str(lib / other)], environment)
 
 
 def _declared_verbs() -> dict[str, str]:
@@ -182,8 +189,8 @@ def _forwarder(verbs: dict[str, str], *, of_server: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(command: list[str], environment: Mapping[str, str]) -> None:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"the C library does not compile: {shlex.join(command)}\n{done.stderr.strip()}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +9,7 @@ from types import TracebackType
 from mqgroups.embedded.cluster.membership import Membership
 from mqgroups.embedded.readings import CLEANUP_GAP_S, Readings
 from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry, read
-from mqgroups.embedded.serve.launcher import EmbeddedQueueManager
+from mqgroups.embedded.serve.launcher import EmbeddedQueueManager, temporary_directory
 
 _REPOSITORY = "repository"
 
@@ -98,7 +97,7 @@ class EmbeddedCluster:
         # A wrong reading is refused here, before there is anything to clean up.
         Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.file = file if isinstance(file, ClusterFile) else read(Path(file))
-        self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
+        self._temporary = temporary_directory() if data is None else None
         self.data = Path(self._temporary.name if self._temporary else data or "")
         self.queue_managers = {
             entry.name: queue_manager(

@@ -37,6 +37,16 @@ class EmbeddedQueueManagerError(Exception):
     """The embedded queue manager could not be started, or is not running; the message says why."""
 
 
+def temporary_directory() -> tempfile.TemporaryDirectory[str]:
+    """Make the directory of data that ends with its object. Raises EmbeddedQueueManagerError."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="mqgroups-")
+    except OSError as error:
+        raise EmbeddedQueueManagerError(
+            f"there is no temporary directory for the messages ({error.strerror}): name one in TMPDIR, or give `data` (--data)"
+        ) from error
+
+
 class EmbeddedQueueManager:
     """A queue manager in a process of its own, for development, tests and demos.
 
@@ -89,16 +99,14 @@ class EmbeddedQueueManager:
 
         Raises:
             ReadingError: no such reading or value, or ``answers`` is no record.
+            EmbeddedQueueManagerError: there is no temporary directory.
         """
-        # A wrong reading is refused here, before there is anything to clean up.
         recorded = recorded_in(answers) if answers is not None else {}
         self._readings = Readings({**recorded, **(readings or {})}, cleanup_gap_s=cleanup_gap_s)
         self.q_mgr_name = q_mgr_name
         self.channel = DEFAULT_CHANNEL
         host, _, port = listen.rpartition(":")
         self.host, self.port = host.strip("[]"), int(port)
-        self._temporary = tempfile.TemporaryDirectory(prefix="mqgroups-") if data is None else None
-        self.data = Path(self._temporary.name if self._temporary else data or "")
         self._mqsc = [str(Path(path).resolve()) for path in mqsc]
         self._users = dict(users or {})
         self._platform = Platform(platform)
@@ -110,6 +118,9 @@ class EmbeddedQueueManager:
         self._queue_sharing_group = queue_sharing_group
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
+        # The last: if an argument is refused, there is nothing to clean up.
+        self._temporary = temporary_directory() if data is None else None
+        self.data = Path(self._temporary.name if self._temporary else data or "")
 
     @even_half_made
     def __repr__(self) -> str:
@@ -117,7 +128,11 @@ class EmbeddedQueueManager:
         return f"<EmbeddedQueueManager {self.q_mgr_name} {self.conn_name} {state}>"
 
     def __enter__(self) -> EmbeddedQueueManager:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
