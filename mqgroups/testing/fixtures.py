@@ -14,7 +14,7 @@ from mqgroups.embedded.libmqm.build import build, load
 from mqgroups.mqi import constants as mqi
 from mqgroups.testing import provision
 from mqgroups.testing.bindings import bindings, loaded
-from mqgroups.testing.options import MISSING, SESSION, wanted
+from mqgroups.testing.options import FAILED, MISSING, SESSION, wanted
 from mqgroups.testing.under_test import MQSC, QueueManagerUnderTest, embedded_client
 
 MakeQueue = Callable[..., str]
@@ -92,12 +92,23 @@ def _keeper(mq: QueueManagerUnderTest, _any_binding: Any) -> Iterator[Any]:
     q_mgr.disconnect()
 
 
+@pytest.fixture(scope=mq_scope)
+def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
+    """The open queues of failed tests that could not be deleted yet; it is tried again after each test, and at the end."""
+    queues: list[Any] = []
+    yield queues
+    for queue in queues:
+        _reason_to_stay(queue, _any_binding.MQMIError)
+
+
 @pytest.fixture
-def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> Iterator[MakeQueue]:
+def make_queue(
+    request: pytest.FixtureRequest, mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any, _left: list[Any]
+) -> Iterator[MakeQueue]:
     """A function that makes an empty local queue from a model (by default a permanent dynamic one) and returns its name.
 
     The queues are deleted after the test with what is on them, so close the handles first: let fixtures that open them
-    depend on this one.
+    depend on this one. After a test that failed nothing is waited for, and no second error is told.
     """
     opened: list[Any] = []
 
@@ -109,25 +120,37 @@ def make_queue(mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any) -> It
         return name.split(b"\0")[0].decode().rstrip()
 
     yield make
-    for queue in opened:
-        _delete(queue, _any_binding.MQMIError)
+    failure = _any_binding.MQMIError
+    if FAILED in request.node.stash:
+        # A connection of it may hold messages in a unit of work, and end later or not at all.
+        _left.extend(opened)
+    else:
+        for queue in opened:
+            _delete(queue, failure)
+    _left[:] = [queue for queue in _left if _is_held(_reason_to_stay(queue, failure))]
 
 
 def _delete(queue: Any, failure: type[Exception]) -> None:
     """Delete a queue with its messages; wait while a lost connection still has messages in its unit of work."""
     deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            queue.close(mqi.MQCO_DELETE_PURGE)
-        except failure as error:
-            reason = getattr(error, "reason", mqi.MQRC_NONE)
-            if reason == mqi.MQRC_Q_DELETED:
-                return
-            # No sleep is needed, because each try waits for an answer of the queue manager.
-            if reason != mqi.MQRC_Q_NOT_EMPTY or time.monotonic() > deadline:
-                raise
-        else:
-            return
+    # No sleep is needed, because each try waits for an answer of the queue manager.
+    while (error := _reason_to_stay(queue, failure)) is not None:
+        if not _is_held(error) or time.monotonic() > deadline:
+            raise error
+
+
+def _reason_to_stay(queue: Any, failure: type[Exception]) -> Exception | None:
+    """Try to delete a queue with its messages; return the error, or None if the queue is gone."""
+    try:
+        queue.close(mqi.MQCO_DELETE_PURGE)
+    except failure as error:
+        return None if getattr(error, "reason", mqi.MQRC_NONE) == mqi.MQRC_Q_DELETED else error
+    return None
+
+
+def _is_held(error: Exception | None) -> bool:
+    """Whether a queue cannot be deleted because a unit of work has messages of it."""
+    return getattr(error, "reason", mqi.MQRC_NONE) == mqi.MQRC_Q_NOT_EMPTY
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 
 from mqgroups.testing import provision
 from mqgroups.testing.bindings import bindings, loaded
-from mqgroups.testing.options import EMBEDDED_ONLY, MISSING, SESSION, add_options, wanted
+from mqgroups.testing.options import EMBEDDED_ONLY, FAILED, MISSING, SESSION, add_options, wanted
 from mqgroups.testing.provision import NotToBeHad
 from mqgroups.testing.under_test import embedded_client, given
 
@@ -110,6 +110,13 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Skip a test that needs IBM MQ if the given queue manager turns out to be an embedded one."""
     if item.get_closest_marker("real") and embedded_client():
         pytest.skip("needs IBM MQ, and this is an embedded queue manager")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note that a test ended in an error, for the fixtures that clean up after it."""
+    if call.excinfo is not None:
+        item.stash[FAILED] = True
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -150,6 +150,42 @@ def test_a_queue_manager_lives_as_long_as_the_option_says(project, scope, queue_
     assert len(pids) == queue_managers
 
 
+LEAVES_A_UNIT_OF_WORK = """
+    import pytest
+    left, connections = [], []
+    @pytest.mark.parametrize("how", ["fails", "is expected to fail"])
+    def test_first(mq, binding, queue, how, request):
+        if how != "fails":
+            request.applymarker(pytest.mark.xfail)
+        left.append(queue)
+        q_mgr = mq.connect(binding)
+        connections.append(q_mgr)
+        q_mgr.put1(queue, b"hello")
+        gmo = binding.GMO(Options=binding.CMQC.MQGMO_SYNCPOINT)
+        binding.Queue(q_mgr, queue).get(None, None, gmo)
+        assert how == "the first error"
+    def test_second(binding, queue):
+        for q_mgr in connections:
+            q_mgr.backout()
+            q_mgr.disconnect()
+    def test_third(mq, binding):
+        q_mgr = mq.connect(binding)
+        for name in left:
+            with pytest.raises(binding.MQMIError) as error:
+                binding.Queue(q_mgr, name, binding.CMQC.MQOO_INQUIRE)
+            assert error.value.reason == binding.CMQC.MQRC_UNKNOWN_OBJECT_NAME
+        q_mgr.disconnect()
+"""
+
+
+def test_the_error_of_a_test_that_leaves_a_unit_of_work_stands_alone_and_its_queue_is_deleted_later(project):
+    project.file(test_it=LEAVES_A_UNIT_OF_WORK)
+    result = project.run(f"--mqi={INSTALLED[0]}")
+    result.assert_outcomes(failed=1, xfailed=1, passed=2)
+    result.stdout.fnmatch_lines("*AssertionError: assert 'fails' == 'the first error'*")
+    assert result.duration < 15
+
+
 def test_what_needs_another_queue_manager_is_skipped_and_what_takes_one_in_hand_is_marked(project):
     tests = """
         import pytest
