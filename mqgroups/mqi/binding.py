@@ -22,7 +22,8 @@ _BINDINGS: dict[str, type[PymqiBinding] | type[IbmmqBinding]] = {"pymqi": PymqiB
 # packages hide the loader's own message.
 _C_MODULES = ("pymqe", "ibmmqc")
 # The client library that each binding is linked with.
-_CLIENT_LIBRARIES = {"pymqi": "libmqic_r.so", "ibmmq": "libmqm_r.so"}
+_SUFFIX = "dylib" if sys.platform == "darwin" else "so"
+_CLIENT_LIBRARIES = {"pymqi": f"libmqic_r.{_SUFFIX}", "ibmmq": f"libmqm_r.{_SUFFIX}"}
 # Where IBM installs its client and its server. The dynamic loader looks there only if the machine is configured for it.
 _INSTALLATION = Path("/opt/mqm")
 

@@ -125,7 +125,11 @@ def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
 
 def embedded_client() -> bool:
     """Return whether the MQ client library that this process has loaded is the embedded queue manager's."""
-    mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        # Only Linux tells what a process has loaded.
+        return False
     libraries = {path for line in mapped if (path := line.partition("/")[2]) and path.endswith(CLIENT_LIBRARY)}
     # The digest of the table of verbs that the library was compiled from; a server with another table refuses it.
     return any(table_digest().encode() in Path(os.sep, path).read_bytes() for path in libraries)

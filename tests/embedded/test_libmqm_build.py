@@ -92,6 +92,24 @@ def test_no_compiler_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
         build()
 
 
+_FOR_MACOS = """
+import ctypes, hashlib, pathlib, shutil, subprocess, sys, tempfile
+sys.platform = "darwin"
+from mqgroups.embedded.libmqm.build import build
+build(pathlib.Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_it_compiles_and_links_for_macos(tmp_path: Path, arch: str) -> None:
+    """With Zig's headers and linker, on Linux; nothing was run on macOS."""
+    pytest.importorskip("ziglang")
+    environment = {**os.environ, "CC": f"{sys.executable} -m ziglang cc -target {arch}-macos"}
+    subprocess.run([sys.executable, "-c", _FOR_MACOS, str(tmp_path / "made")], env=environment, check=True)
+    for name in ("libmqic_r.dylib", "libmqm_r.dylib", "libmqic.dylib", "libmqm.dylib"):
+        assert (tmp_path / "made" / "lib64" / name).read_bytes().startswith(b"\xcf\xfa\xed\xfe")
+
+
 def test_a_library_in_the_package_needs_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packaged = build(tmp_path / "built")
     monkeypatch.setattr(build_module, "_PACKAGED", packaged)

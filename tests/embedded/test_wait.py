@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -23,6 +25,24 @@ def test_an_arrival_ends_the_wait(connect, queue, waiting_get, options, wait_ms)
     assert connect().put1(queue, b"m").code == OK
     answer = waiting.result(PATIENCE_S)
     assert (answer.code, answer.data) == (OK, b"m")
+
+
+@pytest.mark.embedded
+def test_an_arrival_ends_the_wait_on_a_system_without_eventfd(
+    own_queue_manager, connect, background, monkeypatch, tmp_path
+):
+    """Python has eventfd and posix_fallocate on Linux only; the queue manager's process starts without them."""
+    (tmp_path / "sitecustomize.py").write_text("import os\ndel os.eventfd, os.posix_fallocate\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    queue_manager = own_queue_manager()
+    source = connect(to=queue_manager).open("TEST.LOCAL", c.MQOO_INPUT_SHARED)
+    putter = connect(to=queue_manager)
+    for number, data in enumerate((b"1", b"2", b"3"), 1):
+        waiting = background(source.get, wait_ms=PATIENCE_MS)
+        wait_until(lambda number=number: queue_manager.calls().get("MQGET") == number)
+        assert putter.put1("TEST.LOCAL", data).code == OK
+        assert waiting.result(PATIENCE_S).data == data
+    assert source.get(wait_ms=50).code == EMPTY
 
 
 def test_what_is_there_is_got_at_once(connection, queue):

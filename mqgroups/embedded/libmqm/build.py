@@ -11,6 +11,8 @@ pip install pymqi``), and IBM's ibmmq runs with it::
     lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
                                                         table of connections; only MQCONN and MQCONNX differ, in libmqm_r and
                                                         libmqm (connecting.c)
+
+On macOS the names end in .dylib. That was compiled and linked by Zig on Linux, and never run.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,17 +47,21 @@ _SOURCES = Path(__file__).parent
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
-# With -Bsymbolic the forwarders of the library call its own verbs, also where another build of it is loaded already.
-_FLAGS += ["-Wl,-Bsymbolic"]
+if sys.platform == "darwin":
+    SUFFIX, _NAMED, _BESIDE = "dylib", "-Wl,-install_name,@rpath/", "-Wl,-rpath,@loader_path"
+else:
+    SUFFIX, _NAMED, _BESIDE = "so", "-Wl,-soname,", "-Wl,-rpath,$ORIGIN"
+    # The forwarders of the library call its own verbs, also where another build of it is loaded already; as always on macOS.
+    _FLAGS += ["-Wl,-Bsymbolic"]
 # The names by which the dynamic loader knows the libraries; both bindings use these names.
-CLIENT_LIBRARY = "libmqic_r.so"
-SERVER_LIBRARY = "libmqm_r.so"
+CLIENT_LIBRARY = f"libmqic_r.{SUFFIX}"
+SERVER_LIBRARY = f"libmqm_r.{SUFFIX}"
 # Further names of IBM's client and server libraries that programs are linked to; the last two are for unthreaded programs.
-_OTHER_NAMES = (SERVER_LIBRARY, "libmqic.so", "libmqm.so")
+_OTHER_NAMES = (SERVER_LIBRARY, f"libmqic.{SUFFIX}", f"libmqm.{SUFFIX}")
 # The verbs of the code have this prefix. In every library, a function with the plain name jumps to the one with the prefix.
 _PREFIX = "mqgroups_"
 _SERVER_PREFIX = "mqgroups_server_"
-_SERVER_LIBRARIES = (SERVER_LIBRARY, "libmqm.so")
+_SERVER_LIBRARIES = (SERVER_LIBRARY, f"libmqm.{SUFFIX}")
 _DIFFER_IN_SERVER_LIBRARIES = ("MQCONN", "MQCONNX")
 
 
@@ -163,9 +170,9 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     client = str(lib / CLIENT_LIBRARY)
     # The compiler's own temporary files: the cache may be all that this user can write to.
     environment = {**os.environ, "TMPDIR": str(generated)}
-    _run([*common, *prefixed, f"-Wl,-soname,{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client], environment)
+    _run([*common, *prefixed, f"{_NAMED}{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client], environment)
     for other in _OTHER_NAMES:
-        linked = [f"-Wl,-soname,{other}", client, "-Wl,-rpath,$ORIGIN"]
+        linked = [f"{_NAMED}{other}", client, _BESIDE]
         source = of_server if other in _SERVER_LIBRARIES else forwarder
         _run([*common, str(source), *linked, "-o", str(lib / other)], environment)
 

@@ -121,6 +121,10 @@ static void line_of(const MQCNO *cno, const uint8_t *cd, int32_t *heartbeat, int
     }
 }
 
+#ifdef __APPLE__
+#define program_invocation_short_name getprogname()
+#endif
+
 /* The name that the application gives itself, or that of its program. */
 static struct blob appl_name(const MQCNO *cno) {
     if (cno != NULL && cno->Version >= 7) {

@@ -14,6 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What macOS, or an older one, does not have. */
+#ifndef SOCK_CLOEXEC
+#define SOCK_CLOEXEC 0
+#endif
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
@@ -144,6 +152,9 @@ static bool open_socket(struct wire *wire, const struct addrinfo *address) {
     wire->fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC, address->ai_protocol);
     bool opened = wire->fd >= 0;
     if (opened) {
+        if (SOCK_CLOEXEC == 0) {
+            fcntl(wire->fd, F_SETFD, FD_CLOEXEC);
+        }
         wire->next_open = open_wires;
         open_wires = wire;
     }
@@ -210,6 +221,9 @@ bool wire_connect(struct wire *wire, const char *host, const char *port) {
     if (connected) {
         int on = 1;
         setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#ifdef SO_NOSIGPIPE
+        setsockopt(wire->fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
         limit_silence(wire, SILENCE_TIMEOUT);
     }
     return connected;
@@ -388,6 +402,31 @@ static void send_heartbeat(struct wire *wire) {
     pthread_mutex_unlock(&wire->sending);
 }
 
+/* Make, and wait for, heartbeats_changed by the monotonic clock, which a condition of macOS does not know. */
+#ifdef __APPLE__
+static void init_heartbeats_changed(void) { pthread_cond_init(&heartbeats_changed, NULL); }
+
+static void wait_until(int64_t at_ms) {
+    int64_t left_ms = at_ms - now_ms();
+    left_ms = left_ms > 0 ? left_ms : 0;
+    struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000};
+    pthread_cond_timedwait_relative_np(&heartbeats_changed, &sockets_lock, &left);
+}
+#else
+static void init_heartbeats_changed(void) {
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&heartbeats_changed, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
+static void wait_until(int64_t at_ms) {
+    struct timespec until = {.tv_sec = at_ms / 1000, .tv_nsec = at_ms % 1000 * 1000000};
+    pthread_cond_timedwait(&heartbeats_changed, &sockets_lock, &until);
+}
+#endif
+
 static void *beat(void *unused) {
     (void)unused;
     pthread_mutex_lock(&sockets_lock);
@@ -408,8 +447,7 @@ static void *beat(void *unused) {
         if (next == INT64_MAX) {
             pthread_cond_wait(&heartbeats_changed, &sockets_lock);
         } else {
-            struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
-            pthread_cond_timedwait(&heartbeats_changed, &sockets_lock, &until);
+            wait_until(next);
         }
     }
     return NULL;
@@ -417,11 +455,7 @@ static void *beat(void *unused) {
 
 /* Start the thread, with sockets_lock held. Signals are for the threads of the application. */
 static bool start_beating(void) {
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&heartbeats_changed, &clock);
-    pthread_condattr_destroy(&clock);
+    init_heartbeats_changed();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -238,13 +238,14 @@ class EmbeddedQueueManager:
         ``MQSERVER`` is IBM MQ's own way to name a channel. The library path makes the embedded C library the client library.
         """
         library = build()
-        path = os.environ.get("LD_LIBRARY_PATH")
+        search = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
+        path = os.environ.get(search)
         return {
             **({"MQGROUPS_ACCESS_KEY": self._access_key} if self._access_key else {}),
             "MQSERVER": f"{self.channel}/TCP/{self.conn_name}",
             "MQGROUPS_LIBMQM": str(library),
             "MQGROUPS_Q_MGR_NAME": self.q_mgr_name,
-            "LD_LIBRARY_PATH": f"{library / 'lib64'}:{path}" if path else str(library / "lib64"),
+            search: f"{library / 'lib64'}:{path}" if path else str(library / "lib64"),
         }
 
     # --- control

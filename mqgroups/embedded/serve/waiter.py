@@ -7,6 +7,7 @@ import math
 import os
 import selectors
 import socket
+import sys
 import time
 
 from mqgroups.embedded.answer import ConnectionGone, Interrupted
@@ -14,6 +15,8 @@ from mqgroups.embedded.serve.line import Line
 from mqgroups.embedded.wire.frames import HEARTBEAT, after_heartbeats
 
 _MOST_BYTES = 64 * len(HEARTBEAT)
+# What an eventfd takes: the number 1.
+_ONCE = (1).to_bytes(8, sys.byteorder)
 
 
 class SocketWaiter:
@@ -22,11 +25,11 @@ class SocketWaiter:
     def __init__(self, sock: socket.socket, line: Line) -> None:
         self._sock = sock
         self._line = line
-        self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._event, self._waking = _event()
         try:
             self._selector = selectors.DefaultSelector()
         except OSError:
-            os.close(self._event)
+            self._close_event()
             raise
         self._selector.register(sock, selectors.EVENT_READ)
         self._selector.register(self._event, selectors.EVENT_READ)
@@ -44,7 +47,7 @@ class SocketWaiter:
                     if key.fd == self._event:
                         woken = True
                         with contextlib.suppress(BlockingIOError):
-                            os.eventfd_read(self._event)
+                            os.read(self._event, len(_ONCE))
                     else:
                         self._receive()
                 now_s = time.monotonic()
@@ -70,9 +73,26 @@ class SocketWaiter:
 
     def wake(self) -> None:
         """See ``answer.Waiter``."""
-        os.eventfd_write(self._event, 1)
+        # No room means that it is woken already.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._waking, _ONCE)
 
     def close(self) -> None:
         """Close its file descriptors; the socket stays open."""
         self._selector.close()
-        os.close(self._event)
+        self._close_event()
+
+    def _close_event(self) -> None:
+        for descriptor in {self._event, self._waking}:
+            os.close(descriptor)
+
+
+def _event() -> tuple[int, int]:
+    """Return the descriptors to wait on and to wake with; one is enough where there is eventfd, on Linux."""
+    if hasattr(os, "eventfd"):
+        event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        return event, event
+    ends = os.pipe()
+    for end in ends:
+        os.set_blocking(end, False)
+    return ends

@@ -96,7 +96,7 @@ class StoreFiles:
         try:
             reserve = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
-                os.posix_fallocate(reserve, 0, _RESERVE_BYTES)
+                _fill(reserve)
             finally:
                 os.close(reserve)
         except OSError as error:
@@ -111,6 +111,15 @@ class StoreFiles:
         """Free the reserved space."""
         self._has_reserve = False
         self._reserve.unlink(missing_ok=True)
+
+
+def _fill(descriptor: int) -> None:
+    """Give a file the reserve's space on the disk. Raises OSError."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
+    elif os.write(descriptor, bytes(_RESERVE_BYTES)) < _RESERVE_BYTES:
+        # macOS has no posix_fallocate.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def make_private_directory(directory: Path) -> None:
