@@ -150,8 +150,20 @@ def test_only_loopback_is_listened_on(tmp_path):
 
 def test_a_start_that_fails_leaves_no_directory_of_messages():
     queue_manager = EmbeddedQueueManager(listen="[::]:0")
-    with pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"), queue_manager:
-        pass
+    with pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"):
+        queue_manager.start()
+    assert not queue_manager.data.exists()
+
+
+def test_a_restart_that_fails_leaves_the_messages(monkeypatch):
+    with EmbeddedQueueManager() as queue_manager:
+        queue_manager.stop()
+        with monkeypatch.context() as patch:
+            patch.setattr(queue_manager, "host", "192.0.2.1")
+            with pytest.raises(EmbeddedQueueManagerError, match="is not a loopback address"):
+                queue_manager.start()
+        assert queue_manager.data.exists()
+        queue_manager.start()
     assert not queue_manager.data.exists()
 
 

@@ -128,11 +128,7 @@ class EmbeddedQueueManager:
         return f"<EmbeddedQueueManager {self.q_mgr_name} {self.conn_name} {state}>"
 
     def __enter__(self) -> EmbeddedQueueManager:
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+        self.start()
         return self
 
     def __exit__(
@@ -159,6 +155,14 @@ class EmbeddedQueueManager:
 
     def start(self) -> None:
         """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
+        with contextlib.ExitStack() as if_it_fails:
+            if self._temporary is not None and self._control is None:
+                # After the first start it has messages, which a failure later on leaves in place.
+                if_it_fails.callback(self._temporary.cleanup)
+            self._start()
+            if_it_fails.pop_all()
+
+    def _start(self) -> None:
         if self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is running already")
         if self._process is not None:
