@@ -42,18 +42,17 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
     # Without HOME, and without a name of the user, there is no home directory.
     with contextlib.suppress(RuntimeError):
         place = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups").absolute()
-        if _is_in_own_directory(place):
+        if _exists_or_is_for_this_user_to_make(place):
             yield place
     with contextlib.suppress(FileNotFoundError):
         yield Path(tempfile.gettempdir(), f"mqgroups-{os.geteuid()}")
 
 
-def _is_in_own_directory(path: Path) -> bool:
-    """Whether the nearest directory that exists is this user's; root could leave in another's home what that user cannot use."""
+def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
+    """Whether a directory exists, or the nearest one above it is this user's: root would leave root's files in another's home."""
     try:
-        while not path.exists():
-            path = path.parent
-        return path.stat().st_uid == os.geteuid()
+        above = next(each for each in (path, *path.parents) if each.exists())
+        return above == path or above.stat().st_uid == os.geteuid()
     except OSError:
         return False
 

@@ -113,6 +113,14 @@ def test_the_cache_of_a_user_without_a_home_directory_is_a_private_one_in_the_te
     assert not list((tmp_path / "home").iterdir())
 
 
+def test_a_cache_in_the_home_directory_that_another_user_made_is_left_alone(homeless, monkeypatch, tmp_path):
+    of_another = tmp_path / "home" / ".cache" / "mqgroups"
+    of_another.mkdir(parents=True)
+    owned_by_another(of_another, monkeypatch)
+    homeless(str(tmp_path / "home"))
+    assert mqgroups.cache.cache() == tmp_path / f"mqgroups-{os.geteuid()}"
+
+
 def test_a_cache_in_the_temporary_directory_that_another_user_made_is_refused(homeless, monkeypatch, tmp_path):
     homeless(None)
     owned_by_another(mqgroups.cache.cache(), monkeypatch)
