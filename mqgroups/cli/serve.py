@@ -172,7 +172,6 @@ def run(
         is_given = context.get_parameter_source("q_mgr_name") is not click.core.ParameterSource.DEFAULT
         _run_cluster(cluster, q_mgr_name if is_given else None, data, mqsc, users, _log_level(verbose), reading_values)
         return
-    directory = data or _state_directory(q_mgr_name)
 
     def ready(host: str, port: int, *_: object) -> None:
         click.echo(
@@ -196,6 +195,7 @@ def run(
 
         readings = Readings(chosen_by(reading_values))
         files = _mqsc_files(mqsc, bare=bare)
+        directory = data or _state_directory(q_mgr_name)
         server.run(
             q_mgr_name,
             *listen,
