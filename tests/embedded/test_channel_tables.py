@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 import random
 import re
 import struct
@@ -20,6 +21,7 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.embedded.libmqm.build import verbs_header
 from mqgroups.mqi import constants as c
 from tests.embedded.peer import Caller, Peer, well_behaved
 from tests.fix_mqi import OK, Code, failed
@@ -275,11 +277,14 @@ def test_a_preferred_definition_that_failed_goes_behind_until_the_table_is_chang
         connected(library, b"*")
         return asked[:]
 
+    def change(time_ns):
+        monkeypatch.setenv("MQCCDTURL", write(client / "ccdt.json", *made))
+        os.utime(client / "ccdt.json", ns=(time_ns, time_ns))
+
     # Given the order that this host prefers
-    path = client / "ccdt.json"
-    monkeypatch.setenv("MQCCDTURL", write(path, *made))
+    change(1)
     first, second, third = order()
-    write(path, *made, definition(DEAD, "QM9"))
+    change(2)
     # When the first one does not answer, then it goes behind
     silent = {first}
     assert [order() for _ in range(3)] == [[first, second], [second], [second]]
@@ -290,7 +295,7 @@ def test_a_preferred_definition_that_failed_goes_behind_until_the_table_is_chang
     assert order() == [third, first]
     # When the table is changed, then all is forgotten
     silent = set()
-    write(path, *made)
+    change(3)
     assert order() == [first]
 
 
@@ -436,7 +441,11 @@ def test_a_binary_table_is_refused_by_the_fact_that_only_json_is_read(mqi, clien
     monkeypatch.setenv("MQCHLLIB", str(client))
     assert reached(mqi, "QM1") == NOT_SUPPORTED
     assert capfd.readouterr().err.count(NO_JSON) == 2
+    monkeypatch.setenv("MQCHLLIB", "http://user:s3cret@host")
+    assert reached(mqi, "QM1") == NOT_SUPPORTED
+    assert "s3cret" not in capfd.readouterr().err
     # One that is missing is a queue manager that is not known.
+    monkeypatch.setenv("MQCHLLIB", str(client))
     monkeypatch.setenv("MQCHLTAB", "ccdt.json")
     assert reached(mqi, "QM1") == NO_DEFINITION
     assert "ccdt.json cannot be read: No such file or directory" in capfd.readouterr().err
@@ -535,6 +544,7 @@ def test_of_members_of_one_name_the_last_counts_and_escapes_are_read(mqi, mq, cl
 
 
 READER = r"""
+#include "channel_table.h"
 #include "json.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -554,9 +564,22 @@ static size_t walk(struct json value) {
     }
     return seen;
 }
-int main(void) {
+static void use(const char *path, const char *text, size_t length, const char *name) {
+    FILE *file = fopen(path, "w");
+    fwrite(text, 1, length, file);
+    fclose(file);
+    struct channel_table table;
+    struct channel channel;
+    if (channel_table_open(&table, NULL, name) == 0) {
+        while (channel_table_next(&table, &channel)) {
+            channel_table_failed(&table);
+        }
+        channel_table_close(&table);
+    }
+}
+int main(int count, char **arguments) {
     unsigned length;
-    while (fread(&length, sizeof length, 1, stdin) == 1) {
+    while (count == 2 && fread(&length, sizeof length, 1, stdin) == 1) {
         char *text = malloc(length);
         struct json value;
         int line;
@@ -564,6 +587,8 @@ int main(void) {
             return 2;
         }
         putchar(json_parse(text, length, &value, &line) && walk(value) < 1000000 ? '1' : '0');
+        use(arguments[1], text, length, "QM1");
+        use(arguments[1], text, length, "*QM1");
         free(text);
     }
     return 0;
@@ -582,14 +607,15 @@ def is_json(text):
 
 def test_spoiled_tables_are_read_within_their_bounds_and_as_python_reads_them(tmp_path):
     # Given the reader alone, under sanitizers, with each text in memory of exactly its length
-    source, program = tmp_path / "reader.c", tmp_path / "reader"
-    source.write_text(READER)
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-std=c11", f"-I{LIBMQM}"]
-    subprocess.run(["cc", *flags, str(source), str(LIBMQM / "json.c"), "-o", str(program)], check=True)
+    (tmp_path / "reader.c").write_text(READER)
+    (tmp_path / "verbs.h").write_text(verbs_header())
+    sources = [tmp_path / "reader.c", *(LIBMQM / name for name in ("json.c", "channel_table.c", "configuration.c"))]
+    flags = "-fsanitize=address,undefined -fno-sanitize-recover=all -g -std=c11 -D_GNU_SOURCE".split()
+    flags += [f"-I{directory}" for directory in (LIBMQM, LIBMQM / "inc", tmp_path)]
+    subprocess.run(["cc", *flags, *sources, "-o", tmp_path / "reader"], check=True)
     # When it reads a table in parts, and spoiled ones
-    whole = json.dumps(
-        {"channel": [definition("h(1)", 'Q\u00e9"M', clientWeight=1) | {"more": [None, True, -1.5e3, 0]}]}
-    )
+    made = [definition("h(1)", "QM1", clientWeight=number, affinity="preferred") for number in (0, 1, 2)]
+    whole = json.dumps({"channel": made, "more": [None, True, -1.5e3, 0, 'Q\u00e9"M']})
     rng = random.Random(1)
     texts = [whole.encode()[:length] for length in range(1, len(whole) + 1)]
     for _ in range(3000):
@@ -602,8 +628,10 @@ def test_spoiled_tables_are_read_within_their_bounds_and_as_python_reads_them(tm
         texts.append(bytes(spoiled))
     texts += [b"[" * 33 + b"]" * 33, b"[" * 200_000, b'{"a":' * 200_000, b"[1,]", b'{"a": 1,}', b"[,]", b"[1,,]"]
     asked = b"".join(struct.pack("<I", len(text)) + text for text in texts)
-    done = subprocess.run([program], input=asked, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    path = tmp_path / "ccdt.json"
+    environment = {**os.environ, "MQCCDTURL": f"file://{path}"}
+    done = subprocess.run([tmp_path / "reader", path], input=asked, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
     # Then it finds the same ones to be JSON, but for a comma before a bracket
     found = dict(zip(texts, done.stdout.decode(), strict=True))
     assert [found[text] for text in texts[-7:]] == ["0", "0", "0", "1", "1", "0", "0"]

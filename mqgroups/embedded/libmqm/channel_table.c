@@ -177,7 +177,7 @@ static MQLONG read_table(struct channel_table *table, const char *path, MQLONG u
     size_t length = 0;
     table->text = contents_of(path, &length, status);
     if (table->text == NULL) {
-        return refuse(unreadable, "the channel definition table %s cannot be read: %s", path, strerror(errno));
+        return refuse(unreadable, "the channel definition table %s cannot be read: %m", path);
     }
     size_t start = 0;
     while (start < length && isspace((unsigned char)table->text[start])) {
