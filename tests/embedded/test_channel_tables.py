@@ -216,8 +216,6 @@ NAMES = ("DEV.ADMIN.SVRCONN", "DEV.APP.SVRCONN")
         ("*", [("2", NAMES[1], {}), ("1", NAMES[1], {})], {"QM2"}),
         # Without a weight first.
         ("*", [("2", NAMES[0], {"clientWeight": 99}), ("1", NAMES[1], {})], {"QM1"}),
-        # A weight counts only for a group.
-        ("QM2", [("2", NAMES[0], {"clientWeight": 99}), ("1", NAMES[1], {})], {"QM2"}),
         ("*", [(at, NAMES[0], {"clientWeight": 50, "affinity": "none"}) for at in "12"], {"QM1", "QM2"}),
     ],
 )
@@ -226,16 +224,6 @@ def test_the_order_of_definitions(mqi, mq, other, client, monkeypatch, name, def
     made = [definition(conn_names[at], named, channel, **more) for at, channel, more in definitions]
     monkeypatch.setenv("MQCCDTURL", write(client / "ccdt.json", *made))
     assert {reached(mqi, name) for _ in range(40)} == expected
-
-
-def test_weights_are_proportions(mqi, mq, other, client, monkeypatch):
-    made = [
-        definition(at, "", clientWeight=weight, affinity="none")
-        for at, weight in ((mq.conn_name, 9), (other.conn_name, 81))
-    ]
-    monkeypatch.setenv("MQCCDTURL", write(client / "ccdt.json", *made))
-    found = Counter(reached(mqi, "*") for _ in range(200))
-    assert 2 <= found["QM1"] <= 60
 
 
 @pytest.fixture
@@ -256,26 +244,59 @@ def connected(library, name):
     return codes
 
 
-def test_a_preferred_definition_that_failed_goes_behind_until_the_table_is_changed(library, peers, client, monkeypatch):
-    asked, silent = [], set(range(3))
+@pytest.fixture
+def asked(peers):
+    """The numbers of the peers that were asked to connect, in order; those in ``silent`` close the connection."""
+    numbers, silent = [], set()
 
     def answers(number):
         def answer(verb, serial, values):
             if verb.name == "MQCONNX":
-                asked.append(number)
+                numbers.append(number)
             return None if number in silent else well_behaved(verb, serial, values)
 
         return answer
 
-    made = []
     for number, peer in enumerate(peers):
         peer.answer = answers(number)
-        made.append(definition(f"127.0.0.1({peer.port})", clientWeight=number + 1, affinity="preferred"))
+    return numbers, silent
 
-    def order():
-        asked.clear()
+
+def of_peers(peers, *managements, q_mgr_name=None):
+    return [
+        definition(f"127.0.0.1({peer.port})", q_mgr_name, **management)
+        for peer, management in zip(peers, managements, strict=True)
+    ]
+
+
+def test_weights_are_proportions_in_a_group_only(library, peers, asked, client, monkeypatch):
+    # The example of topic q081750
+    weighted = [{"clientWeight": weight, "affinity": "none"} for weight in (2, 4, 14)]
+    monkeypatch.setenv("MQCCDTURL", write(client / "ccdt.json", *of_peers(peers, *weighted, q_mgr_name="CORE")))
+    for _ in range(300):
+        connected(library, b"*CORE")
+    found = Counter(asked[0])
+    assert 4 <= found[0] <= 56
+    assert 25 <= found[1] <= 95
+    assert found.total() == 300
+    asked[0].clear()
+    for _ in range(10):
+        connected(library, b"CORE")
+    assert asked[0] == [0] * 10
+
+
+def test_a_preferred_definition_that_failed_goes_behind_until_the_table_is_changed(
+    library, peers, asked, client, monkeypatch
+):
+    numbers, silent = asked
+    made = of_peers(peers, *({"clientWeight": weight, "affinity": "preferred"} for weight in (1, 2, 3)))
+
+    def order(*of_silent):
+        numbers.clear()
+        silent.clear()
+        silent.update(of_silent)
         connected(library, b"*")
-        return asked[:]
+        return numbers[:]
 
     def change(time_ns):
         monkeypatch.setenv("MQCCDTURL", write(client / "ccdt.json", *made))
@@ -283,18 +304,14 @@ def test_a_preferred_definition_that_failed_goes_behind_until_the_table_is_chang
 
     # Given the order that this host prefers
     change(1)
-    first, second, third = order()
+    first, second, third = order(0, 1, 2)
     change(2)
     # When the first one does not answer, then it goes behind
-    silent = {first}
-    assert [order() for _ in range(3)] == [[first, second], [second], [second]]
+    assert [order(first) for _ in range(3)] == [[first, second], [second], [second]]
     # When the second one does not answer either, then it is the last one
-    silent = {first, second}
-    assert [order() for _ in range(2)] == [[second, third], [third]]
-    silent = {second, third}
-    assert order() == [third, first]
+    assert [order(first, second) for _ in range(2)] == [[second, third], [third]]
+    assert order(second, third) == [third, first]
     # When the table is changed, then all is forgotten
-    silent = set()
     change(3)
     assert order() == [first]
 
@@ -617,7 +634,9 @@ def test_spoiled_tables_are_read_within_their_bounds_and_as_python_reads_them(tm
     made = [definition("h(1)", "QM1", clientWeight=number, affinity="preferred") for number in (0, 1, 2)]
     whole = json.dumps({"channel": made, "more": [None, True, -1.5e3, 0, 'Q\u00e9"M']})
     rng = random.Random(1)
-    texts = [whole.encode()[:length] for length in range(1, len(whole) + 1)]
+    many = [definition(",".join(["h" * 200 + "(1)"] * 9), "QM1")]
+    texts = [json.dumps({"channel": many}).encode()]
+    texts += [whole.encode()[:length] for length in range(1, len(whole) + 1)]
     for _ in range(3000):
         spoiled = bytearray(whole.encode())
         for _ in range(rng.randint(1, 3)):
