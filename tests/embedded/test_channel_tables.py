@@ -247,7 +247,8 @@ def connected(library, name):
 @pytest.fixture
 def asked(peers):
     """The numbers of the peers that were asked to connect, in order; those in ``silent`` close the connection."""
-    numbers, silent = [], set()
+    numbers: list[int] = []
+    silent: set[int] = set()
 
     def answers(number):
         def answer(verb, serial, values):
