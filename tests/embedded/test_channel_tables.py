@@ -21,6 +21,7 @@ import pytest
 
 import mqgroups
 from mqgroups import errors
+from mqgroups.embedded import libmqm
 from mqgroups.embedded.libmqm.build import verbs_header
 from mqgroups.mqi import constants as c
 from tests.embedded.peer import Caller, Peer, well_behaved
@@ -29,7 +30,7 @@ from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 
-LIBMQM = Path(__file__).parents[2] / "mqgroups" / "embedded" / "libmqm"
+LIBMQM = Path(libmqm.__file__).parent
 CHANNEL = "DEV.APP.SVRCONN"
 DEAD = "127.0.0.1(1)"
 NO_DEFINITION = failed(c.MQRC_Q_MGR_NAME_ERROR)
