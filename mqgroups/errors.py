@@ -902,7 +902,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
     "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",
-    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url",
+    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url or MQCCDTURL",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }
 
@@ -910,6 +910,15 @@ REMEDIES: dict[int, str] = {
 NO_ADDRESS = (
     "No address was given (conn_name), and then MQSERVER or a channel definition table must name one: check that it is set. If "
     "it is, there is no queue manager of this name there; correct the name"
+)
+
+# The remedies for MQCONNX with a channel definition table: for MQRC_Q_MGR_NAME_ERROR, and MQRC_FUNCTION_NOT_SUPPORTED.
+NOT_IN_TABLE = (
+    "The channel definition table has no definition for this name (queueManager), or it leads to another queue manager; names "
+    "are case-sensitive"
+)
+ONLY_JSON_TABLES = (
+    "The embedded queue manager's client reads only JSON channel definition tables, in files (file: URLs)"
 )
 
 

@@ -6,7 +6,14 @@ from mqgroups.connection import authorities, tls_identity
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
-from mqgroups.errors import NO_ADDRESS, ConfigurationError, NotAuthorised, mqi_error
+from mqgroups.errors import (
+    NO_ADDRESS,
+    NOT_IN_TABLE,
+    ONLY_JSON_TABLES,
+    ConfigurationError,
+    NotAuthorised,
+    mqi_error,
+)
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments
 from mqgroups.telemetry.settings import TelemetrySettings
@@ -43,8 +50,10 @@ def open_connection(
             error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_connect()
-            if reason == mq.MQRC_Q_MGR_NAME_ERROR and not (arguments.conn_name or arguments.ccdt_url):
-                error.remedy = NO_ADDRESS
+            if reason == mq.MQRC_Q_MGR_NAME_ERROR and not arguments.conn_name:
+                error.remedy = NOT_IN_TABLE if arguments.ccdt_url else NO_ADDRESS
+            if reason == mq.MQRC_FUNCTION_NOT_SUPPORTED and not arguments.conn_name:
+                error.remedy = ONLY_JSON_TABLES
             raise error
         return handle
 

@@ -160,8 +160,9 @@ class QueueManager:
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
-        # A client with a blank name reaches whoever listens; with a group's name one of its members (topics q027500, q101760).
-        if q_mgr_name.removeprefix("*") not in ("", self.name, self.queue_sharing_group):
+        # A client with a blank name, or an asterisk, reaches whoever listens; with a sharing group's name one of its members
+        # (topics q027500, q027560, q101760).
+        if not q_mgr_name.startswith("*") and q_mgr_name not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
         if channel is None:

@@ -102,11 +102,3 @@ def test_the_embedded_queue_manager_lets_nobody_in_by_a_token(owner, binding, mo
     with pytest.raises(errors.NotAuthorised) as refused:
         owner.connect(user=None, password=None, token="s3cret")
     assert "s3cret" not in str(refused.value)
-
-
-@pytest.mark.embedded
-def test_the_embedded_queue_manager_reads_no_channel_definition_table(owner, binding):
-    if binding.__name__ != "ibmmq":
-        pytest.skip("pymqi refuses it earlier: it has no field for it")
-    with pytest.raises(errors.MQIError, match="2298 MQRC_FUNCTION_NOT_SUPPORTED"):
-        mqgroups.connect("QM1", ccdt_url="file:///c")

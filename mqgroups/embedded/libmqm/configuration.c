@@ -1,28 +1,38 @@
-/* The client configuration file, mqclient.ini: where it is, and its only attribute that is used here. */
+/* The client configuration file, mqclient.ini: where it is, and the attributes of its stanza Channels. */
 #include "configuration.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define DATA_DIRECTORY "/var/mqm"
+const char *data_directory(void) {
+    const char *other = getenv("MQ_OVERRIDE_DATA_PATH");
+    return other != NULL && *other != '\0' ? other : "/var/mqm";
+}
+
+bool is_file_url(const char *url) { return strncasecmp(url, "file:", 5) == 0; }
+
+const char *path_of_file_url(const char *url) {
+    if (!is_file_url(url)) {
+        return url;
+    }
+    return url + (strncmp(url + 5, "//", 2) == 0 ? 7 : 5);
+}
 
 /* Open the first of these files that exists: the one that MQCLNTCF names, then mqclient.ini in the working directory, in IBM
  * MQ's data directory and in the home directory (IBM MQ, topic q016850). NULL if there is none. */
 static FILE *open_configuration(void) {
     const char *named = getenv("MQCLNTCF");
     if (named != NULL) {
-        if (strncmp(named, "file:", 5) == 0) {
-            named += strncmp(named, "file://", 7) == 0 ? 7 : 5;
-        }
-        FILE *file = fopen(named, "re");
+        FILE *file = fopen(path_of_file_url(named), "re");
         if (file != NULL) {
             return file;
         }
     }
     const char *home = getenv("HOME");
-    const char *directories[] = {".", DATA_DIRECTORY, home};
+    const char *directories[] = {".", data_directory(), home};
     FILE *file = NULL;
     for (size_t i = 0; i < sizeof directories / sizeof *directories && file == NULL; i++) {
         char path[4096];
@@ -34,22 +44,33 @@ static FILE *open_configuration(void) {
     return file;
 }
 
-bool configured_put1_always_sync(void) {
+bool configured(const char *attribute, char *value, size_t size) {
     FILE *file = open_configuration();
     if (file == NULL) {
         return false;
     }
-    bool in_channels = false, always_sync = false;
-    char line[1024];
+    bool in_channels = false, found = false;
+    char line[5120];
     while (fgets(line, sizeof line, file) != NULL) {
-        char name[64], value[64], colon;
+        char name[64], colon;
+        int at = 0;
         if (sscanf(line, " %63[A-Za-z0-9] %c", name, &colon) == 2 && colon == ':') {
             in_channels = strcasecmp(name, "CHANNELS") == 0;
-        } else if (in_channels && sscanf(line, " %63[A-Za-z0-9] = %63s", name, value) == 2 &&
-                   strcasecmp(name, "Put1DefaultAlwaysSync") == 0) {
-            always_sync = strcasecmp(value, "YES") == 0;
+        } else if (in_channels && sscanf(line, " %63[A-Za-z0-9] = %n", name, &at) == 1 && at > 0 &&
+                   strcasecmp(name, attribute) == 0) {
+            size_t length = strlen(line + at);
+            while (length > 0 && isspace((unsigned char)line[at + (int)length - 1])) {
+                length--;
+            }
+            found = length > 0 && length < size;
+            snprintf(value, size, "%.*s", (int)length, line + at);
         }
     }
     fclose(file);
-    return always_sync;
+    return found;
+}
+
+bool configured_put1_always_sync(void) {
+    char value[8];
+    return configured("Put1DefaultAlwaysSync", value, sizeof value) && strcasecmp(value, "YES") == 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "channel_table.h"
 #include "configuration.h"
 #include "marshal.h"
 #include "security.h"
@@ -17,7 +18,6 @@
 #define CD_CONNECTION_NAME 1024
 #define CD_HEARTBEAT_INTERVAL 1480
 #define CD_SHARING_CONVERSATIONS 1884
-#define LONGEST_HEARTBEAT_INTERVAL 999999
 /* Of MQCNO from version 7 on. */
 #define CNO_APPL_NAME 224
 #define TRANSPORT_TCP 2
@@ -28,34 +28,44 @@ _Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192 && offsetof(MQCNO, CCDTU
 _Static_assert(sizeof(MQCSP) == 56 && offsetof(MQCSP, CSPUserIdPtr) == 16, "MQCSP");
 _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 
-struct address {
-    char channel[21];
-    char connections[265];
-};
+#define RECONNECT_OPTIONS (MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR)
 
-/* Read channel and connection name from the environment variable MQSERVER: CHANNEL/TCP/host(port). */
-static bool address_of_mqserver(struct address *address) {
-    const char *text = getenv("MQSERVER");
-    if (text == NULL) {
-        return false;
-    }
+/* A channel of which nothing else is said: HeartbeatInterval 1 (topic "ibm-amqHeartBeatInterval") and 10 conversations. */
+static const struct channel minimal = {.unreadable = MQRC_CHANNEL_CONFIG_ERROR, .heartbeat = 1, .sharing = 10};
+
+/* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of ServerConnectionParms
+ * in mqclient.ini (topics q017020, q016860). That one whose address cannot be read answers MQRC_CHANNEL_CONFIG_ERROR is our
+ * reading, not tried on IBM MQ. */
+static bool channel_of_text(struct channel *channel, const char *text) {
     char transport[21];
-    return sscanf(text, "%20[^/]/%20[^/]/%264[^\n]", address->channel, transport, address->connections) == 3 &&
+    *channel = minimal;
+    return sscanf(text, "%20[^/]/%20[^/]/%264[^\n]", channel->name, transport, channel->connections) == 3 &&
            strcasecmp(transport, "TCP") == 0;
 }
 
-static bool address_of_cd(struct address *address, const uint8_t *cd) {
+/* HeartbeatInterval is in MQCD from version 4 on (topic q108450), SharingConversations from version 9 on (q108940): without it the
+ * channel works as before version 7, and so with 0. Invalid data in MQCD has a reason code of its own (topic q043070). */
+static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     int32_t version, transport;
     memcpy(&version, cd + CD_VERSION, sizeof version);
     memcpy(&transport, cd + CD_TRANSPORT_TYPE, sizeof transport);
-    struct blob channel = name((const char *)cd + CD_CHANNEL_NAME, 20);
+    *channel = (struct channel){.unreadable = MQRC_CD_ERROR, .has_tls = asks_for_tls(cd), .heartbeat = 300};
+    struct blob named = name((const char *)cd + CD_CHANNEL_NAME, 20);
     /* The long field exists from version 2 on. */
     struct blob connections = version >= 2 ? name((const char *)cd + CD_CONNECTION_NAME, 264)
                                            : name((const char *)cd + CD_SHORT_CONNECTION_NAME, 20);
-    snprintf(address->channel, sizeof address->channel, "%.*s", (int)channel.length, (const char *)channel.data);
-    snprintf(address->connections, sizeof address->connections, "%.*s", (int)connections.length,
-             (const char *)connections.data);
-    return transport == TRANSPORT_TCP && connections.length > 0;
+    snprintf(channel->name, sizeof channel->name, "%.*s", (int)named.length, (const char *)named.data);
+    if (transport == TRANSPORT_TCP) {
+        snprintf(channel->connections, sizeof channel->connections, "%.*s", (int)connections.length,
+                 (const char *)connections.data);
+    }
+    memcpy(&channel->max_msg_length, cd + CD_MAX_MSG_LENGTH, sizeof channel->max_msg_length);
+    if (version >= 4) {
+        memcpy(&channel->heartbeat, cd + CD_HEARTBEAT_INTERVAL, sizeof channel->heartbeat);
+    }
+    if (version >= 9) {
+        memcpy(&channel->sharing, cd + CD_SHARING_CONVERSATIONS, sizeof channel->sharing);
+    }
 }
 
 /* Connect to the first address of `host(port),host(port)` that answers; the default port is 1414. Returns
@@ -97,28 +107,17 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* What a client asks for. HeartbeatInterval is in MQCD from version 4 on (topic q108450), SharingConversations from version 9 on
- * (q108940): without it the channel works as before version 7, and so with 0. MQSERVER is taken for HeartbeatInterval 1 (topic
- * "ibm-amqHeartBeatInterval") and 10 conversations. */
-static void line_of(const MQCNO *cno, const uint8_t *cd, int32_t *heartbeat, int32_t *sharing) {
-    *heartbeat = 1;
-    *sharing = 10;
-    if (cd != NULL) {
-        int32_t version;
-        memcpy(&version, cd + CD_VERSION, sizeof version);
-        *heartbeat = 300;
-        *sharing = 0;
-        if (version >= 4) {
-            memcpy(heartbeat, cd + CD_HEARTBEAT_INTERVAL, sizeof *heartbeat);
-        }
-        if (version >= 9) {
-            memcpy(sharing, cd + CD_SHARING_CONVERSATIONS, sizeof *sharing);
-        }
-    }
-    /* Conversations never share a socket here. With this option they ask for that (topic q001660). */
-    if (cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && *sharing > 1) {
-        *sharing = 1;
-    }
+/* Conversations never share a socket here. With this option they ask for that (topic q001660). */
+static int32_t sharing_of(const MQCNO *cno, const struct channel *channel) {
+    bool alone = cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && channel->sharing > 1;
+    return alone ? 1 : channel->sharing;
+}
+
+/* DEFRECON of the channel counts if the application does not say whether it reconnects; DISABLED always (topic q081845). */
+static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
+    MQLONG options = cno != NULL ? cno->Options : MQCNO_NONE;
+    bool counts = (options & RECONNECT_OPTIONS) == 0 || channel->reconnect == MQCNO_RECONNECT_DISABLED;
+    return counts ? (options & ~RECONNECT_OPTIONS) | channel->reconnect : options;
 }
 
 #ifdef __APPLE__
@@ -137,20 +136,18 @@ static struct blob appl_name(const MQCNO *cno) {
 }
 
 /* The handshake on a connected wire; false if the wire failed. */
-static bool introduce(struct wire *wire, const char *q_mgr_name, const char *channel, MQCNO *cno, const uint8_t *cd,
-                      int32_t max_msg_length, PMQLONG comp, PMQLONG reason) {
+static bool introduce(struct wire *wire, const char *q_mgr_name, const struct channel *channel, MQCNO *cno, PMQLONG comp,
+                      PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
     /* `mqgroups embedded exec` gives the key to its program, and nobody else knows it. */
     const char *key = getenv("MQGROUPS_ACCESS_KEY");
     key = key != NULL ? key : "";
-    int32_t heartbeat, sharing;
-    line_of(cno, cd, &heartbeat, &sharing);
     struct answer_MQCONNX answer;
     if (!call_MQCONNX(wire, bytes(TABLE_DIGEST, strlen(TABLE_DIGEST)), (int32_t)getpid(),
-                      appl_name(cno), name(q_mgr_name, 48), name(channel, 20), user, password,
-                       cno != NULL ? cno->Options : MQCNO_NONE, max_msg_length, configured_put1_always_sync(),
-                       bytes(key, strlen(key)), heartbeat, sharing, comp, reason, &answer) ||
+                      appl_name(cno), name(q_mgr_name, 48), name(channel->name, 20), user, password,
+                      options_of(cno, channel), channel->max_msg_length, configured_put1_always_sync(),
+                      bytes(key, strlen(key)), channel->heartbeat, sharing_of(cno, channel), comp, reason, &answer) ||
          answer.connection_id.length != (*comp == MQCC_FAILED ? 0 : sizeof cno->ConnectionId) || answer.heartbeat < 0 ||
          answer.heartbeat > LONGEST_HEARTBEAT_INTERVAL ||
          !wire_heartbeats(wire, HEARTBEAT_CODE, answer.heartbeat, answer.sharing > 0)) {
@@ -165,14 +162,97 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const char *cha
 /* Read the address of the queue manager on this machine from MQGROUPS_LOCAL_BINDINGS: host(port). The libraries libmqm and
  * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (topics
  * q025920, q025950). Without the variable this machine has no queue manager. */
-static bool address_of_local_queue_manager(struct address *address, MQLONG options) {
+static bool channel_of_local_queue_manager(struct channel *channel, MQLONG options) {
     const char *local = getenv("MQGROUPS_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
     if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
         return false;
     }
-    address->channel[0] = '\0';
-    snprintf(address->connections, sizeof address->connections, "%s", local);
+    *channel = minimal;
+    snprintf(channel->connections, sizeof channel->connections, "%s", local);
     return true;
+}
+
+static void connect_by(const struct channel *channel, PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode,
+                       PMQLONG Reason) {
+    struct connection *connection = connection_new(ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE);
+    if (connection == NULL) {
+        *Reason = MQRC_STORAGE_NOT_AVAILABLE;
+        return;
+    }
+    struct wire *wire = connection_wire(connection);
+    *Reason = connect_to(wire, channel->connections, channel->unreadable);
+    if (*Reason == MQRC_NONE && !introduce(wire, QMgrName, channel, ConnectOpts, CompCode, Reason)) {
+        *CompCode = MQCC_FAILED;
+        *Reason = MQRC_CONNECTION_BROKEN;
+    }
+    if (*CompCode == MQCC_FAILED) {
+        connection_remove(connection);
+        return;
+    }
+    if (channel->has_tls) {
+        connection_has_tls(connection);
+    }
+    *Hconn = connection_publish(connection);
+    connection_leave(connection, false);
+}
+
+/* Try one definition after the other, whatever the reason that one failed for (topic q027550). If several failed, the reason is
+ * theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (q041290, q027570); which of the
+ * two is not tried on IBM MQ. */
+static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
+    struct channel_table table;
+    struct channel channel;
+    *Reason = channel_table_open(&table, ConnectOpts, QMgrName);
+    if (*Reason != MQRC_NONE) {
+        return;
+    }
+    MQLONG common = MQRC_NONE;
+    while (*CompCode == MQCC_FAILED && channel_table_next(&table, &channel)) {
+        *Reason = security_refusal(ConnectOpts, channel.has_tls);
+        if (*Reason == MQRC_NONE) {
+            connect_by(&channel, QMgrName, ConnectOpts, Hconn, CompCode, Reason);
+        }
+        if (*CompCode == MQCC_FAILED) {
+            channel_table_failed(&table);
+            bool is_first = common == MQRC_NONE, differs = *Reason != common || *Reason == MQRC_HOST_NOT_AVAILABLE;
+            common = is_first ? *Reason : differs ? MQRC_Q_MGR_NOT_AVAILABLE : common;
+        }
+    }
+    if (*CompCode == MQCC_FAILED) {
+        *Reason = common;
+    }
+    channel_table_close(&table);
+}
+
+/* The text of MQSERVER, or of ServerConnectionParms in mqclient.ini. */
+static bool defines_channel(char *text, size_t size) {
+    const char *given = getenv("MQSERVER");
+    if (given == NULL || *given == '\0') {
+        return configured("ServerConnectionParms", text, size);
+    }
+    snprintf(text, size, "%s", given);
+    return true;
+}
+
+/* The order is that of topic q016735; channel_table.c has the rest of it. */
+static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *cd, PMQHCONN Hconn, PMQLONG CompCode,
+                           PMQLONG Reason) {
+    struct channel channel;
+    char text[512];
+    if (cd != NULL) {
+        channel_of_cd(&channel, cd);
+    }
+    *Reason = security_refusal(ConnectOpts, cd != NULL && channel.has_tls);
+    if (*Reason != MQRC_NONE) {
+        return;
+    }
+    if (cd == NULL && (gives_channel_table(ConnectOpts) || !defines_channel(text, sizeof text))) {
+        connect_by_table(QMgrName, ConnectOpts, Hconn, CompCode, Reason);
+    } else if (cd == NULL && !channel_of_text(&channel, text)) {
+        *Reason = MQRC_Q_MGR_NAME_ERROR;
+    } else {
+        connect_by(&channel, QMgrName, ConnectOpts, Hconn, CompCode, Reason);
+    }
 }
 
 static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason,
@@ -183,61 +263,23 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
         *Reason = MQRC_CNO_ERROR;
         return;
     }
+    struct channel local;
+    if (with_server_library &&
+        channel_of_local_queue_manager(&local, ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE)) {
+        /* Channel and TLS are for clients. */
+        connect_by(&local, QMgrName, ConnectOpts, Hconn, CompCode, Reason);
+        return;
+    }
     const uint8_t *cd = NULL;
     if (ConnectOpts != NULL && ConnectOpts->Version >= MQCNO_VERSION_2) {
         cd = pointed_at(ConnectOpts, ConnectOpts->ClientConnPtr, ConnectOpts->ClientConnOffset);
     }
-    MQLONG options = ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE;
-    struct address address;
-    bool local = with_server_library && address_of_local_queue_manager(&address, options);
-    if (local) {
-        /* Channel and TLS are for clients. */
-        cd = NULL;
-    }
-    *Reason = local ? MQRC_NONE : security_refusal(ConnectOpts, cd);
-    if (*Reason != MQRC_NONE) {
-        return;
-    }
-    bool has_tls = asks_for_tls(cd), is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
-    int32_t max_msg_length = 0;
-    if (cd != NULL) {
-        memcpy(&max_msg_length, cd + CD_MAX_MSG_LENGTH, sizeof max_msg_length);
-        if (!address_of_cd(&address, cd)) {
-            *Reason = MQRC_CD_ERROR;
-            return;
-        }
-    } else if (!local && !address_of_mqserver(&address)) {
-        /* A client without a channel cannot know a queue manager. */
-        *Reason = MQRC_Q_MGR_NAME_ERROR;
-        return;
-    }
-    struct connection *connection = connection_new(options);
-    if (connection == NULL) {
-        *Reason = MQRC_STORAGE_NOT_AVAILABLE;
-        return;
-    }
-    struct wire *wire = connection_wire(connection);
-    /* Invalid data in MQCD has a reason code of its own (topic q043070). That an MQSERVER whose address cannot be read
-     * answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
-    *Reason = connect_to(wire, address.connections, cd != NULL ? MQRC_CD_ERROR : MQRC_CHANNEL_CONFIG_ERROR);
-    if (*Reason == MQRC_NONE &&
-        !introduce(wire, QMgrName, address.channel, ConnectOpts, cd, max_msg_length, CompCode, Reason)) {
-        *CompCode = MQCC_FAILED;
-        *Reason = MQRC_CONNECTION_BROKEN;
-    }
-    if (*CompCode == MQCC_FAILED) {
-        connection_remove(connection);
-    } else {
-        if (has_tls) {
-            connection_has_tls(connection);
-        }
-        if (is_ignored && *CompCode == MQCC_OK) {
-            /* A process has one TLS environment, until its last connection with TLS has ended (topics q095520, q044190). */
-            *CompCode = MQCC_WARNING;
-            *Reason = MQRC_SSL_ALREADY_INITIALIZED;
-        }
-        *Hconn = connection_publish(connection);
-        connection_leave(connection, false);
+    bool is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
+    connect_client(QMgrName, ConnectOpts, cd, Hconn, CompCode, Reason);
+    if (is_ignored && *CompCode == MQCC_OK) {
+        /* A process has one TLS environment, until its last connection with TLS has ended (topics q095520, q044190). */
+        *CompCode = MQCC_WARNING;
+        *Reason = MQRC_SSL_ALREADY_INITIALIZED;
     }
 }
 

@@ -20,7 +20,8 @@ static bool is_set(const char *variable) {
 }
 
 static const uint8_t *sco_of(const MQCNO *options) {
-    return options->Version >= 4 ? pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset) : NULL;
+    bool has_field = options != NULL && options->Version >= 4;
+    return has_field ? pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset) : NULL;
 }
 
 bool asks_for_tls(const uint8_t *cd) {
@@ -32,16 +33,13 @@ bool asks_for_tls(const uint8_t *cd) {
 }
 
 bool gives_tls_information(const MQCNO *options, const uint8_t *cd) {
-    return options != NULL && cd != NULL && sco_of(options) != NULL;
+    return cd != NULL && sco_of(options) != NULL;
 }
 
 /* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
  * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). An
  * MQSCO with an MQCD makes it ignore MQSSLKEYR (topic q095520). */
-static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
-    if (!asks_for_tls(cd)) {
-        return MQRC_NONE;
-    }
+static MQLONG tls_refusal(const MQCNO *options) {
     const uint8_t *sco = sco_of(options);
     bool has_key_repository =
         sco != NULL ? name((const char *)sco + SCO_KEY_REPOSITORY, 256).length > 0 : is_set("MQSSLKEYR");
@@ -51,22 +49,12 @@ static MQLONG tls_refusal(const MQCNO *options, const uint8_t *cd) {
     return is_set("MQGROUPS_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
 }
 
-static bool has_ccdt_url(const MQCNO *options) {
-    return options->Version >= MQCNO_VERSION_6 && (options->CCDTUrlPtr != NULL || options->CCDTUrlOffset != 0);
-}
-
-MQLONG security_refusal(const MQCNO *options, const uint8_t *cd) {
-    if (options == NULL) {
-        return MQRC_NONE;
-    }
-    if (has_ccdt_url(options)) {
-        return MQRC_FUNCTION_NOT_SUPPORTED;
-    }
-    if (options->Version >= MQCNO_VERSION_5) {
+MQLONG security_refusal(const MQCNO *options, bool has_tls) {
+    if (options != NULL && options->Version >= MQCNO_VERSION_5) {
         const MQCSP *csp = (const MQCSP *)pointed_at(options, options->SecurityParmsPtr, options->SecurityParmsOffset);
         if (csp != NULL && csp->AuthenticationType == MQCSP_AUTH_ID_TOKEN) {
             return MQRC_NOT_AUTHORIZED;
         }
     }
-    return tls_refusal(options, cd);
+    return has_tls ? tls_refusal(options) : MQRC_NONE;
 }

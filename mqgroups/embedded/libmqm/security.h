@@ -1,4 +1,4 @@
-/* Features that a program may ask for when it connects, but that are missing here: TLS, tokens, a channel definition table. */
+/* Features that a program may ask for when it connects, but that are missing here: TLS and tokens. */
 #ifndef MQGROUPS_SECURITY_H
 #define MQGROUPS_SECURITY_H
 
@@ -7,8 +7,9 @@
 
 #include <cmqc.h>
 
-/* The reason to refuse a connection; MQRC_NONE if it may go on. `options` and `cd` may be NULL. */
-MQLONG security_refusal(const MQCNO *options, const uint8_t *cd);
+/* The reason to refuse a connection by a channel that has a CipherSpec or not; MQRC_NONE if it may go on. `options` may be
+ * NULL. */
+MQLONG security_refusal(const MQCNO *options, bool has_tls);
 
 /* Whether a channel definition has a CipherSpec; NULL has none. */
 bool asks_for_tls(const uint8_t *cd);

@@ -1,0 +1,46 @@
+/* Client channel definition tables (CCDT): which one counts, and what it defines for a queue manager. */
+#ifndef MQGROUPS_CHANNEL_TABLE_H
+#define MQGROUPS_CHANNEL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmqc.h>
+
+#define LONGEST_HEARTBEAT_INTERVAL 999999
+
+/* A client-connection channel, wherever it is defined. */
+struct channel {
+    char name[21];
+    char connections[265]; /* host(port),host(port) */
+    MQLONG unreadable;     /* the reason if no connection is well-formed */
+    bool has_tls;
+    int32_t heartbeat, sharing;
+    int32_t max_msg_length; /* 0: the queue manager's */
+    MQLONG reconnect;       /* DEFRECON as an option of MQCNO */
+};
+
+/* The definitions of a table that are for one queue manager or group, in the order in which they are to be tried. */
+struct channel_table {
+    char *text;
+    struct candidate *candidates;
+    size_t count, next;
+};
+
+/* Read the table that counts for this MQCNO, which may be NULL. MQRC_NONE if there are definitions; otherwise the reason, and
+ * a sentence on standard error if the table itself is to blame. */
+MQLONG channel_table_open(struct channel_table *table, const MQCNO *options, const char *q_mgr_name);
+
+/* The next definition; false after the last one. */
+bool channel_table_next(struct channel_table *table, struct channel *channel);
+
+/* The definition that channel_table_next gave last leads nowhere. */
+void channel_table_failed(struct channel_table *table);
+
+void channel_table_close(struct channel_table *table);
+
+/* Whether MQCNO has a URL of a table, which comes before MQSERVER; `options` may be NULL. */
+bool gives_channel_table(const MQCNO *options);
+
+#endif
