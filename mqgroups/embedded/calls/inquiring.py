@@ -124,7 +124,7 @@ def inquire(
                     raise Failed(mq.MQRC_SELECTOR_ERROR)
                 # The names of a namelist are one attribute: 48 characters for each name, one after the other.
                 texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
-                characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
+                characters += b"".join(text.encode("latin-1", "replace").ljust(length)[:length] for text in texts)
             if value is None:
                 warning = mq.MQRC_SELECTOR_NOT_FOR_TYPE
     if int_attr_count < 0:

@@ -19,6 +19,7 @@ Value = int | str
 _YES_NO = {"YES": 1, "NO": 0}
 _ENABLED = {"ENABLED": 0, "DISABLED": 1}
 _EVENT = {"ENABLED": 1, "DISABLED": 0}
+_ON_OFF_Q_MGR = {"QMGR": pcf.MQMON_Q_MGR, "OFF": 0, "ON": 1}
 
 LOCAL, MODEL, ALIAS, REMOTE = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS, mq.MQQT_REMOTE
 _STORING = frozenset({LOCAL, MODEL})
@@ -78,7 +79,8 @@ class Attribute:
     def value_of(self, text: str) -> Value:
         """Return the value that an MQSC parameter means; raises ValueError with what is wrong with it."""
         if self.length:
-            value: Value = text
+            # Blanks alone mean that there is no value, as in BOQNAME(' ').
+            value: Value = text if text.strip(" ") else ""
         elif text in self.keywords:
             return self.keywords[text]
         elif self.keywords and not self.number_too:
@@ -90,6 +92,19 @@ class Attribute:
         if problem := self.problem(value):
             raise ValueError(problem)
         return value
+
+    def in_words(self, value: object) -> str:
+        """Return the attribute with a value as MQSC writes it."""
+        if isinstance(value, tuple):
+            return f"{self.keyword}({', '.join(str(item).rstrip() for item in value)})"
+        if isinstance(value, bytes):
+            return f"{self.keyword}({value.hex().upper()})"
+        if isinstance(value, str):
+            return f"{self.keyword}({value.strip() or ' '})"
+        word = next((word for word, number in self.keywords.items() if number == value), None)
+        if self.keyword in self.keywords and word is not None:
+            return word
+        return f"{self.keyword}({value if word is None else word})"
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -172,6 +187,30 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         keywords={"BESTEF": mq.MQST_BEST_EFFORT, "MUSTDUP": mq.MQST_MUST_DUP},
     ),
     Attribute(mq.MQIA_RETENTION_INTERVAL, "RETINTVL", 999_999_999),
+    Attribute(
+        pcf.MQIA_MONITORING_Q,
+        "MONQ",
+        pcf.MQMON_Q_MGR,
+        keywords={"QMGR": pcf.MQMON_Q_MGR, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65},
+    ),
+    Attribute(pcf.MQIA_STATISTICS_Q, "STATQ", pcf.MQMON_Q_MGR, keywords=_ON_OFF_Q_MGR),
+    Attribute(pcf.MQIA_ACCOUNTING_Q, "ACCTQ", pcf.MQMON_Q_MGR, keywords=_ON_OFF_Q_MGR),
+    Attribute(
+        pcf.MQIA_MEDIA_IMAGE_RECOVER_Q,
+        "IMGRCOVQ",
+        pcf.MQIMGRCOV_AS_Q_MGR,
+        keywords={"QMGR": pcf.MQIMGRCOV_AS_Q_MGR, **_YES_NO},
+    ),
+    Attribute(
+        pcf.MQIA_MAX_Q_FILE_SIZE,
+        "MAXFSIZE",
+        pcf.MQQFS_DEFAULT,
+        keywords={"DEFAULT": pcf.MQQFS_DEFAULT},
+        low=20,
+        high=267_386_880,
+        number_too=True,
+    ),
+    Attribute(pcf.MQCA_CLUS_CHL_NAME, "CLCHNAME", "", frozenset({LOCAL}), length=mq.MQ_CHANNEL_NAME_LENGTH),
     Attribute(mq.MQIA_DIST_LISTS, "DISTL", mq.MQDL_NOT_SUPPORTED, keywords=_YES_NO),
     Attribute(mq.MQIA_TRIGGER_CONTROL, "TRIGGER", mq.MQTC_OFF, keywords={"TRIGGER": 1, "NOTRIGGER": 0}),
     Attribute(mq.MQIA_TRIGGER_TYPE, "TRIGTYPE", 1, keywords={"FIRST": 1, "EVERY": 2, "DEPTH": 3, "NONE": 0}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin import pcf, stopping
 from mqgroups.embedded.admin.commands.request import (
     Request,
     Row,
@@ -72,6 +72,11 @@ DELETE_CHANNEL = Shape(text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_T
 INQUIRE_CHANNEL = Shape(
     text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_TYPE) + integers(cf.MQIACF_CHANNEL_ATTRS), filters=True
 )
+STOP_CHANNEL = Shape(
+    text(cf.MQCACH_CHANNEL_NAME),
+    integer(cf.MQIACH_CHANNEL_STATUS, cf.MQIACF_MODE) + text(cf.MQCACH_CONNECTION_NAME),
+)
+START_CHANNEL = Shape(text(cf.MQCACH_CHANNEL_NAME))
 CHANNEL_NAMES = Shape(text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_TYPE))
 INQUIRE_AUTH_INFO = Shape(
     text(cf.MQCA_AUTH_INFO_NAME),
@@ -173,6 +178,24 @@ def copy_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 def delete_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_DELETE_CHANNEL."""
     q_mgr.catalogue.objects.delete(Kind.CHANNEL, _channel(request, cf.MQCACH_CHANNEL_NAME))
+    return []
+
+
+def stop_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_STOP_CHANNEL."""
+    name = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
+    mode = request.integer(cf.MQIACF_MODE, stopping.MODES.values(), cf.MQMODE_QUIESCE, cf.MQRCCF_MODE_VALUE_ERROR)
+    status = None
+    if cf.MQIACH_CHANNEL_STATUS in request.parameters:
+        status = request.integer(cf.MQIACH_CHANNEL_STATUS, stopping.STATUSES.values())
+    conn_name = request.text(cf.MQCACH_CONNECTION_NAME, mq.MQ_CONN_NAME_LENGTH)
+    stopping.stop_channel(q_mgr, name, mode, status, conn_name)
+    return []
+
+
+def start_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_START_CHANNEL."""
+    stopping.start_channel(q_mgr, request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH))
     return []
 
 
