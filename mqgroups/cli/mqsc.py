@@ -40,13 +40,13 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
         from mqgroups.embedded import Control
         from mqgroups.embedded.admin.mqsc import decoded, statements
         from mqgroups.embedded.libmqm.build import build, load
-        from mqgroups.embedded.serve.launcher import DEFAULT_CHANNEL
 
         control = Control.of(data)
         load(build())
         text = "\n".join(commands) if commands else decoded(sys.stdin.buffer.read())
         name, password = user_and_password(user) if user else (None, None)
-        where = control.q_mgr_name, DEFAULT_CHANNEL, f"{control.host}({control.port})"
+        # No channel, as runmqsc: an operator can stop every channel, and start it again.
+        where = control.q_mgr_name, " ", f"{control.host}({control.port})"
         with connect(*where, user=name, password=password) as q_mgr:
             client = MQSCClient(connection_of(q_mgr))
             for line, statement in statements(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgroups.embedded import EmbeddedQueueManagerError
+from mqgroups.embedded.admin import stopping
 from mqgroups.embedded.admin.mqsc import MQSCError, decoded, parse
 from mqgroups.embedded.admin.mqsc_commands import attributes_without_effect, run, told
 from mqgroups.embedded.objects.kinds import Kind
@@ -393,13 +395,40 @@ DELETE CHANNEL(NOBODY) IGNSTATE(YES)
 PING QMGR
 DISPLAY QMGR"""
     with contextlib.closing(started("QM2", tmp_path)) as q_mgr:
-        (said,) = told(run(q_mgr, parse(text)))
-        assert said == (
+        assert told(run(q_mgr, parse(text))) == (
             "these commands are for IBM MQ and have no effect here: DEFINE CHANNEL (line 1); START CHANNEL (line 2); "
             "PING CHANNEL (line 3); DELETE CHANNEL (line 4); DEFINE AUTHINFO (line 7); DELETE AUTHINFO (line 8); "
             "SET CHLAUTH (lines 9, 10)"
         )
         assert "MINE" not in q_mgr.catalogue.objects.of(Kind.CHANNEL)
+
+
+class Asleep:
+    """The waiter of an application that is busy with something else."""
+
+    def wait(self, timeout_s):
+        raise AssertionError(timeout_s)
+
+    def wake(self):
+        pass
+
+
+def test_an_application_that_goes_on_after_a_quiesce_loses_its_connection(tmp_path, monkeypatch):
+    monkeypatch.setattr(stopping, "QUIESCES_S", 0)
+    broken = threading.Event()
+    with contextlib.closing(started("QM2", tmp_path)) as q_mgr:
+        q_mgr.connect(
+            Asleep(),
+            q_mgr_name="QM2",
+            channel_name="DEV.APP.SVRCONN",
+            user="",
+            password="",
+            appl_name="busy",
+            max_msg_length=0,
+            hang_up=broken.set,
+        )
+        run(q_mgr, parse("STOP CHANNEL(DEV.APP.SVRCONN)"))
+        assert broken.wait(30)
 
 
 @pytest.mark.embedded

@@ -99,6 +99,11 @@ class Command:
     line: int = 0
     set_aside: bool = False
 
+    @property
+    def is_of_cluster(self) -> bool:
+        """Whether it is about a cluster channel."""
+        return self.parameters.get("CHLTYPE") in ("CLUSSDR", "CLUSRCVR")
+
 
 def parse(text: str) -> list[Command]:
     """Return the commands of a text, in order; raises MQSCError."""

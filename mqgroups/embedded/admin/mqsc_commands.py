@@ -70,15 +70,13 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[Command]:
     return without_effect
 
 
-def told(commands: Iterable[Command]) -> list[str]:
-    """Return a sentence about commands that have no effect here, or nothing if there are none."""
+def told(commands: Iterable[Command]) -> str:
+    """Return a sentence about commands that have no effect here; "" if there are none."""
     lines: dict[str, list[str]] = {}
     for command in commands:
         lines.setdefault(f"{command.verb} {command.kind}", []).append(str(command.line))
-    if not lines:
-        return []
     named = "; ".join(f"{what} (line{'s' * (len(each) > 1)} {', '.join(each)})" for what, each in lines.items())
-    return [f"these commands are for IBM MQ and have no effect here: {named}"]
+    return f"these commands are for IBM MQ and have no effect here: {named}" if lines else ""
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:

@@ -23,7 +23,7 @@ from mqgroups.embedded.wire import pcf_constants as cf
 MODES = {"FORCE": cf.MQMODE_FORCE, "QUIESCE": cf.MQMODE_QUIESCE, "TERMINATE": cf.MQMODE_TERMINATE}
 STATUSES = {"STOPPED": cf.MQCHS_STOPPED, "INACTIVE": cf.MQCHS_INACTIVE}
 # After MODE(QUIESCE) an application that has not ended by itself "after a few seconds" loses its connection (q003260).
-_QUIESCES_S = 5.0
+QUIESCES_S = 5.0
 
 
 def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> None:
@@ -81,6 +81,6 @@ def _end(connection: Connection, *, quiesces: bool) -> None:
         if handle.queue is not None:
             handle.queue.wake()
     connection.waiter.wake()
-    timer = threading.Timer(_QUIESCES_S, connection.hang_up)
+    timer = threading.Timer(QUIESCES_S, connection.hang_up)
     timer.daemon = True
     timer.start()

@@ -91,10 +91,12 @@ def run(
         if_it_fails.callback(q_mgr.close)
         for path in mqsc:
             try:
-                for told in mqsc_commands.told(mqsc_commands.run(q_mgr, parse(decoded(path.read_bytes())))):
-                    _log.warning("%s: %s", path, told)
+                ignored = mqsc_commands.run(q_mgr, parse(decoded(path.read_bytes())))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
+            # A member of a cluster has its cluster channels from the cluster's file.
+            if told := mqsc_commands.told(each for each in ignored if membership is None or not each.is_of_cluster):
+                _log.warning("%s: %s", path, told)
         if without_effect := mqsc_commands.attributes_without_effect(q_mgr):
             _log.warning("kept, and without effect here: %s", without_effect)
         if require_credentials:
