@@ -24,7 +24,7 @@ from mqgroups.embedded.objects.kinds import (
 from mqgroups.embedded.objects.others import BASE_TOPIC, CatalogueError, ObjectValue
 from mqgroups.embedded.pubsub import administration
 from mqgroups.embedded.pubsub.subscription import Subscriptions
-from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.queue_manager import CCSID, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
@@ -43,11 +43,12 @@ _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"} | _SUBTYPES
 _STOP_PARAMETERS = {"CHANNEL": {"MODE", "STATUS", "CONNAME", "IGNSTATE"}, "CONN": {"EXTCONN"}}
-# Attributes that are read and not kept, by kind: lists, secrets, and what a subscription cannot be given here.
-_NOT_KEPT = {
-    "CHANNEL": {"COMPHDR", "COMPMSG"},
-    "QMGR": {"SUITEB", "INITKEY", "KEYRPWD"},
-    "SUB": {"PUBACCT", "PUBAPPID", "SELECTOR"},
+# Attributes that are read and not kept, by kind: lists, secrets, and what a subscription cannot be given here. Only other values
+# than these are told.
+_NOT_KEPT: dict[str, dict[str, str]] = {
+    "CHANNEL": {"COMPHDR": "NONE", "COMPMSG": "NONE"},
+    "QMGR": {"CCSID": str(CCSID), "SUITEB": "NONE", "INITKEY": "", "KEYRPWD": ""},
+    "SUB": {"PUBACCT": "", "PUBAPPID": "", "SELECTOR": ""},
 }
 # How many objects a sentence names.
 _MOST_NAMES = 5
@@ -282,12 +283,13 @@ def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
 def _known_values(
     command: Command, attributes: tuple[Attribute, ...], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
-    not_kept = _NOT_KEPT.get(command.kind, set()) & parameters.keys()
-    for keyword in sorted(not_kept):
-        if keyword == "SELECTOR" and parameters[keyword].strip():
+    not_kept = _NOT_KEPT.get(command.kind, {})
+    for keyword in sorted(not_kept.keys() & parameters.keys()):
+        if parameters[keyword].strip() == not_kept[keyword]:
+            continue
+        if keyword == "SELECTOR":
             raise refused(command, "there are no selection strings here, so it would get every publication")
-        if parameters[keyword].strip() not in ("", "NONE"):
-            _log.warning("line %d: %s of %s %s has no effect here", command.line, keyword, command.kind, command.name)
+        _log.warning("line %d: %s of %s %s has no effect here", command.line, keyword, command.kind, command.name)
     kept = {keyword: text for keyword, text in parameters.items() if keyword not in not_kept}
     return _values(command, by_keyword(attributes).get, kept)
 

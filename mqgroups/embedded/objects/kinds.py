@@ -184,24 +184,25 @@ PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
 )
 
+_CHECKS = {
+    "NONE": pcf.MQCHK_NONE,
+    "OPTIONAL": pcf.MQCHK_OPTIONAL,
+    "REQUIRED": pcf.MQCHK_REQUIRED,
+    "REQDADM": pcf.MQCHK_REQUIRED_ADMIN,
+}
 AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
     _word(
         pcf.MQIA_CHECK_CLIENT_BINDING,
         "CHCKCLNT",
         pcf.MQCHK_OPTIONAL,
-        {
-            "NONE": pcf.MQCHK_NONE,
-            "OPTIONAL": pcf.MQCHK_OPTIONAL,
-            "REQUIRED": pcf.MQCHK_REQUIRED,
-            "REQDADM": pcf.MQCHK_REQUIRED_ADMIN,
-        },
+        _CHECKS,
     ),
     _word(
         pcf.MQIA_CHECK_LOCAL_BINDING,
         "CHCKLOCL",
         pcf.MQCHK_OPTIONAL,
-        {"NONE": pcf.MQCHK_NONE, "OPTIONAL": pcf.MQCHK_OPTIONAL, "REQUIRED": pcf.MQCHK_REQUIRED},
+        _CHECKS,
     ),
     _number(pcf.MQIA_AUTHENTICATION_FAIL_DELAY, "FAILDLAY", 1, 60),
     _word(pcf.MQIA_ADOPT_CONTEXT, "ADOPTCTX", 1, {"YES": 1, "NO": 0}),
