@@ -396,13 +396,14 @@ SET CHLAUTH(A) TYPE(BLOCKUSER) USERLIST('nobody')
 SET CHLAUTH(B) TYPE(BLOCKUSER) USERLIST('nobody')
 DELETE QLOCAL(NOBODY) IGNSTATE(YES)
 DELETE CHANNEL(NOBODY) IGNSTATE(YES)
+ALTER QMGR CCSID(819) SUITEB(NONE)
 PING QMGR
 DISPLAY QMGR"""
     with contextlib.closing(started("QM2", tmp_path)) as q_mgr:
         assert told(run(q_mgr, parse(text))) == (
-            "these commands are for IBM MQ and have no effect here: DEFINE CHANNEL (line 1); START CHANNEL (line 2); "
+            "for IBM MQ, and without effect here: DEFINE CHANNEL (line 1); START CHANNEL (line 2); "
             "PING CHANNEL (line 3); DELETE CHANNEL (line 4); DEFINE AUTHINFO (line 7); DELETE AUTHINFO (line 8); "
-            "SET CHLAUTH (lines 9, 10)"
+            "SET CHLAUTH (lines 9, 10); ALTER QMGR CCSID (line 13)"
         )
         assert "MINE" not in q_mgr.catalogue.objects.of(Kind.CHANNEL)
 
@@ -440,9 +441,9 @@ def test_a_start_tells_once_what_has_no_effect_and_names_what_it_cannot_read(own
     commands = tmp_path / "people.mqsc"
     commands.write_text("\ufeffDEFINE LISTENER(L) TRPTYPE(TCP)\nDEFINE QLOCAL(A) MONQ(HIGH)\nEND\nNONSENSE\n", "utf-8")
     own_queue_manager(mqsc=[commands]).stop()
-    said = [line for line in capfd.readouterr().err.splitlines() if "no effect" in line or "without effect" in line]
+    said = [line for line in capfd.readouterr().err.splitlines() if "without effect" in line]
     assert [line.split(": ", 1)[1] for line in said] == [
-        f"{commands}: these commands are for IBM MQ and have no effect here: DEFINE LISTENER (line 1)",
+        f"{commands}: for IBM MQ, and without effect here: DEFINE LISTENER (line 1)",
         "kept, and without effect here: MONQ(HIGH) of A",
     ]
     commands.write_bytes("DEFINE QLOCAL(B)\n* \u00fc\n".encode("latin-1"))

@@ -57,13 +57,16 @@ _WHAT_IS_NOT_THERE = frozenset(
 )
 
 
-def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[Command]:
-    """Carry out commands in order; return those that have no effect here. Raises MQSCError at the first one that fails."""
+def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
+    """Carry out commands in order; raises MQSCError at the first one that fails.
+
+    Returns what has no effect here: commands, each with "", and attributes of commands, each with its command.
+    """
     without_effect = []
     for command in commands:
         try:
-            if not _run(q_mgr, command):
-                without_effect.append(command)
+            ignored = _not_kept(command) if _run(q_mgr, command) else [""]
+            without_effect += [(command, keyword) for keyword in ignored]
         except CatalogueError as error:
             # IGNSTATE(YES): the command succeeds if what it would bring about is so already (topic "DELETE queues").
             if command.parameters.get("IGNSTATE") != "YES" or error.reason not in _WHAT_IS_NOT_THERE:
@@ -71,13 +74,13 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[Command]:
     return without_effect
 
 
-def told(commands: Iterable[Command]) -> str:
-    """Return a sentence about commands that have no effect here; "" if there are none."""
+def told(without_effect: Iterable[tuple[Command, str]]) -> str:
+    """Return a sentence about what ``run`` returned; "" if it is nothing."""
     lines: dict[str, list[str]] = {}
-    for command in commands:
-        lines.setdefault(f"{command.verb} {command.kind}", []).append(str(command.line))
+    for command, keyword in without_effect:
+        lines.setdefault(f"{command.verb} {command.kind} {keyword}".rstrip(), []).append(str(command.line))
     named = "; ".join(f"{what} (line{'s' * (len(each) > 1)} {', '.join(each)})" for what, each in lines.items())
-    return f"these commands are for IBM MQ and have no effect here: {named}" if lines else ""
+    return f"for IBM MQ, and without effect here: {named}" if lines else ""
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:
@@ -283,15 +286,17 @@ def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
 def _known_values(
     command: Command, attributes: tuple[Attribute, ...], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
+    if "SELECTOR" in _not_kept(command):
+        raise refused(command, "there are no selection strings here, so it would get every publication")
     not_kept = _NOT_KEPT.get(command.kind, {})
-    for keyword in sorted(not_kept.keys() & parameters.keys()):
-        if parameters[keyword].strip() == not_kept[keyword]:
-            continue
-        if keyword == "SELECTOR":
-            raise refused(command, "there are no selection strings here, so it would get every publication")
-        _log.warning("line %d: %s of %s %s has no effect here", command.line, keyword, command.kind, command.name)
     kept = {keyword: text for keyword, text in parameters.items() if keyword not in not_kept}
     return _values(command, by_keyword(attributes).get, kept)
+
+
+def _not_kept(command: Command) -> list[str]:
+    """Return the attributes that are read and not kept, and are not at their defaults."""
+    defaults = _NOT_KEPT.get(command.kind, {})
+    return [word for word, text in command.parameters.items() if word in defaults and text.strip() != defaults[word]]
 
 
 def _values(

@@ -95,7 +95,7 @@ def run(
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
             # A member of a cluster has its cluster channels from the cluster's file.
-            if told := mqsc_commands.told(each for each in ignored if membership is None or not each.is_of_cluster):
+            if told := mqsc_commands.told(each for each in ignored if membership is None or not each[0].is_of_cluster):
                 _log.warning("%s: %s", path, told)
         if without_effect := mqsc_commands.attributes_without_effect(q_mgr):
             _log.warning("kept, and without effect here: %s", without_effect)

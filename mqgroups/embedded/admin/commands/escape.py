@@ -38,12 +38,14 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
             ):
                 # A start-up file, which is read at every start, ignores this. But a user who asks wants to know it.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
-            elif mqsc_commands.run(q_mgr, [command]):
-                said.append(f"{what}: applies to IBM MQ only; nothing was done")
             else:
+                ignored = [keyword for _, keyword in mqsc_commands.run(q_mgr, [command])]
                 if created is not None:
                     q_mgr.catalogue.authorities.created(request.user, *created)
-                said.append(f"{what}: done")
+                if ignored == [""]:
+                    said.append(f"{what}: applies to IBM MQ only; nothing was done")
+                else:
+                    said.append(f"{what}: done" + (f", without effect: {', '.join(ignored)}" if ignored else ""))
     except MQSCError as error:
         # The number of a line tells nothing where there is only one.
         raise EscapeFailed(str(error) if "\n" in text else error.why) from error
