@@ -172,8 +172,6 @@ class QueueManager:
         channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
         if channel is None:
             raise Failed(mq.MQRC_UNKNOWN_CHANNEL_NAME)
-        if channel_name in self.stopped_channels:
-            raise Failed(mq.MQRC_CHANNEL_NOT_AVAILABLE)
         check = self._client_check()
         if check == pcf.MQCHK_REQUIRED and not user:
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
@@ -205,6 +203,8 @@ class QueueManager:
 
     def _connected(self, connection: Connection) -> Connection:
         with self.lock:
+            if connection.origin.channel_name in self.stopped_channels:
+                raise Failed(mq.MQRC_CHANNEL_NOT_AVAILABLE)
             self.connections[connection.connection_id] = connection
         return connection
 

@@ -446,6 +446,20 @@ def test_statistics_and_accounting_are_kept_by_the_queue_manager(command, select
     command("CHANGE_Q_MGR", {selector: before})
 
 
+def test_attributes_of_many_words_are_lists(command, name):
+    assert command("INQUIRE_Q_MGR")[0][cf.MQIA_SUITE_B_STRENGTH] == [1]
+    command("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [2, 4]})
+    assert command("INQUIRE_Q_MGR")[0][cf.MQIA_SUITE_B_STRENGTH] == [2, 4]
+    assert command.refusal("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [8]}) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+    command("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [1]})
+    channel = {cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
+    command("CREATE_CHANNEL", {**channel, cf.MQIACH_MSG_COMPRESSION: [1, 2]})
+    (row,) = command("INQUIRE_CHANNEL", {cf.MQCACH_CHANNEL_NAME: name})
+    assert (row[cf.MQIACH_MSG_COMPRESSION], row[cf.MQIACH_HDR_COMPRESSION]) == ([1, 2], [0])
+    wrong = {**channel, cf.MQIACH_HDR_COMPRESSION: [1]}
+    assert command.refusal("CHANGE_CHANNEL", wrong) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+
+
 def test_statistics_accounting_and_media_images_of_a_queue_are_kept(command, name):
     given = {
         cf.MQIA_MONITORING_Q: 33,

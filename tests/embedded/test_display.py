@@ -192,6 +192,13 @@ def test_statistics_and_accounting_are_kept_and_shown(escape):
         assert item in text
 
 
+def test_attributes_of_many_words(escape):
+    assert escape("ALTER CHANNEL(D.SVRCONN) CHLTYPE(SVRCONN) COMPMSG(RLE, zlibfast)")
+    assert "COMPMSG(RLE, ZLIBFAST)" in escape("DIS CHANNEL(D.SVRCONN) COMPMSG")[0]
+    assert escape("ALTER CHANNEL(D.SVRCONN) CHLTYPE(SVRCONN) COMPMSG(RLE, ZIP)") is None
+    assert "SUITEB(NONE)" in escape("DIS QMGR SUITEB")[0]
+
+
 def test_names_of_a_namelist_are_all_shown(escape):
     assert "NAMES(D.ONE, D.TWO)" in escape("DIS NL(D.NAMES)")[0]
 

@@ -100,6 +100,14 @@ def test_a_file_that_is_not_utf_8_is_refused_with_its_line(raw, line):
         decoded(raw)
 
 
+@table("keyword", ["LDAPPWD", "KEYRPWD", "initkey", "PASSWORD ", "SSLCRYP"])
+def test_an_error_shows_no_password(keyword):
+    with pytest.raises(MQSCError) as refused:
+        parse(f"ALTER NOTHING(X) {keyword}('hidden')")
+    assert "hidden" not in str(refused.value)
+    assert f"ALTER NOTHING(X) {keyword.strip()}..." in str(refused.value)
+
+
 def test_a_byte_order_mark_is_not_a_part_of_the_text():
     assert decoded("DEFINE QLOCAL(A) DESCR('\u00fc')".encode("utf-8-sig")) == "DEFINE QLOCAL(A) DESCR('\u00fc')"
 
@@ -345,7 +353,7 @@ DEFINE CHANNEL('T.SVRCONN') CHLTYPE(SVRCONN) +
    MAXINSTC(999999999) MAXMSGL(4194304) MCAUSER(' ') MONCHL(QMGR) RCVDATA(' ') RCVEXIT(' ') SCYDATA(' ') SCYEXIT(' ') +
    SENDDATA(' ') SENDEXIT(' ') SHARECNV(10) SSLCAUTH(REQUIRED) SSLCIPH(' ') SSLPEER(' ') TRPTYPE(TCP) +
    REPLACE
-DEFINE TOPIC('T.TOPIC') TOPICSTR('t') +
+DEFINE TOPIC('T.TOPIC') TYPE(LOCAL) TOPICSTR('t') +
    CAPEXPRY(ASPARENT) CLROUTE(DIRECT) CLUSTER(' ') COMMINFO(' ') CUSTOM(' ') DEFPRESP(ASPARENT) DEFPRTY(ASPARENT) +
    DEFPSIST(ASPARENT) DESCR(' ') DURSUB(ASPARENT) MCAST(ASPARENT) MDURMDL(' ') MNDURMDL(' ') NPMSGDLV(ASPARENT) +
    PMSGDLV(ASPARENT) PROXYSUB(FIRSTUSE) PUB(ASPARENT) PUBSCOPE(ASPARENT) SUB(ASPARENT) SUBSCOPE(ASPARENT) +
@@ -353,6 +361,8 @@ DEFINE TOPIC('T.TOPIC') TOPICSTR('t') +
    REPLACE
 DEFINE AUTHINFO('T.AUTHINFO') AUTHTYPE(IDPWOS) ADOPTCTX(YES) AUTHENMD(OS) CHCKCLNT(OPTIONAL) CHCKLOCL(OPTIONAL) +
    DESCR(' ') FAILDLAY(1) REPLACE
+DEFINE PROCESS('T.PROCESS') APPLTYPE(DEF) APPLICID('x') DESCR(' ') ENVRDATA(' ') USERDATA(' ') REPLACE
+DEFINE NAMELIST('T.NAMES') DESCR(' ') NAMES(' ') REPLACE
 DEFINE SUB('T.SUB') TOPICSTR('t') DESTCLAS(MANAGED) PUBACCT('') PUBAPPID(' ') SELECTOR('') REPLACE
 """
 

@@ -77,6 +77,8 @@ _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<c
 _INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
 _ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
 _LIST = re.compile(rf"(?:{_ITEM.pattern})(?:,(?:{_ITEM.pattern}))*")
+# What follows the name of an attribute that holds a password; an error does not show it.
+_SECRETS = re.compile(r"(?<=LDAPPWD|KEYRPWD|INITKEY|SSLCRYP|ASSWORD)\s*\(.*", re.IGNORECASE)
 _OUTSIDE_QUOTES = re.compile(r"'[^']*'|[^']+")
 
 
@@ -167,7 +169,7 @@ class _Reader:
         self.line, self.text, self.at = line, text, 0
 
     def error(self, what: str) -> MQSCError:
-        return MQSCError(f"{what} in {self.text.strip()[:80]!r}", self.line)
+        return MQSCError(f"{what} in {_SECRETS.sub('...', self.text.strip()[:80])!r}", self.line)
 
     def done(self) -> bool:
         return not self.text[self.at :].strip(" \t,")

@@ -43,12 +43,12 @@ _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"} | _SUBTYPES
 _STOP_PARAMETERS = {"CHANNEL": {"MODE", "STATUS", "CONNAME", "IGNSTATE"}, "CONN": {"EXTCONN"}}
-# Attributes that are read and not kept, by kind: lists, secrets, and what a subscription cannot be given here. Only other values
-# than these are told.
+# Attributes that are read and not kept, by kind, because they are secrets or cannot be anything else here. Only other values than
+# these are told.
 _NOT_KEPT: dict[str, dict[str, str]] = {
-    "CHANNEL": {"COMPHDR": "NONE", "COMPMSG": "NONE"},
-    "QMGR": {"CCSID": str(CCSID), "SUITEB": "NONE", "INITKEY": "", "KEYRPWD": ""},
+    "QMGR": {"CCSID": str(CCSID), "INITKEY": "", "KEYRPWD": ""},
     "SUB": {"PUBACCT": "", "PUBAPPID": "", "SELECTOR": ""},
+    "TOPIC": {"TYPE": "LOCAL"},
 }
 # How many objects a sentence names.
 _MOST_NAMES = 5

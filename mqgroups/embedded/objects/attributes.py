@@ -9,7 +9,7 @@ Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its sibli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqgroups.embedded.wire import pcf_constants as pcf
@@ -44,7 +44,8 @@ class Attribute:
 
     ``keywords`` maps words of MQSC to numbers. No other number is allowed, unless the attribute takes a ``number_too``. ``low``
     and ``high`` bound a number. ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
-    types that have the attribute.
+    types that have the attribute. An attribute of ``many`` words is kept as characters, the words with commas; PCF has a list of
+    numbers.
     """
 
     selector: int
@@ -57,6 +58,7 @@ class Attribute:
     length: int = 0
     zos_only: bool = False
     number_too: bool = False
+    many: bool = False
 
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, or "" if the value is allowed."""
@@ -65,6 +67,8 @@ class Attribute:
                 return f"{self.keyword} takes characters"
             if len(value) > self.length:
                 return f"{self.keyword} takes {self.length} characters, {len(value)} are given"
+            if self.many and (wrong := set(value.split(",")) - self.keywords.keys()):
+                return f"{self.keyword} takes {', '.join(self.keywords)}, not {', '.join(sorted(wrong))}"
             return ""
         if not isinstance(value, int):
             return f"{self.keyword} takes a number"
@@ -93,10 +97,20 @@ class Attribute:
             raise ValueError(problem)
         return value
 
+    def numbers(self, words: object) -> list[int]:
+        """Return the numbers of an attribute of many words."""
+        return [self.keywords[word] for word in str(words).split(",")]
+
+    def words(self, numbers: Iterable[object]) -> str:
+        """Return the words for these numbers; a number that has none stands for itself, and is no allowed value."""
+        known = {number: word for word, number in self.keywords.items()}
+        return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
+
     def in_words(self, value: object) -> str:
         """Return the attribute with a value as MQSC writes it."""
         if isinstance(value, tuple):
-            return f"{self.keyword}({', '.join(str(item).rstrip() for item in value)})"
+            words = self.words(value).split(",") if self.many else [str(item).rstrip() for item in value]
+            return f"{self.keyword}({', '.join(words)})"
         if isinstance(value, bytes):
             return f"{self.keyword}({value.hex().upper()})"
         if isinstance(value, str):

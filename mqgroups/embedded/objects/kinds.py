@@ -21,6 +21,8 @@ _EVENT = {"ENABLED": 1, "DISABLED": 0}
 _MONITORING = {"NONE": -1, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 _MONITORING_Q_MGR = {"QMGR": -3, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 _ON_OFF = {"NONE": -1, "OFF": 0, "ON": 1}
+_COMPRESSIONS = {"NONE": 0, "RLE": 1, "ZLIBFAST": 2, "ZLIBHIGH": 4, "LZ4FAST": 16, "LZ4HIGH": 32, "ANY": 0x0FFFFFFF}
+_LONGEST_WORDS = 64
 _RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
 # The name in IBM's developer container.
@@ -47,6 +49,10 @@ def _number(selector: int, keyword: str, default: int, high: int = 999_999_999, 
 
 def _word(selector: int, keyword: str, default: int, keywords: dict[str, int]) -> Attribute:
     return Attribute(selector, keyword, default, _NONE, keywords)
+
+
+def _words(selector: int, keyword: str, default: str, keywords: dict[str, int]) -> Attribute:
+    return Attribute(selector, keyword, default, _NONE, keywords, length=_LONGEST_WORDS, many=True)
 
 
 Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -112,6 +118,7 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     _word(pcf.MQIA_ACTIVITY_RECORDING, "ACTIVREC", 2, _RECORDING),
     _word(pcf.MQIA_TRACE_ROUTE_RECORDING, "ROUTEREC", 2, _RECORDING),
     _word(pcf.MQIA_CERT_VAL_POLICY, "CERTVPOL", 0, {"ANY": 0, "RFC5280": 1}),
+    _words(pcf.MQIA_SUITE_B_STRENGTH, "SUITEB", "NONE", {"NONE": 1, "128_BIT": 2, "192_BIT": 4}),
     _text(pcf.MQCA_SSL_CRYPTO_HARDWARE, "SSLCRYP", pcf.MQ_SSL_CRYPTO_HARDWARE_LENGTH),
     _number(pcf.MQIA_SSL_RESET_COUNT, "SSLRKEYC", 0),
     _word(pcf.MQIA_CHANNEL_AUTO_DEF, "CHAD", 0, _EVENT),
@@ -159,6 +166,8 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCACH_SSL_PEER_NAME, "SSLPEER", pcf.MQ_SSL_PEER_NAME_LENGTH),
     _text(pcf.MQCA_CERT_LABEL, "CERTLABL", mq.MQ_CERT_LABEL_LENGTH),
     _word(pcf.MQIA_MONITORING_CHANNEL, "MONCHL", pcf.MQMON_Q_MGR, _MONITORING_Q_MGR),
+    _words(pcf.MQIACH_HDR_COMPRESSION, "COMPHDR", "NONE", {"NONE": 0, "SYSTEM": 8}),
+    _words(pcf.MQIACH_MSG_COMPRESSION, "COMPMSG", "NONE", _COMPRESSIONS),
     _text(pcf.MQCACH_SEC_EXIT_NAME, "SCYEXIT", pcf.MQ_EXIT_NAME_LENGTH),
     _text(pcf.MQCACH_SEC_EXIT_USER_DATA, "SCYDATA", pcf.MQ_EXIT_DATA_LENGTH),
     _text(pcf.MQCACH_SEND_EXIT_NAME, "SENDEXIT", pcf.MQ_EXIT_NAME_LENGTH),
@@ -169,6 +178,17 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
 
 NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
 
+_APPL_TYPES = {
+    "UNIX": mq.MQAT_UNIX,
+    "DEF": mq.MQAT_UNIX,
+    "CICS": 1,
+    "MVS": 2,
+    "IMS": 3,
+    "DOS": 5,
+    "OS400": 8,
+    "WINDOWS": 9,
+}
+_APPL_TYPES |= {"WINDOWSNT": 11, "VMS": 12, "NSK": 13, "NOTESAGENT": 22}
 PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
     Attribute(
@@ -176,7 +196,7 @@ PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
         "APPLTYPE",
         mq.MQAT_UNIX,
         _NONE,
-        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        _APPL_TYPES,
         number_too=True,
     ),
     _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
@@ -304,6 +324,8 @@ WITHOUT_EFFECT: dict[str, frozenset[str]] = {
         "CAPEXPRY CLROUTE CLUSTER COMMINFO DEFPRESP MCAST PROXYSUB PUBSCOPE SUBSCOPE USEDLQ WILDCARD".split()
     ),
 }
+# The attributes of many words, by selector.
+BY_LIST = {attribute.selector: attribute for attribute in Q_MGR_ATTRIBUTES + CHANNEL_ATTRIBUTES if attribute.many}
 
 
 def defaults(attributes: tuple[Attribute, ...]) -> dict[int, Value]:

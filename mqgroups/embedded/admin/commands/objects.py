@@ -13,17 +13,17 @@ from mqgroups.embedded.admin.commands.request import (
     Request,
     Row,
     Shape,
-    Slot,
+    carried,
     check_generic,
     integer,
     integers,
     matches,
     row,
+    settable,
     text,
     texts,
 )
 from mqgroups.embedded.admin.pcf import PCFError
-from mqgroups.embedded.objects.attributes import Attribute
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import ObjectValues
 from mqgroups.embedded.queue_manager import QueueManager
@@ -33,13 +33,8 @@ from mqgroups.mqi import constants as mq
 _CHANNEL_TYPES = (cf.MQCHT_SVRCONN,)
 
 
-def _slots(attributes: tuple[Attribute, ...]) -> tuple[Slot, ...]:
-    numbers = (attribute.selector for attribute in attributes if not attribute.length)
-    return integer(*numbers) + text(*(attribute.selector for attribute in attributes if attribute.length))
-
-
-_NAMELIST = _slots(ATTRIBUTES[Kind.NAMELIST]) + texts(cf.MQCA_NAMES)
-_CHANNEL = _slots(ATTRIBUTES[Kind.CHANNEL])
+_NAMELIST = settable(ATTRIBUTES[Kind.NAMELIST]) + texts(cf.MQCA_NAMES)
+_CHANNEL = settable(ATTRIBUTES[Kind.CHANNEL])
 _REPLACE = integer(cf.MQIACF_REPLACE)
 _NAMELIST_SELECTORS = frozenset(
     {cf.MQCA_NAMELIST_NAME, cf.MQCA_NAMES, cf.MQIA_NAME_COUNT} | {a.selector for a in ATTRIBUTES[Kind.NAMELIST]}
@@ -204,7 +199,8 @@ def inquire_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
     _channel_type(request, cf.MQCHT_ALL)
     rows = []
     for name, found in _chosen(q_mgr, request, Kind.CHANNEL, cf.MQCACH_CHANNEL_NAME):
-        values = {**found, cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
+        shown = carried(ATTRIBUTES[Kind.CHANNEL], found)
+        values = {**shown, cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
         always = [
             pcf.string(cf.MQCACH_CHANNEL_NAME, name, mq.MQ_CHANNEL_NAME_LENGTH),
             pcf.integer(cf.MQIACH_CHANNEL_TYPE, cf.MQCHT_SVRCONN),

@@ -27,6 +27,7 @@ from mqgroups.embedded.admin.pcf import PCFError
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.kinds import Kind
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
@@ -149,7 +150,7 @@ def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
         wanted |= {request.filter.identifier}
     found_values: list[tuple[str, dict[int, object]]] = [
         (name, {cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_STOPPED, cf.MQCACH_CONNECTION_NAME: ""})
-        for name in sorted(q_mgr.stopped_channels)
+        for name in sorted(q_mgr.stopped_channels & q_mgr.catalogue.objects.of(Kind.CHANNEL).keys())
     ]
     for found in list(q_mgr.connections.values()):
         origin = found.origin
