@@ -33,25 +33,25 @@ def mqsc(data: Path, commands: Sequence[str], user: str) -> None:
         mqgroups embedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH'
         mqgroups embedded mqsc --data ./qm1 < queues.mqsc
 
-    If a command is refused, the following ones still run, and the exit code is 1.
+    If a command is refused, the following ones still run, and the exit code is 1. END ends the commands.
     """
     refused = False
     with one_message():
         from mqgroups.embedded import Control
-        from mqgroups.embedded.admin.mqsc import statements
+        from mqgroups.embedded.admin.mqsc import decoded, statements
         from mqgroups.embedded.libmqm.build import build, load
-        from mqgroups.embedded.serve.launcher import DEFAULT_CHANNEL
 
         control = Control.of(data)
         load(build())
-        text = "\n".join(commands) if commands else sys.stdin.read()
+        text = "\n".join(commands) if commands else decoded(sys.stdin.buffer.read())
         name, password = user_and_password(user) if user else (None, None)
-        where = control.q_mgr_name, DEFAULT_CHANNEL, f"{control.host}({control.port})"
+        # No channel, as runmqsc: an operator can stop every channel, and start it again.
+        where = control.q_mgr_name, " ", f"{control.host}({control.port})"
         with connect(*where, user=name, password=password) as q_mgr:
             client = MQSCClient(connection_of(q_mgr))
-            for _, statement in statements(text):
+            for line, statement in statements(text):
                 done, answers = client.run(statement.strip())
                 refused = refused or not done
                 for answer in answers:
-                    click.echo(answer, err=not done)
+                    click.echo(answer if done or commands else f"line {line}: {answer}", err=not done)
     sys.exit(ExitCode.FAILED if refused else ExitCode.DONE)

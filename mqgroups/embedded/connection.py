@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqgroups.embedded.answer import Failed, Waiter
@@ -51,6 +52,7 @@ class Connection:
         max_msg_length: int,
         connection_id: bytes,
         origin: Origin = Origin(),
+        hang_up: Callable[[], None] | None = None,
     ) -> None:
         self.waiter = waiter
         self.user = user
@@ -61,6 +63,10 @@ class Connection:
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
         self.origin = origin
+        # Breaks the line to the application; a program inside the queue manager has none.
+        self.hang_up = hang_up
+        # Whether an operator has asked the application to end (STOP CHANNEL).
+        self.quiescing = False
         self.handles: dict[int, Handle] = {}
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None

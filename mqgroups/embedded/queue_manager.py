@@ -99,6 +99,10 @@ class QueueManager:
         self.connections: dict[bytes, Connection] = {}
         # The last SET CHLAUTH record of each channel; records are not enforced.
         self.channel_records: dict[str, dict[int, object]] = {}
+        # The names of channels that an operator has stopped.
+        self.stopped_channels: set[str] = set()
+        # Kind and name of objects that were defined in MQSC and are not here.
+        self.set_aside: set[tuple[str, str]] = set()
         self.started = time.localtime()
         self._users = dict(users or {})
         self._hobjs = itertools.count(_FIRST_HOBJ)
@@ -152,11 +156,13 @@ class QueueManager:
         connect_options: int = 0,
         put1_always_sync: bool = False,
         heartbeats: Heartbeats = NO_HEARTBEATS,
+        hang_up: Callable[[], None] | None = None,
     ) -> Connection:
         """MQCONNX; ``heartbeats`` are those that the client asks for. Local bindings have no channel.
 
         Raises:
-            Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_NOT_AUTHORIZED.
+            Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_CHANNEL_NOT_AVAILABLE,
+                MQRC_NOT_AUTHORIZED.
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
@@ -185,7 +191,8 @@ class QueueManager:
             *(int(str(channel.get(it, 0))) for it in (pcf.MQIACH_HB_INTERVAL, pcf.MQIACH_SHARING_CONVERSATIONS))
         )
         origin = Origin(pid, channel_name, conn_name, connect_options, put1_always_sync, agreed(heartbeats, offered))
-        return self._connected(Connection(waiter, user, appl_name, limit, self.identifiers.of_connection(), origin))
+        identifier = self.identifiers.of_connection()
+        return self._connected(Connection(waiter, user, appl_name, limit, identifier, origin, hang_up))
 
     def connect_program(self, waiter: Waiter, appl_name: str) -> Connection:
         """Connect a program that is part of the queue manager."""
@@ -197,6 +204,8 @@ class QueueManager:
 
     def _connected(self, connection: Connection) -> Connection:
         with self.lock:
+            if connection.origin.channel_name in self.stopped_channels:
+                raise Failed(mq.MQRC_CHANNEL_NOT_AVAILABLE)
             self.connections[connection.connection_id] = connection
         return connection
 
@@ -285,10 +294,16 @@ class QueueManager:
                 # An event handler must be told, even if its connection has no queue open.
                 connection.waiter.wake()
 
-    def fail_if_quiescing(self, asked: int) -> None:
-        """Raise Failed with MQRC_Q_MGR_QUIESCING if the call asks for that; ``asked`` are its FAIL_IF_QUIESCING bits, or 0."""
-        if self.quiescing and asked:
-            raise Failed(mq.MQRC_Q_MGR_QUIESCING)
+    def why_quiescing(self, connection: Connection) -> int:
+        """Return MQRC_Q_MGR_QUIESCING or MQRC_CONNECTION_QUIESCING; MQRC_NONE if an application may go on."""
+        if self.quiescing:
+            return mq.MQRC_Q_MGR_QUIESCING
+        return mq.MQRC_CONNECTION_QUIESCING if connection.quiescing else mq.MQRC_NONE
+
+    def fail_if_quiescing(self, connection: Connection, asked: int) -> None:
+        """Raise Failed if the call asks for that; ``asked`` are its FAIL_IF_QUIESCING bits, or 0."""
+        if asked and (reason := self.why_quiescing(connection)):
+            raise Failed(reason)
 
     # --- units of work
 

@@ -33,7 +33,28 @@ def test_mqsc_goes_on_after_a_command_that_is_refused(q_mgr):
     assert done.exit_code == 1
     assert "DEFINE QLOCAL(D.NEW): done" in done.stdout
     assert "MAXDEPTH(3)" in done.stdout
-    assert done.stderr.startswith("AMQ8150E: DEFINE QLOCAL(D.NEW)")
+    assert done.stderr.startswith("line 4: AMQ8150E: DEFINE QLOCAL(D.NEW)")
+
+
+def test_mqsc_reads_what_a_start_file_may_have_and_names_the_line_of_what_it_may_not(q_mgr):
+    done = mqsc(
+        q_mgr, text="\ufeffDEFINE LISTENER(L) TRPTYPE(TCP)\n\nALTER QMGR NO.SUCH(1)\nNONSENSE X\nEND\nNONSENSE Y\n"
+    )
+    assert done.exit_code == 1
+    assert done.stdout == "DEFINE LISTENER(L): applies to IBM MQ only; nothing was done\n"
+    assert done.stderr.splitlines() == [
+        "line 3: ALTER QMGR: QMGR has no attribute NO.SUCH here",
+        "line 4: NONSENSE X is not among the commands that the embedded queue manager knows in 'NONSENSE X'",
+    ]
+
+
+def test_mqsc_can_stop_and_start_every_channel(q_mgr):
+    for command in (
+        "STOP CHANNEL(DEV.APP.SVRCONN) MODE(FORCE)",
+        "DIS CHSTATUS(DEV.*)",
+        "START CHANNEL(DEV.APP.SVRCONN)",
+    ):
+        assert mqsc(q_mgr, "-c", command).exit_code == 0
 
 
 def test_mqsc_says_so_when_nobody_is_there(tmp_path):

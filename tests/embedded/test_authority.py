@@ -483,6 +483,9 @@ def test_mqsc_in_a_command_needs_the_same(target, commands, grant):
         (b"CLEAR QLOCAL(A.LOCAL)", "CLR", "A.LOCAL", "QUEUE"),
         (b"ALTER QMGR MAXUMSGS(7)", "CHG", "", "QMGR"),
         (b"DELETE TOPIC(A.TOPIC.BELOW)", "DLT", "A.TOPIC.BELOW", "TOPIC"),
+        (b"START CHANNEL(DEV.ADMIN.SVRCONN)", "CTRL", "DEV.ADMIN.SVRCONN", "CHANNEL"),
+        (b"DISPLAY AUTHINFO(*)", "DSP", "SYSTEM.DEFAULT.AUTHINFO.IDPWOS", "AUTHINFO"),
+        (b"DISPLAY TOPIC(A.*)", "DSP", "A.TOPIC", "TOPIC"),
     ):
         assert escaped(command) == refused, command
         grant(words, profile, object_type)

@@ -10,7 +10,7 @@ import pytest
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as c
 from mqgroups.mqi import constants as mqi_constants
-from tests.fix_mqi import OK, Code, failed
+from tests.fix_mqi import OK, Code, failed, wait_until
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -421,6 +421,94 @@ def test_change_the_queue_manager(command):
     command("CHANGE_Q_MGR", {c.MQIA_MAX_HANDLES: before})
     assert command.refusal("CHANGE_Q_MGR", {c.MQIA_MAX_HANDLES: 0}) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
     assert command.refusal("CHANGE_Q_MGR", {c.MQIA_COMMAND_LEVEL: 1}) == failed(cf.MQRCCF_CFIN_PARM_ID_ERROR)
+
+
+@table(
+    ("selector", "value", "wrong"),
+    [
+        (cf.MQIA_STATISTICS_Q, 1, 2),
+        (cf.MQIA_STATISTICS_CHANNEL, 65, 1),
+        (cf.MQIA_STATISTICS_AUTO_CLUSSDR, 17, -1),
+        (cf.MQIA_STATISTICS_MQI, 1, -1),
+        (cf.MQIA_STATISTICS_INTERVAL, 604_800, 604_801),
+        (cf.MQIA_ACCOUNTING_Q, -1, -3),
+        (cf.MQIA_ACCOUNTING_MQI, 1, -1),
+        (cf.MQIA_ACCOUNTING_CONN_OVERRIDE, 1, 2),
+        (cf.MQIA_ACCOUNTING_INTERVAL, 604_000, 0),
+        (cf.MQIA_COMMAND_EVENT, 3, 2),
+    ],
+)
+def test_statistics_and_accounting_are_kept_by_the_queue_manager(command, selector, value, wrong):
+    before = command("INQUIRE_Q_MGR")[0][selector]
+    command("CHANGE_Q_MGR", {selector: value})
+    assert command("INQUIRE_Q_MGR")[0][selector] == value
+    assert command.refusal("CHANGE_Q_MGR", {selector: wrong}) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+    command("CHANGE_Q_MGR", {selector: before})
+
+
+def test_attributes_of_many_words_are_lists(command, name):
+    assert command("INQUIRE_Q_MGR")[0][cf.MQIA_SUITE_B_STRENGTH] == [1]
+    command("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [2, 4]})
+    assert command("INQUIRE_Q_MGR")[0][cf.MQIA_SUITE_B_STRENGTH] == [2, 4]
+    assert command.refusal("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [8]}) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+    command("CHANGE_Q_MGR", {cf.MQIA_SUITE_B_STRENGTH: [1]})
+    channel = {cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
+    command("CREATE_CHANNEL", {**channel, cf.MQIACH_MSG_COMPRESSION: [1, 2]})
+    (row,) = command("INQUIRE_CHANNEL", {cf.MQCACH_CHANNEL_NAME: name})
+    assert (row[cf.MQIACH_MSG_COMPRESSION], row[cf.MQIACH_HDR_COMPRESSION]) == ([1, 2], [0])
+    wrong = {**channel, cf.MQIACH_HDR_COMPRESSION: [1]}
+    assert command.refusal("CHANGE_CHANNEL", wrong) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+
+
+def test_statistics_accounting_and_media_images_of_a_queue_are_kept(command, name):
+    given = {
+        cf.MQIA_MONITORING_Q: 33,
+        cf.MQIA_STATISTICS_Q: 1,
+        cf.MQIA_ACCOUNTING_Q: 0,
+        cf.MQIA_MEDIA_IMAGE_RECOVER_Q: 0,
+        cf.MQIA_MAX_Q_FILE_SIZE: 20,
+        cf.MQCA_CLUS_CHL_NAME: b"TO.*",
+    }
+    command("CREATE_Q", {**local(name), **given})
+    (found,) = command("INQUIRE_Q", {c.MQCA_Q_NAME: name})
+    assert {selector: found[selector] for selector in given} == {**given, cf.MQCA_CLUS_CHL_NAME: b"TO.*".ljust(20)}
+    refused = {**local(name), cf.MQIA_MAX_Q_FILE_SIZE: 19}
+    assert command.refusal("CHANGE_Q", refused) == failed(cf.MQRCCF_ATTR_VALUE_ERROR)
+
+
+def test_a_connection_and_a_channel_are_stopped(command, mqi, mq, name):
+    command("CREATE_CHANNEL", {cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN})
+    who = {"user": mq.user, "password": mq.password}
+
+    def connected():
+        code, connection = mqi.connect(mq.q_mgr_name, name.decode(), mq.conn_name, **who)
+        return connection if code == OK else code
+
+    byte_string = command.binding.ByteString
+    through_it = command.where(cf.MQCACH_CHANNEL_NAME).equal(name)
+    first, second = connected(), connected()
+    every = {cf.MQBACF_GENERIC_CONNECTION_ID: byte_string(b"")}
+    stopped = command("INQUIRE_CONNECTION", every, [through_it])[0][cf.MQBACF_CONNECTION_ID]
+    command("STOP_CONNECTION", {cf.MQBACF_CONNECTION_ID: byte_string(stopped)})
+    wait_until(lambda: len(command("INQUIRE_CONNECTION", every, [through_it])) == 1)
+    nobody = {cf.MQBACF_CONNECTION_ID: byte_string(b"nobody" * 4)}
+    assert command.refusal("STOP_CONNECTION", nobody) == failed(cf.MQRCCF_CONNECTION_ID_ERROR)
+    channel = {cf.MQCACH_CHANNEL_NAME: name}
+    assert command.refusal("STOP_CHANNEL", {**channel, cf.MQIACF_MODE: 3}) == failed(cf.MQRCCF_MODE_VALUE_ERROR)
+    command("STOP_CHANNEL", {**channel, cf.MQIACF_MODE: cf.MQMODE_FORCE})
+    nobody_is_there = failed(cf.MQRCCF_NONE_FOUND)
+    wait_until(lambda: command.refusal("INQUIRE_CONNECTION", every, [through_it]) == nobody_is_there)
+    assert {each.commit() for each in (first, second)} == {failed(c.MQRC_CONNECTION_BROKEN)}
+    assert connected() == failed(c.MQRC_CHANNEL_NOT_AVAILABLE)
+    (row,) = command("INQUIRE_CHANNEL_STATUS", channel)
+    assert row[cf.MQIACH_CHANNEL_STATUS] == cf.MQCHS_STOPPED
+    command("START_CHANNEL", channel)
+    assert connected().disconnect() == OK
+    inactive = {**channel, cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_INACTIVE}
+    wait_until(lambda: command.refusal("STOP_CHANNEL", inactive) == failed(cf.MQRCCF_CHANNEL_NOT_ACTIVE))
+    unknown = {cf.MQCACH_CHANNEL_NAME: b"NO.SUCH.CHANNEL"}
+    assert command.refusal("STOP_CHANNEL", unknown) == failed(cf.MQRCCF_CHANNEL_NOT_FOUND)
+    assert command.refusal("START_CHANNEL", unknown) == failed(cf.MQRCCF_CHANNEL_NOT_FOUND)
 
 
 def test_mqsc_in_pcf(command, name):

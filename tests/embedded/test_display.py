@@ -8,8 +8,18 @@ import pytest
 
 from mqgroups.embedded.admin.mqsc import parse
 from mqgroups.embedded.wire import pcf_constants as cf
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
-from tests.fix_mqi import OK, empty
+from mqgroups.mqi.constants import (
+    MQGMO_FAIL_IF_QUIESCING,
+    MQGMO_SYNCPOINT,
+    MQOO_INPUT_SHARED,
+    MQOO_OUTPUT,
+    MQPMO_FAIL_IF_QUIESCING,
+    MQPMO_SYNCPOINT,
+    MQRC_CHANNEL_NOT_AVAILABLE,
+    MQRC_CONNECTION_BROKEN,
+    MQRC_CONNECTION_QUIESCING,
+)
+from tests.fix_mqi import OK, empty, failed, wait_until
 from tests.tables import table
 
 pytestmark = pytest.mark.embedded
@@ -23,6 +33,9 @@ DEFINE QMODEL(D.MODEL) DEFTYPE(PERMDYN)
 DEFINE NAMELIST(D.NAMES) NAMES(D.ONE, D.TWO)
 DEFINE NAMELIST(D.NONE)
 DEFINE PROCESS(D.PROCESS) APPLICID('/bin/true')
+DEFINE TOPIC(D.TOPIC) TOPICSTR('d/t') DESCR('mine')
+DEFINE SUB(D.SUB) TOPICSTR('d/#') DEST(D.TWO) USERDATA('for you')
+DEFINE CHANNEL(D.SVRCONN) CHLTYPE(SVRCONN)
 ALTER QMGR MARKINT(NOLIMIT)
 """
 
@@ -62,7 +75,7 @@ def names(texts):
     return [
         name
         for text in texts or []
-        for name in re.findall(r"^   (?:QUEUE|NAMELIST|PROCESS|CHANNEL)\((.*?)\)", text, re.M)
+        for name in re.findall(r"^   (?:QUEUE|NAMELIST|PROCESS|CHANNEL|TOPIC|SUB|AUTHINFO|QMNAME)\((.*?)\)", text, re.M)
     ]
 
 
@@ -124,6 +137,14 @@ def test_a_full_name_shows_all_and_so_does_all(escape, command):
         ("DIS NL(*) WHERE(NAMCOUNT NE 0) NAMES", ["D.NAMES", "TEST.NAMELIST"]),
         ("DIS PROCESS(D.*) APPLICID", ["D.PROCESS"]),
         ("DIS CHL(DEV.AP*) CHLTYPE(SVRCONN) MAXMSGL", ["DEV.APP.SVRCONN"]),
+        ("DIS TOPIC(D.*) TYPE(LOCAL) DESCR", ["D.TOPIC"]),
+        ("DIS TOPIC(*) WHERE(TOPICSTR EQ 'd/t')", ["D.TOPIC"]),
+        ("DIS SUB(D.*) SUBTYPE(ADMIN) TOPICSTR", ["D.SUB"]),
+        ("DIS SUB(*) WHERE(DEST EQ D.TWO)", ["D.SUB"]),
+        ("DIS SBSTATUS(D.SUB)", ["D.SUB"]),
+        ("DIS AUTHINFO(*) AUTHTYPE(ALL) CHCKCLNT", ["SYSTEM.DEFAULT.AUTHINFO.IDPWOS"]),
+        ("DIS QMSTATUS", ["QM2"]),
+        ("DIS QMGR QMNAME", ["QM2"]),
     ],
 )
 def test_which_are_found(escape, command, found):
@@ -143,10 +164,39 @@ def test_which_are_found(escape, command, found):
         "DIS QSTATUS(*D)",
         "DIS QL",
         "DIS LISTENER(*)",
+        "DIS CHLAUTH('*')",
+        "DIS SUB(NOBODY)",
+        "DIS TPSTATUS('nowhere')",
+        "DIS STGCLASS(*)",
     ],
 )
 def test_what_is_refused(escape, command):
     assert escape(command) is None
+
+
+def test_what_publish_and_subscribe_shows(escape):
+    (text,) = escape("DIS SUB(D.SUB)")
+    assert re.search(r"SUBID\([0-9A-F]{48}\)", text)
+    assert all(
+        item in text for item in ("TOPICSTR(d/#)", "DEST(D.TWO)", "USERDATA(for you)", "DURABLE(YES)", "SUBTYPE(ADMIN)")
+    )
+    (text,) = escape("DIS TPSTATUS('d/#') TYPE(SUB)")
+    assert all(item in text for item in ("TPSTATUS(d/#)", "TYPE(SUB)", "NUMMSGS(0)"))
+    assert "SUBCOUNT(0)" in escape("DIS TPSTATUS('d/t') SUBCOUNT")[0]
+
+
+def test_statistics_and_accounting_are_kept_and_shown(escape):
+    assert escape("ALTER QMGR STATCHL(HIGH) STATQ(ON) ACCTQ(NONE) ACCTMQI(ON) ACCTCONO(ENABLED) MONACLS(LOW)")
+    (text,) = escape("DIS QMGR STATCHL STATQ ACCTQ ACCTMQI ACCTCONO MONACLS")
+    for item in ("STATCHL(HIGH)", "STATQ(ON)", "ACCTQ(NONE)", "ACCTMQI(ON)", "ACCTCONO(ENABLED)", "MONACLS(LOW)"):
+        assert item in text
+
+
+def test_attributes_of_many_words(escape):
+    assert escape("ALTER CHANNEL(D.SVRCONN) CHLTYPE(SVRCONN) COMPMSG(RLE, zlibfast)")
+    assert "COMPMSG(RLE, ZLIBFAST)" in escape("DIS CHANNEL(D.SVRCONN) COMPMSG")[0]
+    assert escape("ALTER CHANNEL(D.SVRCONN) CHLTYPE(SVRCONN) COMPMSG(RLE, ZIP)") is None
+    assert "SUITEB(NONE)" in escape("DIS QMGR SUITEB")[0]
 
 
 def test_names_of_a_namelist_are_all_shown(escape):
@@ -242,3 +292,96 @@ def test_curdepth_has_what_is_put_and_not_what_is_got_in_a_unit_of_work(escape, 
     assert curdepths() == ["2"] * 3
     assert application.back_out() == OK
     assert curdepths() == ["1"] * 3
+
+
+# --- what an operator stops (docs/how-to/night.md)
+
+
+def connections(escape, more=""):
+    """The identifiers of the connections through channel D.SVRCONN, as DISPLAY CONN shows them."""
+    shown = escape(f"DISPLAY CONN(*) WHERE(CHANNEL EQ 'D.SVRCONN') {more}") or []
+    return [number for text in shown for number in re.findall(r" CONN\(([0-9A-F]{16})\)", text)]
+
+
+@pytest.fixture
+def operated(mqi, q_mgr):
+    """A function that connects through channel D.SVRCONN and puts a message in syncpoint."""
+    made = []
+
+    def connect_once():
+        code, connection = mqi.connect(q_mgr.q_mgr_name, "D.SVRCONN", q_mgr.conn_name)
+        assert code == OK
+        made.append(connection)
+        handle = connection.open("D.TWO", MQOO_OUTPUT)
+        assert handle.put(b"m", MQPMO_SYNCPOINT).code == OK
+        return connection, handle
+
+    yield connect_once
+    for connection in made:
+        connection.disconnect()
+
+
+def test_stop_conn_ends_that_connection_alone_and_backs_it_out(escape, connect, q_mgr, operated):
+    empty(connect(q_mgr), "D.TWO")
+    first, second = operated(), operated()
+    (text, _) = escape("DISPLAY CONN(*) WHERE(CHANNEL EQ 'D.SVRCONN') APPLTAG USERID CONNAME UOWSTATE")
+    assert all(word in text for word in ("APPLTAG(", "USERID(mqm)", "CONNAME(127.0.0.1)", "UOWSTATE(ACTIVE)"))
+    assert len(connections(escape, "TYPE(HANDLE) OBJNAME")) == 2
+    assert len(connections(escape, "TYPE(ALL)")) == 4
+    (appl_tag,) = re.findall(r"APPLTAG\((.*?)\)", text)
+    assert escape(f"DIS CONN(*) WHERE(APPLTAG EQ '{appl_tag}')")
+    mine, other = connections(escape)
+    assert escape(f"STOP CONN({mine})") == [f"STOP CONN({mine}): done"]
+    wait_until(lambda: connections(escape) == [other])
+    assert first[1].put(b"n").code == failed(MQRC_CONNECTION_BROKEN)
+    assert second[0].commit() == OK
+    wait_until(lambda: "UNCOM(NO)" in escape("DIS QS(D.TWO) UNCOM")[0])
+    assert connect(q_mgr).depth("D.TWO") == 1
+    assert escape(f"STOP CONN({mine})") is None
+    (server,) = re.findall(r" CONN\(([0-9A-F]{16})\)", escape("DIS CONN(*) WHERE(APPLTAG EQ 'command server')")[0])
+    assert escape(f"STOP CONN({server})") is None
+
+
+def test_stop_channel_ends_its_connections_until_it_is_started(escape, mqi, connect, q_mgr, operated):
+    empty(connect(q_mgr), "D.TWO")
+    both = [operated(), operated()]
+    assert escape("STOP CHANNEL(D.SVRCONN) MODE(FORCE)")
+    wait_until(lambda: "UNCOM(NO)" in escape("DIS QS(D.TWO) UNCOM")[0])
+    assert connect(q_mgr).depth("D.TWO") == 0
+    assert {handle.put(b"n").code for _, handle in both} == {failed(MQRC_CONNECTION_BROKEN)}
+    assert mqi.connect(q_mgr.q_mgr_name, "D.SVRCONN", q_mgr.conn_name)[0] == failed(MQRC_CHANNEL_NOT_AVAILABLE)
+    assert "STATUS(STOPPED)" in escape("DIS CHSTATUS(D.SVRCONN)")[0]
+    assert escape("START CHANNEL(D.SVRCONN)")
+    operated()
+    assert escape("STOP CHANNEL(D.SVRCONN) CONNAME('192.0.2.1')") is None
+    assert escape("STOP CHL(D.SVRCONN) CONNAME('127.0.0.1') MODE(TERMINATE)")
+    wait_until(lambda: not connections(escape))
+    operated()
+    assert escape("STOP CHANNEL(D.SVRCONN) STATUS(INACTIVE) MODE(FORCE)")
+    wait_until(lambda: not connections(escape))
+    operated()
+
+
+def test_stop_channel_quiesces_for_calls_that_ask_for_it_before_it_breaks_the_connection(
+    escape, connect, q_mgr, operated, background
+):
+    empty(connect(q_mgr), "D.TWO")
+    (waits, _), (works, handle) = operated(), operated()
+    source = waits.open("D.ONE", MQOO_INPUT_SHARED | MQOO_OUTPUT)
+    waiting = background(source.get, MQGMO_FAIL_IF_QUIESCING, wait_ms=30_000)
+    active = "DIS CONN(*) TYPE(HANDLE) WHERE(HSTATE EQ ACTIVE) OBJNAME"
+    wait_until(lambda: any("OBJNAME(D.ONE)" in text for text in escape(active)))
+    assert escape("STOP CHANNEL(D.SVRCONN) STATUS(INACTIVE)")
+    assert waiting.result(30).code == failed(MQRC_CONNECTION_QUIESCING)
+    assert handle.put(b"m", MQPMO_FAIL_IF_QUIESCING).code == failed(MQRC_CONNECTION_QUIESCING)
+    assert works.commit() == OK
+    assert works.disconnect() == OK
+    assert "STATUS(STOPPING)" in escape("DIS CHSTATUS(D.SVRCONN) STATUS")[0]
+    assert escape("STOP CHANNEL(D.SVRCONN) STATUS(INACTIVE) MODE(FORCE)")
+    wait_until(lambda: not connections(escape))
+    assert waits.commit() == failed(MQRC_CONNECTION_BROKEN)
+
+
+def test_ping_and_start_of_the_command_server_are_answered(escape):
+    assert escape("PING QMGR") == ["PING QMGR: done"]
+    assert escape("START CMDSERV")

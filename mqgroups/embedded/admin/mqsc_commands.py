@@ -8,22 +8,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from mqgroups.embedded.admin import forcing
+from mqgroups.embedded.admin import forcing, stopping
 from mqgroups.embedded.admin.mqsc import Command, MQSCError
 from mqgroups.embedded.catalogue import Catalogue
-from mqgroups.embedded.objects.attributes import BY_KEYWORD, TYPE_NAMES, Attribute, Value
+from mqgroups.embedded.objects.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute, Value
 from mqgroups.embedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, Entity, RecordKey
 from mqgroups.embedded.objects.kinds import (
     ATTRIBUTES,
     Q_MGR_ATTRIBUTES,
     SUBSCRIPTION_ATTRIBUTES,
+    WITHOUT_EFFECT,
     Kind,
     by_keyword,
 )
-from mqgroups.embedded.objects.others import CatalogueError, ObjectValue
+from mqgroups.embedded.objects.others import BASE_TOPIC, CatalogueError, ObjectValue
 from mqgroups.embedded.pubsub import administration
 from mqgroups.embedded.pubsub.subscription import Subscriptions
-from mqgroups.embedded.queue_manager import QueueManager
+from mqgroups.embedded.queue_manager import CCSID, QueueManager
 from mqgroups.embedded.wire import pcf_constants as pcf
 from mqgroups.mqi import constants as mq
 
@@ -40,37 +41,106 @@ _KINDS = {
 # Keywords for the type of an object. The parser has checked them.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
-# AUTHREC is about authority records, and IGNSTATE about a queue that does not exist.
-_DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"}
+_DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"} | _SUBTYPES
+_STOP_PARAMETERS = {"CHANNEL": {"MODE", "STATUS", "CONNAME", "IGNSTATE"}, "CONN": {"EXTCONN"}}
+# Attributes that are read and not kept, by kind, because they are secrets or cannot be anything else here. Only other values than
+# these are told.
+_NOT_KEPT: dict[str, dict[str, str]] = {
+    "QMGR": {"CCSID": str(CCSID), "INITKEY": "", "KEYRPWD": ""},
+    "SUB": {"PUBACCT": "", "PUBAPPID": "", "SELECTOR": ""},
+    "TOPIC": {"TYPE": "LOCAL"},
+}
+# How many objects a sentence names.
+_MOST_NAMES = 5
+_WHAT_IS_NOT_THERE = frozenset(
+    {mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_NO_SUBSCRIPTION, pcf.MQRCCF_CHANNEL_NOT_FOUND, pcf.MQRCCF_CHANNEL_NOT_ACTIVE}
+)
 
 
-def run(q_mgr: QueueManager, commands: Iterable[Command]) -> None:
-    """Carry out commands in order; raises MQSCError at the first one that fails."""
+def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
+    """Carry out commands in order; raises MQSCError at the first one that fails.
+
+    Returns what has no effect here: commands, each with "", and attributes of commands, each with its command.
+    """
+    without_effect = []
     for command in commands:
         try:
-            _run(q_mgr, command)
+            ignored = _not_kept(command) if _run(q_mgr, command) else [""]
+            without_effect += [(command, keyword) for keyword in ignored]
         except CatalogueError as error:
-            raise refused(command, str(error)) from error
+            # IGNSTATE(YES): the command succeeds if what it would bring about is so already (topic "DELETE queues").
+            if command.parameters.get("IGNSTATE") != "YES" or error.reason not in _WHAT_IS_NOT_THERE:
+                raise refused(command, str(error)) from error
+    return without_effect
 
 
-def exists(catalogue: Catalogue, command: Command) -> bool:
-    """Whether the object that a command names exists."""
-    if command.kind in _KINDS:
-        return command.name in catalogue.objects.of(_KINDS[command.kind])
-    return catalogue.get(command.name) is not None
+def told(without_effect: Iterable[tuple[Command, str]]) -> str:
+    """Return a sentence about what ``run`` returned; "" if it is nothing."""
+    lines: dict[str, list[str]] = {}
+    for command, keyword in without_effect:
+        lines.setdefault(f"{command.verb} {command.kind} {keyword}".rstrip(), []).append(str(command.line))
+    named = "; ".join(f"{what} (line{'s' * (len(each) > 1)} {', '.join(each)})" for what, each in lines.items())
+    return f"for IBM MQ, and without effect here: {named}" if lines else ""
 
 
-def _run(q_mgr: QueueManager, command: Command) -> None:
+def attributes_without_effect(q_mgr: QueueManager) -> str:
+    """Return the attributes that are set to something else than the default and do nothing here, and whose they are; "" if none.
+
+    The base topic differs from the defaults of other topics by itself.
+    """
     catalogue = q_mgr.catalogue
+    holders: list[tuple[str, str, tuple[Attribute, ...], Mapping[int, object]]]
+    holders = [("QMGR", "the queue manager", Q_MGR_ATTRIBUTES, catalogue.q_mgr_values)]
+    holders += [("QUEUE", queue.name, QUEUE_ATTRIBUTES, queue.values) for queue in catalogue.all()]
+    for kind in (Kind.CHANNEL, Kind.AUTH_INFO, Kind.TOPIC):
+        for name, made in sorted(catalogue.objects.of(kind).items()):
+            if name != BASE_TOPIC:
+                holders.append((kind.value.upper(), name, ATTRIBUTES[kind], made))
+    found: dict[str, list[str]] = {}
+    for what, name, attributes, values in holders:
+        for attribute in attributes:
+            value = values.get(attribute.selector, attribute.default)
+            if attribute.keyword in WITHOUT_EFFECT[what] and value != attribute.default:
+                found.setdefault(attribute.in_words(value), []).append(name)
+    return "; ".join(f"{words} of {_few(names)}" for words, names in found.items())
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def exists(q_mgr: QueueManager, command: Command) -> bool:
+    """Whether the object that a command names exists."""
     if command.set_aside:
-        _log.info("line %d: %s %s(%s) applies to IBM MQ only", command.line, command.verb, command.kind, command.name)
-    elif command.verb == "DISPLAY":
-        _log.info("line %d: nobody reads the output of DISPLAY %s", command.line, command.kind)
+        return False
+    if command.kind in _KINDS:
+        return command.name in q_mgr.catalogue.objects.of(_KINDS[command.kind])
+    if command.kind == "SUB":
+        return q_mgr.parts.get(Subscriptions).named(command.name) is not None
+    return q_mgr.catalogue.get(command.name) is not None
+
+
+def _run(q_mgr: QueueManager, command: Command) -> bool:
+    """Carry out a command; return False if it has no effect here."""
+    catalogue = q_mgr.catalogue
+    subject = (command.kind, command.name)
+    if command.set_aside:
+        if command.verb == "DEFINE":
+            q_mgr.set_aside.add(subject)
+        return False
+    if subject in q_mgr.set_aside and command.verb in ("DELETE", "START", "STOP") and not exists(q_mgr, command):
+        return False
+    if command.verb in ("DISPLAY", "PING"):
+        _log.info("line %d: nobody reads the output of %s %s", command.line, command.verb, command.kind)
+    elif command.verb in ("START", "STOP"):
+        _stop_or_start(q_mgr, command)
     elif command.kind == "CLUSTER":
         with q_mgr.lock:
             forcing.refresh_cluster(q_mgr)
     elif command.kind == "QMGR":
-        catalogue.alter_q_mgr(_known_values(command, by_keyword(Q_MGR_ATTRIBUTES), command.parameters))
+        parameters = {keyword: text for keyword, text in command.parameters.items() if keyword != "FORCE"}
+        catalogue.alter_q_mgr(_known_values(command, Q_MGR_ATTRIBUTES, parameters))
     elif command.kind == "SUB":
         _subscription(q_mgr.parts.get(Subscriptions), command)
     elif command.kind == "AUTHREC":
@@ -84,6 +154,34 @@ def _run(q_mgr: QueueManager, command: Command) -> None:
         catalogue.delete(_TYPES[command.kind], command.name, purge="PURGE" in command.parameters)
     else:
         _queue(q_mgr, command)
+    return True
+
+
+def _stop_or_start(q_mgr: QueueManager, command: Command) -> None:
+    """START CHANNEL, STOP CHANNEL and STOP CONN."""
+    given = command.parameters
+    _reject(command, given.keys() - (_STOP_PARAMETERS[command.kind] if command.verb == "STOP" else {"IGNSTATE"}))
+    with q_mgr.lock:
+        if command.kind == "CONN":
+            # DISPLAY CONN shows the last 8 bytes of a ConnectionId as CONN, the first 16 as EXTCONN.
+            last, first = command.name.upper(), given.get("EXTCONN", "").upper()
+            stopping.stop_connection(
+                q_mgr, lambda each: each.hex().upper() in (first + last, each[:16].hex().upper() + last)
+            )
+        elif command.verb == "START":
+            stopping.start_channel(q_mgr, command.name)
+        else:
+            mode, status = _word(command, "MODE", stopping.MODES), _word(command, "STATUS", stopping.STATUSES)
+            stopping.stop_channel(q_mgr, command.name, mode, status, given.get("CONNAME", ""))
+
+
+def _word(command: Command, keyword: str, words: Mapping[str, int]) -> int | None:
+    text = command.parameters.get(keyword)
+    if text is None:
+        return None
+    if text not in words:
+        raise refused(command, f"{keyword} takes one of {', '.join(words)}, not {text}")
+    return words[text]
 
 
 def _queue(q_mgr: QueueManager, command: Command) -> None:
@@ -110,7 +208,7 @@ def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
         return
     parameters, like, replace = _options(command)
     names = parameters.pop("NAMES", None) if kind is Kind.NAMELIST else None
-    values: dict[int, ObjectValue] = {**_known_values(command, by_keyword(ATTRIBUTES[kind]), parameters)}
+    values: dict[int, ObjectValue] = {**_known_values(command, ATTRIBUTES[kind], parameters)}
     if names is not None:
         values[pcf.MQCA_NAMES] = [name.strip() for name in names.split(",") if name.strip()]
     if command.verb == "ALTER":
@@ -123,7 +221,7 @@ def _subscription(subscriptions: Subscriptions, command: Command) -> None:
     parameters, _, replace = _options(command)
     correl_id = parameters.pop("DESTCORL", None)
     values: dict[int, administration.SubscriptionValue] = {
-        **_known_values(command, by_keyword(SUBSCRIPTION_ATTRIBUTES), parameters)
+        **_known_values(command, SUBSCRIPTION_ATTRIBUTES, parameters)
     }
     if correl_id is not None:
         try:
@@ -186,13 +284,19 @@ def _options(command: Command) -> tuple[dict[str, str], str | None, bool]:
 
 
 def _known_values(
-    command: Command, attributes: Mapping[str, Attribute], parameters: Mapping[str, str]
+    command: Command, attributes: tuple[Attribute, ...], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
-    """Return the known attributes. Others are ignored: IBM MQ needs them, and the same file must serve both."""
-    for keyword in parameters.keys() - attributes.keys():
-        _log.info("line %d: %s %s %s applies to IBM MQ only", command.line, command.verb, command.kind, keyword)
-    known = {keyword: text for keyword, text in parameters.items() if keyword in attributes}
-    return _values(command, attributes.get, known)
+    if "SELECTOR" in _not_kept(command):
+        raise refused(command, "there are no selection strings here, so it would get every publication")
+    not_kept = _NOT_KEPT.get(command.kind, {})
+    kept = {keyword: text for keyword, text in parameters.items() if keyword not in not_kept}
+    return _values(command, by_keyword(attributes).get, kept)
+
+
+def _not_kept(command: Command) -> list[str]:
+    """Return the attributes that are read and not kept, and are not at their defaults."""
+    defaults = _NOT_KEPT.get(command.kind, {})
+    return [word for word, text in command.parameters.items() if word in defaults and text.strip() != defaults[word]]
 
 
 def _values(
@@ -220,4 +324,4 @@ def _reject(command: Command, keywords: Iterable[str]) -> None:
 def refused(command: Command, why: str) -> MQSCError:
     """Return the error for a command that cannot be carried out."""
     named = f"({command.name})" if command.name else ""
-    return MQSCError(f"line {command.line}: {command.verb} {command.kind}{named}: {why}")
+    return MQSCError(f"{command.verb} {command.kind}{named}: {why}", command.line)

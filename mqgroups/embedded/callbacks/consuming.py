@@ -154,7 +154,7 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_MODULE_NOT_FOUND)
     if max_msg_length < mq.MQCBD_FULL_MSG_LENGTH:
         raise Failed(mq.MQRC_MAX_MSG_LENGTH_ERROR)
-    q_mgr.fail_if_quiescing(options & mq.MQCBDO_FAIL_IF_QUIESCING)
+    q_mgr.fail_if_quiescing(connection, options & mq.MQCBDO_FAIL_IF_QUIESCING)
     if kind == mq.MQCBT_EVENT_HANDLER:
         return Callback(hobj, options)
     longest = connection.max_msg_length if max_msg_length == mq.MQCBD_FULL_MSG_LENGTH else max_msg_length
@@ -225,7 +225,7 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
     if perform is None:
         raise Failed(mq.MQRC_OPERATION_ERROR)
     with q_mgr.lock:
-        q_mgr.fail_if_quiescing(options & mq.MQCTLO_FAIL_IF_QUIESCING)
+        q_mgr.fail_if_quiescing(connection, options & mq.MQCTLO_FAIL_IF_QUIESCING)
         consumption = Consumption.of(connection)
         before = consumption.state
         perform(consumption, bool(in_callback))

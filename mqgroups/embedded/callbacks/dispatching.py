@@ -77,7 +77,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
                     return _call(mq.MQHO_UNUSABLE_HOBJ)
                 if consumption.state is State.STOPPED:
                     raise Failed(mq.MQRC_NO_CALLBACKS_ACTIVE)
-                found = _quiescing(q_mgr, consumption) or _look(q_mgr, connection)
+                found = _quiescing(q_mgr, connection) or _look(q_mgr, connection)
                 if found is None:
                     # Still under the same lock, so that no message arrives between looking and waiting.
                     waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
@@ -147,15 +147,16 @@ def _event(consumption: Consumption, callback: Callback, reason: int, comp: int 
     return _Next(lambda: _call(callback.hobj, cbc))
 
 
-def _quiescing(q_mgr: QueueManager, consumption: Consumption) -> _Next | None:
-    """Return the event that the queue manager is quiescing, once, for the event handler; a suspended one misses it."""
-    if not q_mgr.quiescing or consumption.told_quiescing:
+def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
+    """Return the event that queue manager or connection is quiescing, once, for the event handler; a suspended one misses it."""
+    consumption, reason = Consumption.of(connection), q_mgr.why_quiescing(connection)
+    if not reason or consumption.told_quiescing:
         return None
     consumption.told_quiescing = True
     handler = consumption.callbacks.get(mq.MQHO_NONE)
     if handler is None or handler.state != mq.MQCS_NONE:
         return None
-    return _event(consumption, handler, mq.MQRC_Q_MGR_QUIESCING)
+    return _event(consumption, handler, reason)
 
 
 def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:

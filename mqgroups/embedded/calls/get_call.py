@@ -181,7 +181,7 @@ class Get:
 
     def attempt(self) -> Found | None:
         """Look once, under the lock. Returns the messages and the answer, or None if there is no message now."""
-        self.q_mgr.fail_if_quiescing(self.options & mq.MQGMO_FAIL_IF_QUIESCING)
+        self.q_mgr.fail_if_quiescing(self.connection, self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
         if self.handle.changed:

@@ -78,10 +78,6 @@ _SELECTORS = {
             mq.MQIA_CURRENT_Q_DEPTH,
             mq.MQIA_OPEN_INPUT_COUNT,
             mq.MQIA_OPEN_OUTPUT_COUNT,
-            # Queues have these on IBM MQ; here their values are not kept.
-            pcf.MQIA_MONITORING_Q,
-            pcf.MQIA_STATISTICS_Q,
-            pcf.MQIA_ACCOUNTING_Q,
         ),
     ),
     mq.MQOT_Q_MGR: _lengths(
@@ -144,7 +140,7 @@ def inquire(
             if length := valid[selector]:
                 # The names of a namelist are one attribute: 48 characters for each name, one after the other.
                 texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
-                characters += b"".join(text.encode("latin-1").ljust(length)[:length] for text in texts)
+                characters += b"".join(text.encode("latin-1", "replace").ljust(length)[:length] for text in texts)
             else:
                 integers.append(value if isinstance(value, int) else _NOT_APPLICABLE)
             if value is None:

@@ -83,7 +83,7 @@ def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, opti
 def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> Answer:
     """MQOPEN whose MQOD has been read."""
     check_open_options(options)
-    q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
+    q_mgr.fail_if_quiescing(connection, options & mq.MQOO_FAIL_IF_QUIESCING)
     with q_mgr.lock:
         check_handles_left(q_mgr, connection)
         check_open(q_mgr, connection, od, options)

@@ -192,7 +192,7 @@ def _put(
     the reports on its arrival; the names of the queue and the queue manager that it goes to. In syncpoint the messages are in
     the unit of work; outside syncpoint the caller must make them visible.
     """
-    q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
+    q_mgr.fail_if_quiescing(connection, pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     _check_inhibition(handle, queue)
     if len(data) > connection.max_msg_length:
         # A message that is longer than the client's channel can carry does not reach the queue (reason code 2010,

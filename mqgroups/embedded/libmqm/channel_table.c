@@ -282,7 +282,7 @@ static void put_weighted_in_order(struct candidate *candidates, size_t count, co
         preferred = preferred && is_preferred(candidates[i].definition);
     }
     if (!preferred) {
-        if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) {
+        if (getentropy(&seed, sizeof seed) != 0) {
             seed = (uint64_t)(uintptr_t)candidates ^ of_table;
         }
         shuffle(candidates, count, seed);

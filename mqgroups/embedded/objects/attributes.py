@@ -9,7 +9,7 @@ Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its sibli
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqgroups.embedded.wire import pcf_constants as pcf
@@ -19,6 +19,7 @@ Value = int | str
 _YES_NO = {"YES": 1, "NO": 0}
 _ENABLED = {"ENABLED": 0, "DISABLED": 1}
 _EVENT = {"ENABLED": 1, "DISABLED": 0}
+_ON_OFF_Q_MGR = {"QMGR": pcf.MQMON_Q_MGR, "OFF": 0, "ON": 1}
 
 LOCAL, MODEL, ALIAS, REMOTE = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS, mq.MQQT_REMOTE
 _STORING = frozenset({LOCAL, MODEL})
@@ -43,7 +44,8 @@ class Attribute:
 
     ``keywords`` maps words of MQSC to numbers. No other number is allowed, unless the attribute takes a ``number_too``. ``low``
     and ``high`` bound a number. ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
-    types that have the attribute.
+    types that have the attribute. An attribute of ``many`` words is kept as characters, the words with commas; PCF has a list of
+    numbers.
     """
 
     selector: int
@@ -56,6 +58,7 @@ class Attribute:
     length: int = 0
     zos_only: bool = False
     number_too: bool = False
+    many: bool = False
 
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, or "" if the value is allowed."""
@@ -64,6 +67,8 @@ class Attribute:
                 return f"{self.keyword} takes characters"
             if len(value) > self.length:
                 return f"{self.keyword} takes {self.length} characters, {len(value)} are given"
+            if self.many and (wrong := set(value.split(",")) - self.keywords.keys()):
+                return f"{self.keyword} takes {', '.join(self.keywords)}, not {', '.join(sorted(wrong))}"
             return ""
         if not isinstance(value, int):
             return f"{self.keyword} takes a number"
@@ -78,7 +83,8 @@ class Attribute:
     def value_of(self, text: str) -> Value:
         """Return the value that an MQSC parameter means; raises ValueError with what is wrong with it."""
         if self.length:
-            value: Value = text
+            # Blanks alone mean that there is no value, as in BOQNAME(' ').
+            value: Value = text if text.strip(" ") else ""
         elif text in self.keywords:
             return self.keywords[text]
         elif self.keywords and not self.number_too:
@@ -90,6 +96,29 @@ class Attribute:
         if problem := self.problem(value):
             raise ValueError(problem)
         return value
+
+    def numbers(self, words: object) -> list[int]:
+        """Return the numbers of an attribute of many words."""
+        return [self.keywords[word] for word in str(words).split(",")]
+
+    def words(self, numbers: Iterable[object]) -> str:
+        """Return the words for these numbers; a number that has none stands for itself, and is no allowed value."""
+        known = {number: word for word, number in self.keywords.items()}
+        return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
+
+    def in_words(self, value: object) -> str:
+        """Return the attribute with a value as MQSC writes it."""
+        if isinstance(value, tuple):
+            words = self.words(value).split(",") if self.many else [str(item).rstrip() for item in value]
+            return f"{self.keyword}({', '.join(words)})"
+        if isinstance(value, bytes):
+            return f"{self.keyword}({value.hex().upper()})"
+        if isinstance(value, str):
+            return f"{self.keyword}({value.strip() or ' '})"
+        word = next((word for word, number in self.keywords.items() if number == value), None)
+        if self.keyword in self.keywords and word is not None:
+            return word
+        return f"{self.keyword}({value if word is None else word})"
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -172,6 +201,30 @@ QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
         keywords={"BESTEF": mq.MQST_BEST_EFFORT, "MUSTDUP": mq.MQST_MUST_DUP},
     ),
     Attribute(mq.MQIA_RETENTION_INTERVAL, "RETINTVL", 999_999_999),
+    Attribute(
+        pcf.MQIA_MONITORING_Q,
+        "MONQ",
+        pcf.MQMON_Q_MGR,
+        keywords={"QMGR": pcf.MQMON_Q_MGR, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65},
+    ),
+    Attribute(pcf.MQIA_STATISTICS_Q, "STATQ", pcf.MQMON_Q_MGR, keywords=_ON_OFF_Q_MGR),
+    Attribute(pcf.MQIA_ACCOUNTING_Q, "ACCTQ", pcf.MQMON_Q_MGR, keywords=_ON_OFF_Q_MGR),
+    Attribute(
+        pcf.MQIA_MEDIA_IMAGE_RECOVER_Q,
+        "IMGRCOVQ",
+        pcf.MQIMGRCOV_AS_Q_MGR,
+        keywords={"QMGR": pcf.MQIMGRCOV_AS_Q_MGR, **_YES_NO},
+    ),
+    Attribute(
+        pcf.MQIA_MAX_Q_FILE_SIZE,
+        "MAXFSIZE",
+        pcf.MQQFS_DEFAULT,
+        keywords={"DEFAULT": pcf.MQQFS_DEFAULT},
+        low=20,
+        high=267_386_880,
+        number_too=True,
+    ),
+    Attribute(pcf.MQCA_CLUS_CHL_NAME, "CLCHNAME", "", frozenset({LOCAL}), length=mq.MQ_CHANNEL_NAME_LENGTH),
     Attribute(mq.MQIA_DIST_LISTS, "DISTL", mq.MQDL_NOT_SUPPORTED, keywords=_YES_NO),
     Attribute(mq.MQIA_TRIGGER_CONTROL, "TRIGGER", mq.MQTC_OFF, keywords={"TRIGGER": 1, "NOTRIGGER": 0}),
     Attribute(mq.MQIA_TRIGGER_TYPE, "TRIGTYPE", 1, keywords={"FIRST": 1, "EVERY": 2, "DEPTH": 3, "NONE": 0}),

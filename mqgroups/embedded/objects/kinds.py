@@ -19,7 +19,11 @@ from mqgroups.mqi import constants as mq
 _NONE: frozenset[int] = frozenset()
 _EVENT = {"ENABLED": 1, "DISABLED": 0}
 _MONITORING = {"NONE": -1, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
+_MONITORING_Q_MGR = {"QMGR": -3, "OFF": 0, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 _ON_OFF = {"NONE": -1, "OFF": 0, "ON": 1}
+_COMPRESSIONS = {"NONE": 0, "RLE": 1, "ZLIBFAST": 2, "ZLIBHIGH": 4, "LZ4FAST": 16, "LZ4HIGH": 32, "ANY": 0x0FFFFFFF}
+_LONGEST_WORDS = 64
+_RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
 # The name in IBM's developer container.
 DEFAULT_DEAD_LETTER_Q = "DEV.DEAD.LETTER.QUEUE"
@@ -45,6 +49,10 @@ def _number(selector: int, keyword: str, default: int, high: int = 999_999_999, 
 
 def _word(selector: int, keyword: str, default: int, keywords: dict[str, int]) -> Attribute:
     return Attribute(selector, keyword, default, _NONE, keywords)
+
+
+def _words(selector: int, keyword: str, default: str, keywords: dict[str, int]) -> Attribute:
+    return Attribute(selector, keyword, default, _NONE, keywords, length=_LONGEST_WORDS, many=True)
 
 
 Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -88,13 +96,58 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     _word(pcf.MQIA_START_STOP_EVENT, "STRSTPEV", 1, _EVENT),
     _word(pcf.MQIA_PERFORMANCE_EVENT, "PERFMEV", 0, _EVENT),
     _word(pcf.MQIA_CONFIGURATION_EVENT, "CONFIGEV", 0, _EVENT),
-    _word(pcf.MQIA_COMMAND_EVENT, "CMDEV", 0, {**_EVENT, "NODISPLAY": 2}),
+    _word(pcf.MQIA_COMMAND_EVENT, "CMDEV", 0, {**_EVENT, "NODISPLAY": 3}),
+    _word(pcf.MQIA_CHANNEL_EVENT, "CHLEV", 0, {**_EVENT, "EXCEPTION": 2}),
+    _word(pcf.MQIA_CHANNEL_AUTO_DEF_EVENT, "CHADEV", 0, _EVENT),
+    _word(pcf.MQIA_LOGGER_EVENT, "LOGGEREV", 0, _EVENT),
+    _word(pcf.MQIA_SSL_EVENT, "SSLEV", 0, _EVENT),
     _word(pcf.MQIA_MONITORING_Q, "MONQ", 0, _MONITORING),
+    _word(pcf.MQIA_MONITORING_CHANNEL, "MONCHL", 0, _MONITORING),
+    _word(pcf.MQIA_MONITORING_AUTO_CLUSSDR, "MONACLS", pcf.MQMON_Q_MGR, _MONITORING_Q_MGR),
     _word(pcf.MQIA_STATISTICS_Q, "STATQ", 0, _ON_OFF),
     _word(pcf.MQIA_STATISTICS_MQI, "STATMQI", 0, {"OFF": 0, "ON": 1}),
+    _word(pcf.MQIA_STATISTICS_CHANNEL, "STATCHL", 0, _MONITORING),
+    _word(pcf.MQIA_STATISTICS_AUTO_CLUSSDR, "STATACLS", pcf.MQMON_Q_MGR, _MONITORING_Q_MGR),
+    _number(pcf.MQIA_STATISTICS_INTERVAL, "STATINT", 1800, 604_800),
     _word(pcf.MQIA_ACCOUNTING_Q, "ACCTQ", 0, _ON_OFF),
     _word(pcf.MQIA_ACCOUNTING_MQI, "ACCTMQI", 0, {"OFF": 0, "ON": 1}),
-    _number(pcf.MQIA_STATISTICS_INTERVAL, "STATINT", 1800, 604_800),
+    _number(pcf.MQIA_ACCOUNTING_INTERVAL, "ACCTINT", 1800, 604_000, 1),
+    _word(pcf.MQIA_ACCOUNTING_CONN_OVERRIDE, "ACCTCONO", 0, _EVENT),
+    _word(pcf.MQIA_ACTIVITY_TRACE, "ACTVTRC", 0, {"OFF": 0, "ON": 1}),
+    _word(pcf.MQIA_ACTIVITY_CONN_OVERRIDE, "ACTVCONO", 0, _EVENT),
+    _word(pcf.MQIA_ACTIVITY_RECORDING, "ACTIVREC", 2, _RECORDING),
+    _word(pcf.MQIA_TRACE_ROUTE_RECORDING, "ROUTEREC", 2, _RECORDING),
+    _word(pcf.MQIA_CERT_VAL_POLICY, "CERTVPOL", 0, {"ANY": 0, "RFC5280": 1}),
+    _words(pcf.MQIA_SUITE_B_STRENGTH, "SUITEB", "NONE", {"NONE": 1, "128_BIT": 2, "192_BIT": 4}),
+    _text(pcf.MQCA_SSL_CRYPTO_HARDWARE, "SSLCRYP", pcf.MQ_SSL_CRYPTO_HARDWARE_LENGTH),
+    _number(pcf.MQIA_SSL_RESET_COUNT, "SSLRKEYC", 0),
+    _word(pcf.MQIA_CHANNEL_AUTO_DEF, "CHAD", 0, _EVENT),
+    _text(pcf.MQCA_CHANNEL_AUTO_DEF_EXIT, "CHADEXIT", pcf.MQ_EXIT_NAME_LENGTH),
+    _word(pcf.MQIA_CHINIT_CONTROL, "SCHINIT", 0, {"QMGR": 0, "MANUAL": 2}),
+    _word(pcf.MQIA_CMD_SERVER_CONTROL, "SCMDSERV", 0, {"QMGR": 0, "MANUAL": 2}),
+    _word(pcf.MQIA_IP_ADDRESS_VERSION, "IPADDRV", 0, {"IPV4": 0, "IPV6": 1}),
+    _word(pcf.MQIA_REVERSE_DNS_LOOKUP, "REVDNS", 0, {"ENABLED": 0, "DISABLED": 1}),
+    _text(pcf.MQCA_CLUSTER_WORKLOAD_DATA, "CLWLDATA", pcf.MQ_EXIT_DATA_LENGTH),
+    _text(pcf.MQCA_CLUSTER_WORKLOAD_EXIT, "CLWLEXIT", pcf.MQ_EXIT_NAME_LENGTH),
+    _number(pcf.MQIA_CLUSTER_WORKLOAD_LENGTH, "CLWLLEN", 100),
+    _number(pcf.MQIA_CLWL_MRU_CHANNELS, "CLWLMRUC", 999_999_999, low=1),
+    _word(pcf.MQIA_DEF_CLUSTER_XMIT_Q_TYPE, "DEFCLXQ", 0, {"SCTQ": 0, "CHANNEL": 1}),
+    _text(pcf.MQCA_REPOSITORY_NAME, "REPOS", mq.MQ_CLUSTER_NAME_LENGTH),
+    _text(pcf.MQCA_REPOSITORY_NAMELIST, "REPOSNL", mq.MQ_NAMELIST_NAME_LENGTH),
+    _word(pcf.MQIA_MEDIA_IMAGE_SCHEDULING, "IMGSCHED", 0, {"MANUAL": 0, "AUTO": 1}),
+    Attribute(pcf.MQIA_MEDIA_IMAGE_INTERVAL, "IMGINTVL", 60, _NONE, {"OFF": 0}, low=1, number_too=True),
+    Attribute(pcf.MQIA_MEDIA_IMAGE_LOG_LENGTH, "IMGLOGLN", 0, _NONE, {"OFF": 0}, low=1, number_too=True),
+    _word(pcf.MQIA_MEDIA_IMAGE_RECOVER_OBJ, "IMGRCOVO", 1, {"YES": 1, "NO": 0}),
+    _word(pcf.MQIA_MEDIA_IMAGE_RECOVER_Q, "IMGRCOVQ", 1, {"YES": 1, "NO": 0}),
+    _text(pcf.MQCA_PARENT, "PARENT", mq.MQ_Q_MGR_NAME_LENGTH),
+    _word(pcf.MQIA_PUBSUB_MODE, "PSMODE", 2, {"DISABLED": 0, "COMPAT": 1, "ENABLED": 2}),
+    _word(pcf.MQIA_PUBSUB_CLUSTER, "PSCLUS", 1, _EVENT),
+    _word(pcf.MQIA_PUBSUB_NP_MSG, "PSNPMSG", 2, {"DISCARD": 2, "KEEP": 3}),
+    _word(pcf.MQIA_PUBSUB_NP_RESP, "PSNPRES", 0, {"NORMAL": 0, "SAFE": 1, "DISCARD": 2, "KEEP": 3}),
+    _number(pcf.MQIA_PUBSUB_MAXMSG_RETRY_COUNT, "PSRTYCNT", 5),
+    _word(pcf.MQIA_PUBSUB_SYNC_PT, "PSSYNCPT", 1, {"YES": 0, "IFPER": 1}),
+    _number(pcf.MQIA_TREE_LIFE_TIME, "TREELIFE", 1800, 604_000),
+    _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
 )
 
 CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
@@ -111,10 +164,31 @@ CHANNEL_ATTRIBUTES: tuple[Attribute, ...] = (
     _word(pcf.MQIACH_SSL_CLIENT_AUTH, "SSLCAUTH", 0, {"REQUIRED": 0, "OPTIONAL": 1}),
     _text(pcf.MQCACH_SSL_CIPHER_SPEC, "SSLCIPH", pcf.MQ_SSL_CIPHER_SPEC_LENGTH),
     _text(pcf.MQCACH_SSL_PEER_NAME, "SSLPEER", pcf.MQ_SSL_PEER_NAME_LENGTH),
+    _text(pcf.MQCA_CERT_LABEL, "CERTLABL", mq.MQ_CERT_LABEL_LENGTH),
+    _word(pcf.MQIA_MONITORING_CHANNEL, "MONCHL", pcf.MQMON_Q_MGR, _MONITORING_Q_MGR),
+    _words(pcf.MQIACH_HDR_COMPRESSION, "COMPHDR", "NONE", {"NONE": 0, "SYSTEM": 8}),
+    _words(pcf.MQIACH_MSG_COMPRESSION, "COMPMSG", "NONE", _COMPRESSIONS),
+    _text(pcf.MQCACH_SEC_EXIT_NAME, "SCYEXIT", pcf.MQ_EXIT_NAME_LENGTH),
+    _text(pcf.MQCACH_SEC_EXIT_USER_DATA, "SCYDATA", pcf.MQ_EXIT_DATA_LENGTH),
+    _text(pcf.MQCACH_SEND_EXIT_NAME, "SENDEXIT", pcf.MQ_EXIT_NAME_LENGTH),
+    _text(pcf.MQCACH_SEND_EXIT_USER_DATA, "SENDDATA", pcf.MQ_EXIT_DATA_LENGTH),
+    _text(pcf.MQCACH_RCV_EXIT_NAME, "RCVEXIT", pcf.MQ_EXIT_NAME_LENGTH),
+    _text(pcf.MQCACH_RCV_EXIT_USER_DATA, "RCVDATA", pcf.MQ_EXIT_DATA_LENGTH),
 )
 
 NAMELIST_ATTRIBUTES: tuple[Attribute, ...] = (_text(pcf.MQCA_NAMELIST_DESC, "DESCR", pcf.MQ_NAMELIST_DESC_LENGTH),)
 
+_APPL_TYPES = {
+    "UNIX": mq.MQAT_UNIX,
+    "DEF": mq.MQAT_UNIX,
+    "CICS": 1,
+    "MVS": 2,
+    "IMS": 3,
+    "DOS": 5,
+    "OS400": 8,
+    "WINDOWS": 9,
+}
+_APPL_TYPES |= {"WINDOWSNT": 11, "VMS": 12, "NSK": 13, "NOTESAGENT": 22}
 PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_PROCESS_DESC, "DESCR", pcf.MQ_PROCESS_DESC_LENGTH),
     Attribute(
@@ -122,7 +196,7 @@ PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
         "APPLTYPE",
         mq.MQAT_UNIX,
         _NONE,
-        {"UNIX": mq.MQAT_UNIX, "MVS": 2, "CICS": 1, "OS400": 8, "WINDOWS": 9, "WINDOWSNT": 11},
+        _APPL_TYPES,
         number_too=True,
     ),
     _text(pcf.MQCA_APPL_ID, "APPLICID", pcf.MQ_PROCESS_APPL_ID_LENGTH),
@@ -130,27 +204,29 @@ PROCESS_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_USER_DATA, "USERDATA", pcf.MQ_PROCESS_USER_DATA_LENGTH),
 )
 
+_CHECKS = {
+    "NONE": pcf.MQCHK_NONE,
+    "OPTIONAL": pcf.MQCHK_OPTIONAL,
+    "REQUIRED": pcf.MQCHK_REQUIRED,
+    "REQDADM": pcf.MQCHK_REQUIRED_ADMIN,
+}
 AUTH_INFO_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(pcf.MQCA_AUTH_INFO_DESC, "DESCR", pcf.MQ_AUTH_INFO_DESC_LENGTH),
     _word(
         pcf.MQIA_CHECK_CLIENT_BINDING,
         "CHCKCLNT",
         pcf.MQCHK_OPTIONAL,
-        {
-            "NONE": pcf.MQCHK_NONE,
-            "OPTIONAL": pcf.MQCHK_OPTIONAL,
-            "REQUIRED": pcf.MQCHK_REQUIRED,
-            "REQDADM": pcf.MQCHK_REQUIRED_ADMIN,
-        },
+        _CHECKS,
     ),
     _word(
         pcf.MQIA_CHECK_LOCAL_BINDING,
         "CHCKLOCL",
         pcf.MQCHK_OPTIONAL,
-        {"NONE": pcf.MQCHK_NONE, "OPTIONAL": pcf.MQCHK_OPTIONAL, "REQUIRED": pcf.MQCHK_REQUIRED},
+        _CHECKS,
     ),
     _number(pcf.MQIA_AUTHENTICATION_FAIL_DELAY, "FAILDLAY", 1, 60),
     _word(pcf.MQIA_ADOPT_CONTEXT, "ADOPTCTX", 1, {"YES": 1, "NO": 0}),
+    _word(pcf.MQIA_AUTHENTICATION_METHOD, "AUTHENMD", 0, {"OS": 0, "PAM": 1}),
 )
 
 _AS_PARENT_YES_NO = {"ASPARENT": -1, "YES": 1, "NO": 0}
@@ -180,6 +256,19 @@ TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _word(pcf.MQIA_WILDCARD_OPERATION, "WILDCARD", 2, {"BLOCK": pcf.MQTA_BLOCK, "PASSTHRU": pcf.MQTA_PASSTHRU}),
     _word(pcf.MQIA_USE_DEAD_LETTER_Q, "USEDLQ", 0, {"ASPARENT": 0, "NO": 1, "YES": 2}),
     _text(mq.MQCA_CLUSTER_NAME, "CLUSTER", mq.MQ_CLUSTER_NAME_LENGTH),
+    _word(pcf.MQIA_CLUSTER_PUB_ROUTE, "CLROUTE", 0, {"DIRECT": 0, "TOPICHOST": 1}),
+    _word(pcf.MQIA_PROXY_SUB, "PROXYSUB", 2, {"FORCE": 1, "FIRSTUSE": 2}),
+    _word(pcf.MQIA_MULTICAST, "MCAST", 0, {"ASPARENT": 0, "ENABLED": 1, "DISABLED": 2, "ONLY": 3}),
+    _text(pcf.MQCA_COMM_INFO_NAME, "COMMINFO", pcf.MQ_COMM_INFO_NAME_LENGTH),
+    Attribute(
+        pcf.MQIA_CAP_EXPIRY,
+        "CAPEXPRY",
+        -2,
+        _NONE,
+        {"ASPARENT": -2, "NOLIMIT": pcf.MQCEX_NOLIMIT},
+        low=1,
+        number_too=True,
+    ),
     _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
 )
 
@@ -217,6 +306,26 @@ ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.AUTH_INFO: AUTH_INFO_ATTRIBUTES,
     Kind.TOPIC: TOPIC_ATTRIBUTES,
 }
+
+# The attributes that IBM MQ acts on and nothing here does: kept, shown, and told at the start where they are set.
+WITHOUT_EFFECT: dict[str, frozenset[str]] = {
+    "QUEUE": frozenset(
+        "ACCTQ CLCHNAME CLUSNL DEFREADA DISTL HARDENBO IMGRCOVQ INITQ MAXFSIZE MONQ NPMCLASS PROCESS QDEPTHHI QDEPTHLO QDPHIEV "
+        "QDPLOEV QDPMAXEV QSVCIEV QSVCINT RETINTVL SCOPE STATQ STREAMQ STRMQOS TRIGDPTH TRIGGER TRIGMPRI TRIGTYPE".split()
+    ),
+    "QMGR": frozenset(attribute.keyword for attribute in Q_MGR_ATTRIBUTES)
+    - frozenset(
+        "CLWLUSEQ CONNAUTH CUSTOM DEADQ DEFCLXQ DEFXMITQ DESCR MARKINT MAXHANDS MAXMSGL MAXPROPL MAXUMSGS REPOS".split()
+    ),
+    "CHANNEL": frozenset(attribute.keyword for attribute in CHANNEL_ATTRIBUTES)
+    - frozenset("DESCR HBINT MCAUSER SHARECNV TRPTYPE".split()),
+    "AUTHINFO": frozenset("ADOPTCTX AUTHENMD CHCKLOCL FAILDLAY".split()),
+    "TOPIC": frozenset(
+        "CAPEXPRY CLROUTE CLUSTER COMMINFO DEFPRESP MCAST PROXYSUB PUBSCOPE SUBSCOPE USEDLQ WILDCARD".split()
+    ),
+}
+# The attributes of many words, by selector.
+BY_LIST = {attribute.selector: attribute for attribute in Q_MGR_ATTRIBUTES + CHANNEL_ATTRIBUTES if attribute.many}
 
 
 def defaults(attributes: tuple[Attribute, ...]) -> dict[int, Value]:

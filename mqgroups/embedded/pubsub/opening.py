@@ -31,7 +31,7 @@ def open_object(
         if not _means_topic(q_mgr, od):
             return open_described(q_mgr, connection, od, options)
         check_open_options(options)
-        q_mgr.fail_if_quiescing(options & mq.MQOO_FAIL_IF_QUIESCING)
+        q_mgr.fail_if_quiescing(connection, options & mq.MQOO_FAIL_IF_QUIESCING)
         check_handles_left(q_mgr, connection)
         topic_string = topic_string_of(q_mgr, od, object_string)
         assert topic_string is not None

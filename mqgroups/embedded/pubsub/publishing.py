@@ -119,7 +119,7 @@ def _publish(
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_context(connection, handle, pmo, put1=put1)
-        q_mgr.fail_if_quiescing(pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
+        q_mgr.fail_if_quiescing(connection, pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
         topic = topic_at(q_mgr.catalogue.objects, handle.topic_string)
         if topic.values[mq.MQIA_INHIBIT_PUB] == pcf.MQTA_PUB_INHIBITED:
             raise Failed(mq.MQRC_PUT_INHIBITED)

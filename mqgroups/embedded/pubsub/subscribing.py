@@ -78,7 +78,7 @@ def subscribe(
     except StructureError as error:
         raise Failed(mq.MQRC_SD_ERROR) from error
     _check_options(sd.options)
-    q_mgr.fail_if_quiescing(sd.options & mq.MQSO_FAIL_IF_QUIESCING)
+    q_mgr.fail_if_quiescing(connection, sd.options & mq.MQSO_FAIL_IF_QUIESCING)
     _check_fields(sd, object_string, sub_name, sub_user_data)
     with q_mgr.lock:
         check_handles_left(q_mgr, connection, 2)
@@ -345,7 +345,7 @@ def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int,
         (options,) = struct.unpack_from("<i", sro_raw, 8)
     if options & ~mq.MQSRO_FAIL_IF_QUIESCING:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
-    q_mgr.fail_if_quiescing(options & mq.MQSRO_FAIL_IF_QUIESCING)
+    q_mgr.fail_if_quiescing(connection, options & mq.MQSRO_FAIL_IF_QUIESCING)
     if action != mq.MQSR_ACTION_PUBLICATION:
         raise Failed(mq.MQRC_ACTION_ERROR)
     with q_mgr.lock:

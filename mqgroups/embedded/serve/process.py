@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mqgroups.embedded.admin import mqsc_commands
 from mqgroups.embedded.admin.command_server import CommandServer
-from mqgroups.embedded.admin.mqsc import MQSCError, parse
+from mqgroups.embedded.admin.mqsc import MQSCError, decoded, parse
 from mqgroups.embedded.cluster.cluster import Cluster
 from mqgroups.embedded.cluster.membership import Membership
 from mqgroups.embedded.platform import Platform
@@ -29,6 +29,8 @@ from mqgroups.embedded.serve.control import Control
 from mqgroups.embedded.serve.server import Server
 from mqgroups.embedded.serve.start_up import started
 from mqgroups.printable import OneLine
+
+_log = logging.getLogger(__name__)
 
 # A connection takes three descriptors. Most systems allow a process 1,024 unless it asks for more.
 _MOST_DESCRIPTORS = 65_536
@@ -89,9 +91,14 @@ def run(
         if_it_fails.callback(q_mgr.close)
         for path in mqsc:
             try:
-                mqsc_commands.run(q_mgr, parse(path.read_text()))
+                ignored = mqsc_commands.run(q_mgr, parse(decoded(path.read_bytes())))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
+            # A member of a cluster has its cluster channels from the cluster's file.
+            if told := mqsc_commands.told(each for each in ignored if membership is None or not each[0].is_of_cluster):
+                _log.warning("%s: %s", path, told)
+        if without_effect := mqsc_commands.attributes_without_effect(q_mgr):
+            _log.warning("kept, and without effect here: %s", without_effect)
         if require_credentials:
             mqsc_commands.run(q_mgr, parse(_REQUIRE_CREDENTIALS))
         if membership is not None:

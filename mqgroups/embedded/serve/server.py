@@ -332,6 +332,7 @@ class Server:
             connect_options=options,
             put1_always_sync=bool(put1_always_sync),
             heartbeats=Heartbeats(heartbeat, sharing),
+            hang_up=client.hang_up,
         )
         with self._lock:
             self._connected[client.sock] = client.pid

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mqgroups.embedded.admin import pcf
-from mqgroups.embedded.admin.commands import clusters, objects, queue_manager, queues, status
+from mqgroups.embedded.admin.commands import clusters, objects, queue_manager, queues, status, subscriptions, topics
 from mqgroups.embedded.admin.commands.permission import displayed
 from mqgroups.embedded.admin.commands.request import Request, Row, matches
 from mqgroups.embedded.admin.mqsc import Command, MQSCError
@@ -22,12 +22,13 @@ from mqgroups.embedded.admin.pcf import Parameter, PCFError
 from mqgroups.embedded.channels.settings import ChannelStatus
 from mqgroups.embedded.objects.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute
 from mqgroups.embedded.objects.instances import ADVERTISED
-from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, Kind
+from mqgroups.embedded.objects.kinds import ATTRIBUTES, Q_MGR_ATTRIBUTES, SUBSCRIPTION_ATTRIBUTES, Kind
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 
 _COLUMN = 40
+_TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE", "SUBID")
 _OPERATORS = {
     "LT": cf.MQCFOP_LESS,
     "EQ": cf.MQCFOP_EQUAL,
@@ -129,7 +130,13 @@ _CONNECTION = (
 _CHANNEL = (_number(cf.MQIACH_CHANNEL_TYPE, "CHLTYPE", SVRCONN=cf.MQCHT_SVRCONN), *ATTRIBUTES[Kind.CHANNEL])
 _CHANNEL_STATUS = (
     _CHANNEL[0],
-    _number(cf.MQIACH_CHANNEL_STATUS, "STATUS", RUNNING=cf.MQCHS_RUNNING),
+    _number(
+        cf.MQIACH_CHANNEL_STATUS,
+        "STATUS",
+        RUNNING=cf.MQCHS_RUNNING,
+        STOPPING=cf.MQCHS_STOPPING,
+        STOPPED=cf.MQCHS_STOPPED,
+    ),
     _number(cf.MQIACH_HB_INTERVAL, "HBINT"),
     _number(cf.MQIACH_CURRENT_SHARING_CONVS, "CURSHCNV"),
     _number(cf.MQIACH_MAX_SHARING_CONVS, "MAXSHCNV"),
@@ -160,6 +167,71 @@ _CLUSTER_Q_MGR = (
     _number(cf.MQIACF_Q_MGR_TYPE, "QMTYPE", REPOS=cf.MQQMT_REPOSITORY),
     _number(cf.MQIACH_CHANNEL_STATUS, "STATUS", **{status.name: status.value for status in ChannelStatus}),
     _text(cf.MQCACH_XMIT_Q_NAME, "XMITQ"),
+)
+_TYPE_OF_TOPIC = _number(cf.MQIA_TOPIC_TYPE, "TYPE", LOCAL=cf.MQTOPT_LOCAL)
+_TOPIC = (_TYPE_OF_TOPIC, *ATTRIBUTES[Kind.TOPIC])
+_DURABLE_CHOICE = _number(
+    cf.MQIACF_DURABLE_SUBSCRIPTION,
+    "DURABLE",
+    YES=cf.MQSUB_DURABLE_YES,
+    NO=cf.MQSUB_DURABLE_NO,
+    ALL=cf.MQSUB_DURABLE_ALL,
+)
+_SUB_TYPE_CHOICE = _number(
+    cf.MQIACF_SUB_TYPE,
+    "SUBTYPE",
+    API=cf.MQSUBTYPE_API,
+    ADMIN=cf.MQSUBTYPE_ADMIN,
+    USER=cf.MQSUBTYPE_USER,
+    ALL=cf.MQSUBTYPE_ALL,
+)
+_DURABLE = _number(cf.MQIACF_DURABLE_SUBSCRIPTION, "DURABLE", YES=cf.MQSUB_DURABLE_YES, NO=cf.MQSUB_DURABLE_NO)
+_SUB_TYPE = _number(cf.MQIACF_SUB_TYPE, "SUBTYPE", API=cf.MQSUBTYPE_API, ADMIN=cf.MQSUBTYPE_ADMIN)
+_TOPIC_STATUS = (
+    _number(
+        cf.MQIACF_TOPIC_STATUS_TYPE,
+        "TYPE",
+        TOPIC=cf.MQIACF_TOPIC_STATUS,
+        SUB=cf.MQIACF_TOPIC_SUB,
+        PUB=cf.MQIACF_TOPIC_PUB,
+    ),
+    *(each for each in ATTRIBUTES[Kind.TOPIC] if each.selector != mq.MQCA_TOPIC_STRING),
+    _text(mq.MQCA_TOPIC_NAME, "ADMIN"),
+    _number(cf.MQIA_SUB_COUNT, "SUBCOUNT"),
+    _number(cf.MQIA_PUB_COUNT, "PUBCOUNT"),
+    _number(cf.MQIACF_RETAINED_PUBLICATION, "RETAINED", YES=1, NO=0),
+    _text(cf.MQBACF_SUB_ID, "SUBID"),
+    _text(cf.MQCACF_SUB_USER_ID, "SUBUSER"),
+    _DURABLE,
+    _SUB_TYPE,
+    _number(cf.MQIACF_MESSAGE_COUNT, "NUMMSGS"),
+    _text(cf.MQBACF_CONNECTION_ID, "ACTCONN"),
+)
+_SUBSCRIPTION = (
+    _text(cf.MQBACF_SUB_ID, "SUBID"),
+    *SUBSCRIPTION_ATTRIBUTES,
+    _text(cf.MQBACF_DESTINATION_CORREL_ID, "DESTCORL"),
+    _DURABLE,
+    _SUB_TYPE,
+    _text(cf.MQBACF_ACCOUNTING_TOKEN, "PUBACCT"),
+    _text(cf.MQCACF_APPL_IDENTITY_DATA, "PUBAPPID"),
+)
+_SUBSCRIPTION_STATUS = (
+    _SUBSCRIPTION[0],
+    _text(cf.MQBACF_CONNECTION_ID, "ACTCONN"),
+    _DURABLE,
+    _number(cf.MQIACF_MESSAGE_COUNT, "NUMMSGS"),
+    _text(cf.MQCACF_SUB_USER_ID, "SUBUSER"),
+    _SUB_TYPE,
+    _text(mq.MQCA_TOPIC_STRING, "TOPICSTR"),
+)
+_AUTH_INFO = (_number(cf.MQIA_AUTH_INFO_TYPE, "AUTHTYPE", IDPWOS=cf.MQAIT_IDPW_OS), *ATTRIBUTES[Kind.AUTH_INFO])
+_Q_MGR_STATUS = (
+    _number(cf.MQIACF_Q_MGR_STATUS, "STATUS", RUNNING=cf.MQQMSTA_RUNNING, QUIESCING=cf.MQQMSTA_QUIESCING),
+    _number(cf.MQIACF_CMD_SERVER_STATUS, "CMDSERV", RUNNING=cf.MQSVC_STATUS_RUNNING),
+    _number(cf.MQIACF_CONNECTION_COUNT, "CONNS"),
+    _text(cf.MQCACF_Q_MGR_START_DATE, "STARTDA"),
+    _text(cf.MQCACF_Q_MGR_START_TIME, "STARTTI"),
 )
 _NAMELIST = (
     *ATTRIBUTES[Kind.NAMELIST],
@@ -236,6 +308,46 @@ _DISPLAYS = {
     "PROCESS": _Display(
         8407, "a process", objects.inquire_process, mq.MQCA_PROCESS_NAME, "PROCESS", ATTRIBUTES[Kind.PROCESS]
     ),
+    "QMSTATUS": _Display(
+        8705, "the status of a queue manager", queue_manager.status, mq.MQCA_Q_MGR_NAME, "QMNAME", _Q_MGR_STATUS
+    ),
+    "TOPIC": _Display(8633, "a topic", topics.inquire, mq.MQCA_TOPIC_NAME, "TOPIC", _TOPIC, {"TYPE": _TYPE_OF_TOPIC}),
+    "TPSTATUS": _Display(
+        8754,
+        "the status of a topic",
+        topics.status,
+        mq.MQCA_TOPIC_STRING,
+        "TPSTATUS",
+        _TOPIC_STATUS,
+        {"TYPE": _TOPIC_STATUS[0]},
+    ),
+    "SUB": _Display(
+        8096,
+        "a subscription",
+        subscriptions.inquire,
+        cf.MQCACF_SUB_NAME,
+        "SUB",
+        _SUBSCRIPTION,
+        {"SUBTYPE": _SUB_TYPE_CHOICE, "DURABLE": _DURABLE_CHOICE},
+    ),
+    "SBSTATUS": _Display(
+        8099,
+        "the status of a subscription",
+        subscriptions.status,
+        cf.MQCACF_SUB_NAME,
+        "SUB",
+        _SUBSCRIPTION_STATUS,
+        {"SUBTYPE": _SUB_TYPE_CHOICE, "DURABLE": _DURABLE_CHOICE},
+    ),
+    "AUTHINFO": _Display(
+        8566,
+        "authentication information",
+        objects.inquire_auth_info,
+        cf.MQCA_AUTH_INFO_NAME,
+        "AUTHINFO",
+        _AUTH_INFO,
+        {"AUTHTYPE": _number(cf.MQIA_AUTH_INFO_TYPE, "AUTHTYPE", IDPWOS=cf.MQAIT_IDPW_OS, ALL=cf.MQAIT_ALL)},
+    ),
     "CONN": _Display(
         8276,
         "a connection",
@@ -254,11 +366,24 @@ _DISPLAYS = {
         },
     ),
 }
+# What has a DISPLAY in IBM MQ and no objects here.
+_NONE_HERE = {
+    "LISTENER": "listeners",
+    "LSSTATUS": "listeners",
+    "SERVICE": "services",
+    "SVSTATUS": "services",
+    "CHLAUTH": "channel authentication records",
+    "COMMINFO": "communication information",
+    "POLICY": "security policies",
+}
 _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TYPE_NAMES.items()}}
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
     """Carry out a DISPLAY; return one text for each object. Raises MQSCError, or Failed if the user may not see the objects."""
+    if command.kind in _NONE_HERE:
+        what = _NONE_HERE[command.kind]
+        raise MQSCError(f"AMQ8147E: DISPLAY {command.kind}({command.name}): the embedded queue manager has no {what}")
     shown = _DISPLAYS[command.kind]
     keywords = dict(command.parameters)
     everything = keywords.pop("ALL", None) is not None
@@ -271,9 +396,12 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
         parameters[mq.MQIA_Q_TYPE] = pcf.integer(mq.MQIA_Q_TYPE, _ONE_TYPE[command.kind])
     if command.kind == "CONN":
         parameters[cf.MQBACF_GENERIC_CONNECTION_ID] = pcf.byte_string(cf.MQBACF_GENERIC_CONNECTION_ID, b"")
-    elif command.kind != "QMGR":
+    elif command.kind not in ("QMGR", "QMSTATUS"):
         parameters[shown.name] = pcf.string(shown.name, command.name)
     by_keyword = {attribute.keyword: attribute for attribute in shown.attributes}
+    # The name is always shown, and may be asked for.
+    asked = bool(keywords)
+    keywords.pop(shown.shown_as, None)
     if shown is _QUEUES:
         # Both words of a pair of keywords, and TARGQ.
         by_keyword |= {word: by_keyword[BY_KEYWORD[word].keyword] for word in BY_KEYWORD.keys() - by_keyword.keys()}
@@ -284,12 +412,12 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
     try:
         rows = displayed(q_mgr, user, command.kind, shown.inquire(q_mgr, Request(parameters, chosen)))
     except PCFError as error:
-        number = "AMQ8147E" if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME else "AMQ8146E"
+        number = "AMQ8147E" if error.reason in (mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_NO_SUBSCRIPTION) else "AMQ8146E"
         raise MQSCError(f"{number}: DISPLAY {command.kind}({command.name}): {error}") from error
-    if everything or (not wanted and not command.name.endswith("*")):
+    if everything or (not asked and chosen is None and not command.name.endswith("*")):
         wanted = {attribute.selector for attribute in shown.attributes}
     # The type is always shown beside the name.
-    wanted.add(shown.attributes[0].selector if shown.attributes[0].keyword in ("TYPE", "CHLTYPE") else 0)
+    wanted.add(shown.attributes[0].selector if shown.attributes[0].keyword in _TYPE_KEYWORDS else 0)
     named = [(_name(shown, row), row) for row in rows]
     if command.kind == "CONN":
         named = [(name, row) for name, row in named if matches(name[0].split("(")[1].rstrip(")"), command.name)]
@@ -360,14 +488,6 @@ def _text_of(shown: _Display, name: list[str], row: Row, wanted: set[int]) -> st
 
 
 def _in_words(attribute: Attribute, value: object) -> str:
-    """Return an attribute as MQSC writes it."""
-    if isinstance(value, tuple):
-        return f"{attribute.keyword}({', '.join(str(item).rstrip() for item in value)})"
     if attribute.selector == cf.MQIACF_UNCOMMITTED_MSGS:
         return "UNCOM(YES)" if value else "UNCOM(NO)"
-    if isinstance(value, str):
-        return f"{attribute.keyword}({value.strip() or ' '})"
-    word = next((word for word, number in attribute.keywords.items() if number == value), None)
-    if attribute.keyword in attribute.keywords and word is not None:
-        return word
-    return f"{attribute.keyword}({value if word is None else word})"
+    return attribute.in_words(value)

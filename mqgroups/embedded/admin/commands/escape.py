@@ -22,30 +22,33 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_ESCAPE: MQSC commands. If a command fails, the text of the response says why."""
     request.integer(cf.MQIACF_ESCAPE_TYPE, (cf.MQET_MQSC,), reason=cf.MQRCCF_ESCAPE_TYPE_ERROR)
     said: list[str] = []
+    text = request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND)
     try:
-        for command in parse(request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND)):
+        for command in parse(text):
             what = f"{command.verb} {command.kind}" + (f"({command.name})" if command.name else "")
             created = check_mqsc(q_mgr, request.user, command)
             if command.kind == "AUTHREC" and command.verb == "DISPLAY":
                 said += display_authrec(q_mgr, command)
             elif command.verb == "DISPLAY":
                 said += display(q_mgr, command, request.user)
-            elif command.set_aside:
-                said.append(f"{what}: applies to IBM MQ only; nothing was done")
             elif (
                 command.verb == "DEFINE"
                 and "REPLACE" not in command.parameters
-                and mqsc_commands.exists(q_mgr.catalogue, command)
+                and mqsc_commands.exists(q_mgr, command)
             ):
                 # A start-up file, which is read at every start, ignores this. But a user who asks wants to know it.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
-                mqsc_commands.run(q_mgr, [command])
+                ignored = [keyword for _, keyword in mqsc_commands.run(q_mgr, [command])]
                 if created is not None:
                     q_mgr.catalogue.authorities.created(request.user, *created)
-                said.append(f"{what}: done")
+                if ignored == [""]:
+                    said.append(f"{what}: applies to IBM MQ only; nothing was done")
+                else:
+                    said.append(f"{what}: done" + (f", without effect: {', '.join(ignored)}" if ignored else ""))
     except MQSCError as error:
-        raise EscapeFailed(str(error)) from error
+        # The number of a line tells nothing where there is only one.
+        raise EscapeFailed(str(error) if "\n" in text else error.why) from error
     except Failed as failed:
         raise EscapeFailed(f"AMQ8135E: {what}: not authorized") from failed
     return [escape_text(each) for each in said]

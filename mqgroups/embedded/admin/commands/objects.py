@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin import pcf, stopping
 from mqgroups.embedded.admin.commands.request import (
     Request,
     Row,
     Shape,
-    Slot,
+    carried,
     check_generic,
     integer,
     integers,
     matches,
     row,
+    settable,
     text,
     texts,
 )
 from mqgroups.embedded.admin.pcf import PCFError
-from mqgroups.embedded.objects.attributes import Attribute
 from mqgroups.embedded.objects.kinds import ATTRIBUTES, Kind
 from mqgroups.embedded.objects.others import ObjectValues
 from mqgroups.embedded.queue_manager import QueueManager
@@ -33,13 +33,8 @@ from mqgroups.mqi import constants as mq
 _CHANNEL_TYPES = (cf.MQCHT_SVRCONN,)
 
 
-def _slots(attributes: tuple[Attribute, ...]) -> tuple[Slot, ...]:
-    numbers = (attribute.selector for attribute in attributes if not attribute.length)
-    return integer(*numbers) + text(*(attribute.selector for attribute in attributes if attribute.length))
-
-
-_NAMELIST = _slots(ATTRIBUTES[Kind.NAMELIST]) + texts(cf.MQCA_NAMES)
-_CHANNEL = _slots(ATTRIBUTES[Kind.CHANNEL])
+_NAMELIST = settable(ATTRIBUTES[Kind.NAMELIST]) + texts(cf.MQCA_NAMES)
+_CHANNEL = settable(ATTRIBUTES[Kind.CHANNEL])
 _REPLACE = integer(cf.MQIACF_REPLACE)
 _NAMELIST_SELECTORS = frozenset(
     {cf.MQCA_NAMELIST_NAME, cf.MQCA_NAMES, cf.MQIA_NAME_COUNT} | {a.selector for a in ATTRIBUTES[Kind.NAMELIST]}
@@ -72,6 +67,11 @@ DELETE_CHANNEL = Shape(text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_T
 INQUIRE_CHANNEL = Shape(
     text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_TYPE) + integers(cf.MQIACF_CHANNEL_ATTRS), filters=True
 )
+STOP_CHANNEL = Shape(
+    text(cf.MQCACH_CHANNEL_NAME),
+    integer(cf.MQIACH_CHANNEL_STATUS, cf.MQIACF_MODE) + text(cf.MQCACH_CONNECTION_NAME),
+)
+START_CHANNEL = Shape(text(cf.MQCACH_CHANNEL_NAME))
 CHANNEL_NAMES = Shape(text(cf.MQCACH_CHANNEL_NAME), integer(cf.MQIACH_CHANNEL_TYPE))
 INQUIRE_AUTH_INFO = Shape(
     text(cf.MQCA_AUTH_INFO_NAME),
@@ -176,12 +176,31 @@ def delete_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
     return []
 
 
+def stop_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_STOP_CHANNEL."""
+    name = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
+    mode = request.integer(cf.MQIACF_MODE, stopping.MODES.values(), cf.MQMODE_QUIESCE, cf.MQRCCF_MODE_VALUE_ERROR)
+    status = None
+    if cf.MQIACH_CHANNEL_STATUS in request.parameters:
+        status = request.integer(cf.MQIACH_CHANNEL_STATUS, stopping.STATUSES.values())
+    conn_name = request.text(cf.MQCACH_CONNECTION_NAME, mq.MQ_CONN_NAME_LENGTH)
+    stopping.stop_channel(q_mgr, name, mode, status, conn_name)
+    return []
+
+
+def start_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_START_CHANNEL."""
+    stopping.start_channel(q_mgr, request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH))
+    return []
+
+
 def inquire_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_INQUIRE_CHANNEL."""
     _channel_type(request, cf.MQCHT_ALL)
     rows = []
     for name, found in _chosen(q_mgr, request, Kind.CHANNEL, cf.MQCACH_CHANNEL_NAME):
-        values = {**found, cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
+        shown = carried(ATTRIBUTES[Kind.CHANNEL], found)
+        values = {**shown, cf.MQCACH_CHANNEL_NAME: name, cf.MQIACH_CHANNEL_TYPE: cf.MQCHT_SVRCONN}
         always = [
             pcf.string(cf.MQCACH_CHANNEL_NAME, name, mq.MQ_CHANNEL_NAME_LENGTH),
             pcf.integer(cf.MQIACH_CHANNEL_TYPE, cf.MQCHT_SVRCONN),

@@ -27,7 +27,7 @@ from mqgroups.mqi import constants as mq
 # The object type and the name of an object that a command creates.
 Created = tuple[str, str]
 
-_DSP, _CHG, _DLT, _CLR, _CRT = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT"))
+_DSP, _CHG, _DLT, _CLR, _CRT, _CTRL = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT", "CTRL"))
 _QUEUES = frozenset({"QLOCAL", "QMODEL", "QALIAS", "QREMOTE", "QUEUE", "QSTATUS"})
 _OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN"})
 
@@ -90,12 +90,15 @@ _ON_OBJECT = {
     cf.MQCMD_DELETE_NAMELIST: (_NAMELIST, _DLT),
     cf.MQCMD_CHANGE_CHANNEL: (_CHANNEL, _CHG),
     cf.MQCMD_DELETE_CHANNEL: (_CHANNEL, _DLT),
+    cf.MQCMD_START_CHANNEL: (_CHANNEL, _CTRL),
+    cf.MQCMD_STOP_CHANNEL: (_CHANNEL, _CTRL),
     cf.MQCMD_CHANGE_TOPIC: (_TOPIC, _CHG),
     cf.MQCMD_DELETE_TOPIC: (_TOPIC, _DLT),
 }
 _CHANGES_Q_MGR = frozenset(
     {
         cf.MQCMD_CHANGE_Q_MGR,
+        cf.MQCMD_STOP_CONNECTION,
         cf.MQCMD_SET_AUTH_REC,
         cf.MQCMD_DELETE_AUTH_REC,
         cf.MQCMD_SET_CHLAUTH_REC,
@@ -122,6 +125,8 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
     "CHANNEL": ("CHANNEL", cf.MQCACH_CHANNEL_NAME),
     "CHSTATUS": ("CHANNEL", cf.MQCACH_CHANNEL_NAME),
     "PROCESS": ("PROCESS", mq.MQCA_PROCESS_NAME),
+    "TOPIC": ("TOPIC", mq.MQCA_TOPIC_NAME),
+    "AUTHINFO": ("AUTHINFO", cf.MQCA_AUTH_INFO_NAME),
 }
 
 
@@ -182,7 +187,7 @@ def _text(request: Request, identifier: int) -> str:
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
     """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may give an MQSC command; return the object that it will create."""
-    if command.verb == "DISPLAY":
+    if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:
         q_mgr.require(user, "QMGR", "", _CHG)
@@ -190,8 +195,8 @@ def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | No
     object_type = "QUEUE" if command.kind in _QUEUES else command.kind
     if like := command.parameters.get("LIKE"):
         q_mgr.require(user, object_type, like, _DSP)
-    if mqsc_commands.exists(q_mgr.catalogue, command):
-        needed = {"DELETE": _DLT, "CLEAR": _CLR}.get(command.verb, _CHG)
+    if mqsc_commands.exists(q_mgr, command):
+        needed = {"DELETE": _DLT, "CLEAR": _CLR, "START": _CTRL, "STOP": _CTRL}.get(command.verb, _CHG)
         q_mgr.require(user, object_type, command.name, needed)
     elif command.verb == "DEFINE":
         q_mgr.require(user, "QMGR", "", _CRT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from mqgroups.embedded.admin import pcf
-from mqgroups.embedded.admin.commands.request import Request, Row, Shape, integer, integers, row, text
+from mqgroups.embedded.admin.commands.request import Request, Row, Shape, carried, integer, integers, row, settable
 from mqgroups.embedded.calls.inquiring import q_mgr_values
 from mqgroups.embedded.objects.attributes import Value
 from mqgroups.embedded.objects.kinds import Q_MGR_ATTRIBUTES
@@ -20,13 +20,7 @@ _LENGTHS = {attribute.selector: attribute.length for attribute in Q_MGR_ATTRIBUT
 
 PING = Shape()
 INQUIRE = Shape((), integers(cf.MQIACF_Q_MGR_ATTRS))
-CHANGE = Shape(
-    (),
-    (
-        *integer(cf.MQIACF_FORCE, *(a.selector for a in Q_MGR_ATTRIBUTES if not a.length)),
-        *text(*(a.selector for a in Q_MGR_ATTRIBUTES if a.length)),
-    ),
-)
+CHANGE = Shape((), integer(cf.MQIACF_FORCE) + settable(Q_MGR_ATTRIBUTES))
 STATUS = Shape((), integers(cf.MQIACF_Q_MGR_STATUS_ATTRS))
 
 
@@ -38,7 +32,7 @@ def ping(_q_mgr: QueueManager, _request: Request) -> list[Row]:
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
     """MQCMD_INQUIRE_Q_MGR."""
     wanted = request.selectors(cf.MQIACF_Q_MGR_ATTRS)
-    return [row(_identity(q_mgr), q_mgr_values(q_mgr), wanted, _LENGTHS)]
+    return [row(_identity(q_mgr), carried(Q_MGR_ATTRIBUTES, q_mgr_values(q_mgr)), wanted, _LENGTHS)]
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
@@ -47,6 +41,9 @@ def change(q_mgr: QueueManager, request: Request) -> list[Row]:
     for attribute in Q_MGR_ATTRIBUTES:
         parameter = request.parameters.get(attribute.selector)
         if parameter is not None:
+            if isinstance(parameter.value, tuple):
+                values[attribute.selector] = attribute.words(parameter.value)
+                continue
             assert isinstance(parameter.value, int | str)
             values[attribute.selector] = parameter.value
             if attribute.length:

@@ -21,6 +21,7 @@ from mqgroups.embedded.admin.commands.request import (
     matches,
     not_known,
     row,
+    settable,
     text,
 )
 from mqgroups.embedded.admin.pcf import PCFError
@@ -35,9 +36,7 @@ from mqgroups.mqi import constants as mq
 # Queues that other members of a cluster host; commands cannot define them.
 _OTHER_TYPES = frozenset({mq.MQQT_CLUSTER})
 _ANY_TYPE = pcf.integer(mq.MQIA_Q_TYPE, mq.MQQT_ALL)
-_SETTABLE = text(*(a.selector for a in QUEUE_ATTRIBUTES if a.length)) + integer(
-    *(a.selector for a in QUEUE_ATTRIBUTES if not a.length)
-)
+_SETTABLE = settable(QUEUE_ATTRIBUTES)
 _COMPUTED = frozenset(
     {
         mq.MQCA_Q_NAME,

@@ -13,8 +13,9 @@ from typing import Any
 
 from mqgroups.embedded.admin import pcf
 from mqgroups.embedded.admin.pcf import Parameter, PCFError
-from mqgroups.embedded.objects.attributes import character_length
+from mqgroups.embedded.objects.attributes import Attribute, character_length
 from mqgroups.embedded.objects.authority import ADMINISTRATOR
+from mqgroups.embedded.objects.kinds import BY_LIST
 from mqgroups.embedded.objects.others import ObjectValue
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
@@ -75,6 +76,22 @@ def texts(*identifiers: int) -> tuple[Slot, ...]:
 def byte_string(*identifiers: int) -> tuple[Slot, ...]:
     """Return slots for MQCFBSs."""
     return tuple((cf.MQCFT_BYTE_STRING, identifier) for identifier in identifiers)
+
+
+def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
+    """Return slots for attributes that a command can set."""
+    every = tuple(attributes)
+    return (
+        *integer(*(each.selector for each in every if not each.length)),
+        *integers(*(each.selector for each in every if each.many)),
+        *text(*(each.selector for each in every if each.length and not each.many)),
+    )
+
+
+def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[int, Any]:
+    """Return values as PCF carries them: those of many words as lists of numbers."""
+    lists = (each for each in attributes if each.many and each.selector in values)
+    return {**values, **{each.selector: each.numbers(values[each.selector]) for each in lists}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +174,10 @@ class Request:
             if identifier in but:
                 continue
             value = parameter.value
-            if isinstance(value, tuple):
+            if parameter.type == cf.MQCFT_INTEGER_LIST:
+                assert isinstance(value, tuple)
+                values[identifier] = BY_LIST[identifier].words(value)
+            elif isinstance(value, tuple):
                 values[identifier] = [str(item) for item in value]
             else:
                 assert isinstance(value, int | str)

@@ -10,7 +10,7 @@ import calendar
 import time
 from collections.abc import Iterator
 
-from mqgroups.embedded.admin import pcf
+from mqgroups.embedded.admin import pcf, stopping
 from mqgroups.embedded.admin.commands.request import (
     Request,
     Row,
@@ -27,6 +27,7 @@ from mqgroups.embedded.admin.pcf import PCFError
 from mqgroups.embedded.connection import Connection
 from mqgroups.embedded.messages.handle import INPUT, Handle
 from mqgroups.embedded.messages.queue import Queue
+from mqgroups.embedded.objects.kinds import Kind
 from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
@@ -56,6 +57,7 @@ CONNECTION = Shape(
     ),
     filters=True,
 )
+STOP_CONNECTION = Shape(byte_string(cf.MQBACF_CONNECTION_ID))
 CHANNEL_STATUS = Shape(text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNEL_INSTANCE_ATTRS),), filters=True)
 
 
@@ -123,7 +125,8 @@ def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
             kind_of_row = pcf.integer(cf.MQIACF_CONN_INFO_TYPE, cf.MQIACF_CONN_INFO_HANDLE)
             for handle in found.handles.values():
                 values = _object(q_mgr, handle)
-                if request.passes(values, _CONNECTION_SELECTORS):
+                # A filter may be about the connection of a handle (unverified).
+                if request.passes({**_who(found), **_unit_of_work(found), **values}, _CONNECTION_SELECTORS):
                     rows.append(row([*always, kind_of_row], values, wanted, _LENGTHS))
     if not rows:
         reason = cf.MQRCCF_CONNECTION_ID_ERROR if exact is not None else cf.MQRCCF_NONE_FOUND
@@ -131,24 +134,28 @@ def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
     return rows
 
 
+def stop_connection(q_mgr: QueueManager, request: Request) -> list[Row]:
+    """MQCMD_STOP_CONNECTION."""
+    identifier = request.parameters[cf.MQBACF_CONNECTION_ID].value
+    stopping.stop_connection(q_mgr, lambda each: each == identifier)
+    return []
+
+
 def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, because none share a socket."""
+    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, because none share a socket, and for a stopped channel."""
     generic = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACH_CHANNEL_INSTANCE_ATTRS)
     if wanted is not None and request.filter is not None:
         wanted |= {request.filter.identifier}
-    rows = []
+    found_values: list[tuple[str, dict[int, object]]] = [
+        (name, {cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_STOPPED, cf.MQCACH_CONNECTION_NAME: ""})
+        for name in sorted(q_mgr.stopped_channels & q_mgr.catalogue.objects.of(Kind.CHANNEL).keys())
+    ]
     for found in list(q_mgr.connections.values()):
         origin = found.origin
-        if not origin.channel_name or not matches(origin.channel_name, generic):
-            continue
-        always = [
-            pcf.string(cf.MQCACH_CHANNEL_NAME, origin.channel_name, mq.MQ_CHANNEL_NAME_LENGTH),
-            pcf.integer(cf.MQIACH_CHANNEL_TYPE, cf.MQCHT_SVRCONN),
-        ]
         values: dict[int, object] = {
-            cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_RUNNING,
+            cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_STOPPING if found.quiescing else cf.MQCHS_RUNNING,
             cf.MQIACH_HB_INTERVAL: origin.heartbeats.interval_s,
             # "0: the channel runs as before version 7" (topic "DISPLAY CHSTATUS").
             cf.MQIACH_CURRENT_SHARING_CONVS: min(1, origin.heartbeats.conversations),
@@ -156,7 +163,14 @@ def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
             cf.MQCACH_CONNECTION_NAME: origin.conn_name,
             cf.MQCACH_REMOTE_APPL_TAG: found.appl_name,
         }
-        if request.passes(values, frozenset(values)):
+        found_values.append((origin.channel_name, values))
+    rows = []
+    for name, values in found_values:
+        always = [
+            pcf.string(cf.MQCACH_CHANNEL_NAME, name, mq.MQ_CHANNEL_NAME_LENGTH),
+            pcf.integer(cf.MQIACH_CHANNEL_TYPE, cf.MQCHT_SVRCONN),
+        ]
+        if name and matches(name, generic) and request.passes(values, _CHANNEL_STATUS_SELECTORS):
             rows.append(row(always, values, wanted, _LENGTHS))
     if not rows:
         raise PCFError(cf.MQRCCF_CHL_STATUS_NOT_FOUND)
@@ -301,6 +315,16 @@ _OPENED = frozenset(
     }
 )
 _HANDLE_SELECTORS = _WHO | _OPENED
+_CHANNEL_STATUS_SELECTORS = frozenset(
+    {
+        cf.MQIACH_CHANNEL_STATUS,
+        cf.MQIACH_HB_INTERVAL,
+        cf.MQIACH_CURRENT_SHARING_CONVS,
+        cf.MQIACH_MAX_SHARING_CONVS,
+        cf.MQCACH_CONNECTION_NAME,
+        cf.MQCACH_REMOTE_APPL_TAG,
+    }
+)
 _CONNECTION_SELECTORS = _WHO | {
     cf.MQIACF_CONNECT_OPTIONS,
     cf.MQIACF_UOW_STATE,
@@ -308,4 +332,5 @@ _CONNECTION_SELECTORS = _WHO | {
     cf.MQCACF_OBJECT_NAME,
     cf.MQIACF_OBJECT_TYPE,
     cf.MQIACF_OPEN_OPTIONS,
+    cf.MQIACF_HANDLE_STATE,
 }

@@ -17,6 +17,7 @@ from mqgroups.embedded.admin.commands.request import (
     integers,
     matches,
     row,
+    settable,
     text,
 )
 from mqgroups.embedded.admin.pcf import PCFError
@@ -30,11 +31,7 @@ from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 
-_SETTABLE = (
-    *integer(*(a.selector for a in SUBSCRIPTION_ATTRIBUTES if not a.length)),
-    *text(*(a.selector for a in SUBSCRIPTION_ATTRIBUTES if a.length)),
-    *byte_string(cf.MQBACF_DESTINATION_CORREL_ID),
-)
+_SETTABLE = settable(SUBSCRIPTION_ATTRIBUTES) + byte_string(cf.MQBACF_DESTINATION_CORREL_ID)
 _CHOOSING = (*text(cf.MQCACF_SUB_NAME), *byte_string(cf.MQBACF_SUB_ID))
 _LENGTHS = {cf.MQCACF_DESTINATION: mq.MQ_Q_NAME_LENGTH, mq.MQCA_TOPIC_NAME: mq.MQ_TOPIC_NAME_LENGTH}
 _TYPES = (cf.MQSUBTYPE_API, cf.MQSUBTYPE_ADMIN, cf.MQSUBTYPE_ALL, cf.MQSUBTYPE_USER)

@@ -19,6 +19,7 @@ from mqgroups.embedded.admin.commands.request import (
     integers,
     matches,
     row,
+    settable,
     text,
 )
 from mqgroups.embedded.admin.pcf import PCFError
@@ -32,10 +33,7 @@ from mqgroups.embedded.queue_manager import QueueManager
 from mqgroups.embedded.wire import pcf_constants as cf
 from mqgroups.mqi import constants as mq
 
-_OPTIONAL = (
-    *integer(*(a.selector for a in TOPIC_ATTRIBUTES if not a.length)),
-    *text(*(a.selector for a in TOPIC_ATTRIBUTES if a.length)),
-)
+_OPTIONAL = settable(TOPIC_ATTRIBUTES)
 _TYPE = integer(cf.MQIA_TOPIC_TYPE)
 # A topic string is not padded.
 _LENGTHS = {a.selector: a.length for a in TOPIC_ATTRIBUTES if a.length and a.selector != mq.MQCA_TOPIC_STRING}
