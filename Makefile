@@ -17,7 +17,7 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-short demo-cluster demo-cluster-short pipeline pipeline-short pipeline-cluster \
-        pipeline-cluster-short test test-container test-url first-contact test-ibmmq test-node \
+        pipeline-cluster-short test test-embedded test-mqgroups test-container test-url first-contact test-ibmmq test-node \
         stateful fuzz faults faults-short faults-spark faults-spark-short faults-workers faults-workers-short mutations bench \
         bench-short compare compare-short lint types recording docs distributions release-check sbom format clean
 
@@ -59,13 +59,19 @@ pipeline-cluster-short: ## the same with three days
 	@bash tools/setup.sh flights
 	@$(RUN) -m examples.pipeline --cluster --short $(PIPELINE_ARGS)
 
-test: setup ## the tests, in random order, on all cores; says at the end what it has left out (PYTEST_ARGS)
+test: setup ## all tests, in random order, on all cores; says at the end what it has left out (PYTEST_ARGS)
 	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
-test-container: setup ## the contract suite on IBM MQ's developer container (MQGROUPS_TEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
+test-embedded: setup ## the tests of the embedded queue manager alone
+	@cd embedded && $(abspath $(RUN)) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+
+test-mqgroups: setup ## the tests of the library alone
+	@$(RUN) -m pytest --numprocesses auto --dist worksteal tests $(PYTEST_ARGS)
+
+test-container: setup ## the contract suite on IBM MQ's developer container (MQTEST_LICENSE=accept MQ_CLIENT=/opt/mqm)
 	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=container --findings=build/findings.json $(PYTEST_ARGS)
 
-test-url: setup ## the same on a queue manager of yours (mqgroups/testing/README.md has the variables that name it)
+test-url: setup ## the same on a queue manager of yours (embedded/mqembedded/testing/README.md has the variables that name it)
 	@$(WITH_MQ_CLIENT) $(RUN) -m pytest -m contract --mq=url --findings=build/findings.json $(PYTEST_ARGS)
 
 first-contact: setup ## everything about a queue manager that nobody has seen: contract tests, open questions, faults (FIRST_CONTACT_ARGS="--mq=container")
@@ -78,10 +84,10 @@ test-node: setup ## Node.js programs with IBM's package ibmmq from npm, on the e
 	@bash tools/test-node.sh
 
 stateful: setup ## 10,000 random sequences of calls, each compared with a model step by step (EXAMPLES=100 for less)
-	@MQGROUPS_EXAMPLES=$(EXAMPLES) $(RUN) -m pytest tests/embedded/test_stateful.py --durations=2 $(PYTEST_ARGS)
+	@cd embedded && MQEMBEDDED_EXAMPLES=$(EXAMPLES) $(abspath $(RUN)) -m pytest embedded_tests/test_stateful.py --durations=2 $(PYTEST_ARGS)
 
 fuzz: setup ## the C library against a server that answers anything, under sanitizers; hostile messages (FUZZ_ARGS="--seconds 3600 --seed 7")
-	@$(RUN) -m tests.fuzz --seconds 600 $(FUZZ_ARGS)
+	@$(RUN) -m embedded_tests.fuzz --seconds 600 $(FUZZ_ARGS)
 	@$(RUN) -m tests.fuzz.messages --seconds 600 $(FUZZ_ARGS)
 
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (FAULTS_ARGS="--seed 7")

@@ -11,7 +11,7 @@ from sphinx.highlighting import lexers
 from sphinx.search.en import SearchEnglish
 
 ROOT = Path(os.environ["MQGROUPS_DOCS_ROOT"])
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "embedded")]
 
 project = "mqgroups"
 copyright = "mqgroups contributors. IBM MQ is a trademark of IBM; this project is not affiliated with it"

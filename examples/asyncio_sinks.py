@@ -1,6 +1,6 @@
 """Several consumers of queue ORDERS in one process, with asyncio: each has a connection and a name, and gets whole groups.
 
-    mqgroups embedded exec -- python asyncio_sinks.py
+    mqembedded exec -- python asyncio_sinks.py
 
 SIGTERM and SIGINT stop all of them politely: the message that each is processing is the last one, and is committed. It
 connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.

@@ -1,6 +1,6 @@
 """Get each message group from queue ORDERS as a file, exactly once, under a supervisor that restarts this program if it dies.
 
-    mqgroups embedded exec --data DIR -- python get_files.py OUT
+    mqembedded exec --data DIR -- python get_files.py OUT
 
 It is the other side of `put_files.py`: a file has the name of its group, and a line for each message. A file without a
 dot in front of its name is whole. The program ends when no group is left. It connects with MQGROUPS_Q_MGR_NAME,

@@ -1,6 +1,6 @@
 """Put and get objects instead of bytes: a codec of your own, made of `mqgroups.codecs.json`.
 
-    mqgroups embedded exec -- python orders_as_json.py
+    mqembedded exec -- python orders_as_json.py
 
 A message that is no order is poison. On a queue with BOTHRESH and BOQNAME, such as ORDERS, it goes to the backout queue, and
 its group goes on. Otherwise the program ends with PoisonMessage, which says what is wrong with the message.

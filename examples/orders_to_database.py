@@ -1,7 +1,7 @@
 """Add up the orders of queue ORDERS in a database, each exactly once, whatever dies when.
 
-    mqgroups embedded exec --data DIR -- python orders_to_database.py orders.sqlite
-    mqgroups embedded exec --data DIR -- python orders_to_database.py postgresql://user:password@host/orders
+    mqembedded exec --data DIR -- python orders_to_database.py orders.sqlite
+    mqembedded exec --data DIR -- python orders_to_database.py postgresql://user:password@host/orders
 
 The position in the group is a row in the same database, written in the same transaction as the effects of the
 messages. That transaction is committed before the unit of work. If the program dies between the two, the messages

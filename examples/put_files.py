@@ -1,6 +1,6 @@
 """Put each file of a folder as a message group to queue ORDERS, under a supervisor that restarts this program if it dies.
 
-    mqgroups embedded exec --data DIR -- python put_files.py FOLDER
+    mqembedded exec --data DIR -- python put_files.py FOLDER
 
 A line is a message, and the file's name is the group's name: a consumer has it as `group.name` before the first
 message, also if it was restarted in the middle. After a crash this program continues with the file whose group was

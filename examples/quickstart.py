@@ -1,6 +1,6 @@
 """Put a message group across several units of work, and get it.
 
-    mqgroups embedded exec -- python quickstart.py
+    mqembedded exec -- python quickstart.py
 
 On IBM MQ, set MQGROUPS_Q_MGR_NAME, MQGROUPS_CONN_NAME and MQGROUPS_PASSWORD, with the queues of docker/20-mqgroups.mqsc.
 If it is killed inside a group, the next run resumes that group after its last commit (on the embedded queue manager,

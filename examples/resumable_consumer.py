@@ -1,6 +1,6 @@
 """Get message groups from queue ORDERS into files, under a supervisor that restarts this program if it dies.
 
-    mqgroups embedded exec --data DIR -- python resumable_consumer.py DIRECTORY [WAIT_S]
+    mqembedded exec --data DIR -- python resumable_consumer.py DIRECTORY [WAIT_S]
 
 Each group becomes a file named by its key, with a line for each message. Files are not part of the queue
 manager's unit of work, so after a crash a file may have lines of messages that were backed out. Therefore the file is

@@ -1,6 +1,6 @@
 """Put the lines of a file to queue ORDERS, 1,000 in each group, under a supervisor that restarts this program if it dies.
 
-    mqgroups embedded exec --data DIR -- python resumable_producer.py INPUT
+    mqembedded exec --data DIR -- python resumable_producer.py INPUT
 
 The checkpoint is the file's name, its time, and the position in it. It is committed with the lines before it, so every
 line is put once, whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the

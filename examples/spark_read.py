@@ -1,6 +1,6 @@
 """Read the message groups of a queue with Spark, each once, into Parquet files. Run it again to read newer groups.
 
-    mqgroups embedded exec -- python spark_read.py FOLDER
+    mqembedded exec -- python spark_read.py FOLDER
 
 On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or the options mq.channel and mq.connectionNameList.
 """

@@ -1,6 +1,6 @@
 """Join the orders of queue ORDERS with a table of customers, and add them up in PostgreSQL with Spark, each exactly once.
 
-    mqgroups embedded exec -- python spark_to_database.py FOLDER postgresql://user:password@host/orders
+    mqembedded exec -- python spark_to_database.py FOLDER postgresql://user:password@host/orders
 
 FOLDER has customers.csv (customer,country), and gets the checkpoint. A message has a customer and a number of pieces: "miller 3".
 A micro-batch is one transaction of the database, which also puts a row that names it. If a micro-batch is repeated, because a

@@ -1,6 +1,6 @@
 """Read a queue as a stream, and show for each micro-batch what it had and what still waits.
 
-    mqgroups embedded exec -- python spark_watch.py FOLDER
+    mqembedded exec -- python spark_watch.py FOLDER
 
 On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or the options mq.channel and mq.connectionNameList.
 """

@@ -1,6 +1,6 @@
 """Write rows with Spark as message groups, one for each customer. Run again with the same number, it writes nothing twice.
 
-    mqgroups embedded exec -- python spark_write.py 1
+    mqembedded exec -- python spark_write.py 1
 
 On IBM MQ, set MQSERVER (CHANNEL/TCP/host(port)), or the options mq.channel and mq.connectionNameList.
 """

@@ -1,6 +1,6 @@
 """A web service that puts each upload as a message group to queue ORDERS, a line a message, with FastAPI.
 
-    mqgroups embedded exec --data DIR -- uvicorn --factory upload:application
+    mqembedded exec --data DIR -- uvicorn --factory upload:application
     curl -T orders-0815.csv http://localhost:8000/groups/orders-0815.csv
 
 The answer comes when the group is committed. The checkpoint is the name of the last upload that is whole: if the answer

@@ -1,6 +1,6 @@
 """Handle message groups with several workers: processes, each with a consumer of its own.
 
-    mqgroups embedded exec -- python workers.py
+    mqembedded exec -- python workers.py
 
 It puts ten groups, starts four workers, and stops them when all groups are handled.
 """

@@ -28,7 +28,7 @@ The package from the application downwards; each line imports only from the line
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
      core/              decides: how to put or get the next message, when a unit of work ends, what a status record means.
                         Values in, values out; it calls no other part.
-     ═══════════════    C MQI: IBM MQ, or the embedded queue manager (embedded/) for development and tests
+     ═══════════════    C MQI: IBM MQ; for development and tests mqembedded
 
 One status record, in the same unit of work as the messages that it describes, tells what is committed. After a crash, or after a
 commit without an answer, the package relies on that record alone. The record is on the status queue while its owner works, while

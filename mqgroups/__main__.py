@@ -6,15 +6,13 @@ import importlib.util
 import sys
 
 _NEEDED = ("click", "rich")
-# Commands that need an embedded queue manager and a binding as well.
-_WITH_EMBEDDED = ("demo", "embedded")
 
 
 def main() -> None:
     """Run the command; if a package that it needs is missing, exit with a message that names the package."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        extras = "ibmmq,embedded" if sys.argv[1:] and sys.argv[1] in _WITH_EMBEDDED else "cli"
+        extras = "ibmmq,demo" if sys.argv[1:2] == ["demo"] else "cli"
         sys.exit(f"mqgroups: the command needs {' and '.join(missing)}: pip install 'mqgroups[{extras}]'")
     from mqgroups.cli.main import main as command
 

@@ -1,4 +1,4 @@
-"""The cache: a directory for what this package makes once on a machine and then loads or runs: a C library, a ``bin/java``.
+"""The cache: a directory for what this package makes once on a machine and then runs: a ``bin/java``.
 
 It is ``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``. A user without a home directory to write
 to, as in many containers, gets a directory of their own in the temporary directory. Nobody else may write to the cache: this user

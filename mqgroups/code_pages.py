@@ -1,6 +1,6 @@
 """CCSIDs and their code pages: which codec of Python reads and writes text in a coded character set.
 
-Facts only, for the library and for the embedded queue manager, like ``mqi.constants``; the tests compare them with the C
+Facts only, like ``mqi.constants``; the tests compare them with the C
 library's own tables. Not here: byte order marks, errors (``mqi/text.py``), and what a queue manager converts.
 
 Source: IBM's Character Data Representation Architecture. A page that is only called differently in Python is in ``_NAMES``, an

@@ -882,8 +882,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_UNKNOWN_CHANNEL_NAME: "Define the server-connection channel, or correct its name",
     mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (or MQSSLKEYR) and its password: the path, the file permissions, the "
     "stash file beside it",
-    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why. The embedded queue manager "
-    "does not support TLS",
+    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why",
     mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
     mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long "
     "units of work fill a log: commit more often, or after a time (Every(seconds=))",
@@ -917,8 +916,8 @@ NOT_IN_TABLE = (
     "The channel definition table has no definition for this name (queueManager), or it leads to another queue manager; names "
     "are case-sensitive"
 )
-ONLY_JSON_TABLES = (
-    "The embedded queue manager's client reads only JSON channel definition tables, in files (file: URLs)"
+TABLE_NOT_SUPPORTED = (
+    "The client does not support this kind of channel definition table; try one in JSON, in a file (file: URL)"
 )
 
 

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import OK, delete
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mqi
-from tests.fix_mqi import OK, delete
 
 _tokens = itertools.count(1)
 

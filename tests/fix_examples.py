@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
-from mqgroups.embedded import Fault
-from tests.fix_mqi import empty
+from embedded_tests.fix_mqi import empty
+from mqembedded import Fault
+from mqgroups.definitions import DEVELOPMENT_MQSC
 
 ROOT = Path(__file__).resolve().parents[1]
+# What runs an example on an embedded queue manager of its own.
+MQEMBEDDED_EXEC = [sys.executable, "-m", "mqembedded", "exec", "--mqsc", str(DEVELOPMENT_MQSC)]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
     finding("CURDEPTH counts an uncommitted put", answer.depth == 1)
 
-A test that can tell which value of a reading (``mqgroups.embedded.READINGS``) the queue manager follows says which answer means
+A test that can tell which value of a reading (``mqembedded.READINGS``) the queue manager follows says which answer means
 which value:
 
     finding("MQDISC", done, "mqdisc", {"committed": "commits", "backed out": "backs out"})
@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import READINGS
-from mqgroups.testing import plugin
+from mqembedded import READINGS
+from mqembedded.testing import plugin
 from tests.first_contact.record import Outcomes, answers
 
 _FOUND = pytest.StashKey["Findings"]()

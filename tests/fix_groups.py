@@ -15,7 +15,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +28,9 @@ import mqgroups.connection.retry
 import mqgroups.get.cursor
 import mqgroups.status.units_of_work
 import mqgroups.status.witness
+from embedded_tests.fix_mqi import OK, Connection, delete, failed
+from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
-from mqgroups.mqi import constants as mqi
-from tests.fix_mqi import OK, Connection, delete, failed
 
 _numbers = itertools.count(1)
 
@@ -319,28 +318,6 @@ def make_owner(mq, make_queue, connect, binding, monkeypatch):
 def owner(make_owner):
     """An owner."""
     return make_owner()
-
-
-@pytest.fixture
-def faults(mq):
-    """The embedded queue manager, to arm faults; none is left afterwards."""
-    mq.queue_manager.clear_faults()
-    yield mq.queue_manager
-    mq.queue_manager.clear_faults()
-
-
-@pytest.fixture
-def count_calls(mq):
-    """A function that returns how many calls of each verb were made since it was last asked."""
-    before = Counter(mq.queue_manager.calls())
-
-    def count() -> dict[str, int]:
-        nonlocal before
-        now = Counter(mq.queue_manager.calls())
-        since, before = now - before, now
-        return dict(since)
-
-    return count
 
 
 @pytest.fixture

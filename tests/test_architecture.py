@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import architecture
-from tests.architecture import imported
+from embedded_tests import architecture
+from embedded_tests.architecture import imported
 
 PACKAGE = Path(__file__).parents[1] / "mqgroups"
 
@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "operate.rules": {"core"},
     "mqi.constants": set(),
     "cache": set(),
+    "definitions": set(),
     "public_names": set(),
     "printable": set(),
     "code_pages": set(),
@@ -61,14 +62,12 @@ ROOMS: dict[str, set[str]] = {
     }
     | OWNERS,
     "spark": {"batch", "cache", "queue_manager"} | OWNERS,
-    "embedded": {"cache", "code_pages", "mqi.constants", "printable"},
-    "testing": {"embedded", "mqi.constants", "printable"},
-    "demo": {"__init__", "connection", "embedded", "errors", "mqi", "mqi.constants"},
+    "demo": {"__init__", "connection", "definitions", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",
         "codecs",
+        "definitions",
         "demo",
-        "embedded",
         "files",
         "operate",
         "operate.rules",
@@ -149,8 +148,8 @@ def test_libraries_are_imported_by_their_own_part_only():
         ({"opentelemetry"}, sources("telemetry")),
         ({"opentelemetry.sdk", "opentelemetry.exporter"}, []),
         ({"pyspark", "pyarrow"}, sources("spark")),
-        ({"testcontainers", "docker"}, [PACKAGE / "testing" / "container.py"]),
-        ({"pytest"}, sources("testing")),
+        ({"testcontainers", "docker", "pytest"}, []),
+        ({"mqembedded"}, [*sources("demo"), PACKAGE / "cli" / "demo.py"]),
     ):
         using = {path for path in PACKAGE.rglob("*.py") if any(within(name, libraries) for name in imported(path))}
         assert using <= set(parts), libraries
@@ -159,7 +158,7 @@ def test_libraries_are_imported_by_their_own_part_only():
 def test_verbs_are_called_in_the_connection_only():
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).as_posix()
-        if name in VERB_CALLERS or name.startswith(("mqi/", "embedded/", "testing/")):
+        if name in VERB_CALLERS or name.startswith("mqi/"):
             continue
         called = {
             node.func.attr

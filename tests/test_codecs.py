@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups import codecs, errors
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK
 from tests.get.test_poison import empty
 
 VALUES = [{"order": 815, "lines": [1, 2.5, None, True]}, "Grüße", [], 0, None]

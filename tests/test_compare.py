@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import Fault
-from tests.tables import table
+from embedded_tests.tables import table
+from mqembedded import Fault
 
 pytestmark = pytest.mark.embedded
 

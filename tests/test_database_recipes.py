@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from examples import orders_to_database
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from tests.get.test_group_key import BATCH, LAST, MIG, OTHERS, OURS
 
 pytestmark = pytest.mark.embedded

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from embedded_tests.tables import table
+from mqembedded.admin.mqsc import Command, parse
+from mqembedded.serve.cluster_file import read
 from mqgroups.config import STATUS_MODEL
-from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
-from mqgroups.embedded.admin.mqsc import Command, parse
-from mqgroups.embedded.serve.cluster_file import read
-from tests.tables import table
+from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"
@@ -96,7 +96,7 @@ def test_user_app_may_use_every_queue(commands):
 
 
 def test_default_of_the_embedded_queue_manager_is_this_file():
-    assert STANDARD_MQSC.read_text() == MQSC.read_text()
+    assert DEVELOPMENT_MQSC.read_text() == MQSC.read_text()
     assert ROLES_MQSC.read_text() == (DOCKER / "roles.mqsc").read_text()
 
 

@@ -18,6 +18,7 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import REGISTRY, generate_latest
 
+from embedded_tests.tables import table
 from mqgroups.cli.main import main
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
@@ -27,7 +28,6 @@ from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
-from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKER = ROOT / "docker"

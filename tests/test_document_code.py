@@ -21,8 +21,10 @@ from pathlib import Path
 import click
 import pytest
 
+from mqembedded import EmbeddedQueueManager
+from mqembedded.cli.main import main as embedded_main
 from mqgroups.cli.main import main
-from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
+from mqgroups.definitions import DEVELOPMENT_MQSC
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -215,9 +217,9 @@ COMPILED = {
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
     "docs/tutorial/developer-container.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
-    "mqgroups/embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
+    "embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
-    "mqgroups/testing/README.md": "tests/testing runs its examples",
+    "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "recipes/security.md": "TLS, which the embedded queue manager does not have",
     "tests/README.md": "lines with fixtures of this project",
 }
@@ -238,7 +240,12 @@ def blocks(path: Path, language: str) -> list[str]:
 
 WITH_PYTHON = [path for path in DOCUMENTS if blocks(path, "python")]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-ENVIRONMENT = {**os.environ, "PATH": PATH, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore::ResourceWarning"}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": PATH,
+    "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'embedded'}",
+    "PYTHONWARNINGS": "ignore::ResourceWarning",
+}
 
 
 def test_each_page_with_python_is_run_or_has_a_reason():
@@ -262,7 +269,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
         assert written in code
         code = code.replace(written, instead)
     (tmp_path / "program.py").write_text(f"{given.before}\n{code}\n{given.after}")
-    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC]) as q_mgr:
+    with EmbeddedQueueManager("QM1", mqsc=[DEVELOPMENT_MQSC]) as q_mgr:
         done = subprocess.run(
             [sys.executable, "program.py"],
             cwd=tmp_path,
@@ -283,9 +290,11 @@ def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
     for file, code in zip(("load.py", "read.py"), programs, strict=True):
         (tmp_path / file).write_text(code)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "mqgroups").write_text(f'#!/bin/sh\nexec {sys.executable} -m mqgroups "$@"\n')
-    (tmp_path / "bin" / "mqgroups").chmod(0o755)
+    for command in ("mqgroups", "mqembedded"):
+        (tmp_path / "bin" / command).write_text(f'#!/bin/sh\nexec {sys.executable} -m {command} "$@"\n')
+        (tmp_path / "bin" / command).chmod(0o755)
     environment = {**ENVIRONMENT, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{PATH}"}
+    environment["MQEMBEDDED_MQSC"] = str(DEVELOPMENT_MQSC)
     for session in blocks(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
             done = subprocess.run(
@@ -307,7 +316,7 @@ def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
 
 
 def commands(path: Path) -> list[str]:
-    """Return the commands ``mqgroups ...`` and ``make ...`` in the code of a document."""
+    """Return the commands ``mqgroups ...``, ``mqembedded ...`` and ``make ...`` in the code of a document."""
     text = path.read_text(encoding="utf-8")
     code = [code for _, tag, code in BLOCK.findall(text) if tag in ("sh", "console")]
     code += INDENTED.findall(BLOCK.sub("", text))
@@ -316,7 +325,9 @@ def commands(path: Path) -> list[str]:
     joined = re.sub(r"\\\n\s*", " ", "\n".join(code))
     lines = [re.sub(r"^\s*(\$ )?((\w+=\S*|\w+=\"\$\(.*?\)\") )*", "", line) for line in joined.splitlines()]
     # Three blanks begin what is said about a command.
-    return [re.split(r"\s{3,}", line)[0].strip() for line in lines if line.startswith(("mqgroups ", "make "))]
+    return [
+        re.split(r"\s{3,}", line)[0].strip() for line in lines if line.startswith(("mqgroups ", "mqembedded ", "make "))
+    ]
 
 
 def words_of(command: str) -> list[str]:
@@ -332,8 +343,8 @@ def unknown_in(command: str, targets: set[str]) -> str | None:
     if words[0] == "make":
         lacking = {word for word in words[1:] if re.fullmatch("[a-z-]+", word)} - targets
         return f"there is no target {', '.join(sorted(lacking))}" if lacking else None
-    found: click.Command = main
-    context = click.Context(main, info_name="mqgroups")
+    found: click.Command = embedded_main if words[0] == "mqembedded" else main
+    context = click.Context(found, info_name=words[0])
     words = words[1:]
     while isinstance(found, click.Group) and words and not words[0].startswith("-"):
         word = words.pop(0)
@@ -365,7 +376,7 @@ def test_definitions_load(tmp_path):
     found = [code for path in DOCUMENTS for code in blocks(path, "mqsc")]
     assert found
     (tmp_path / "found.mqsc").write_text("\n".join(found))
-    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC, tmp_path / "found.mqsc"]) as q_mgr:
+    with EmbeddedQueueManager("QM1", mqsc=[DEVELOPMENT_MQSC, tmp_path / "found.mqsc"]) as q_mgr:
         assert q_mgr.is_running
 
 

@@ -11,8 +11,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import mqembedded
 import mqgroups
-from mqgroups import aio, embedded, errors, operate, testing
+from mqembedded import testing
+from mqgroups import aio, errors, operate
 from mqgroups.core.status import StatusRecord
 from tools import docs_source
 
@@ -140,19 +142,21 @@ def test_the_source_of_the_site_is_put_together_with_links_that_lead_to_its_page
 
 
 def test_every_environment_variable_is_documented():
+    variable = r"\b(?:MQGROUPS|MQEMBEDDED|MQTEST)_[A-Z_]*[A-Z]\b"
     read = {
         name
-        for path in (ROOT / "mqgroups").rglob("*.py")
-        for name in re.findall(r"\bMQGROUPS_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8"))
+        for package in (mqgroups, mqembedded)
+        for path in Path(str(package.__file__)).parent.rglob("*.py")
+        for name in re.findall(variable, path.read_text(encoding="utf-8"))
     }
-    for path in (ROOT / "mqgroups").rglob("*.c"):
-        read.update(re.findall(r'"(MQGROUPS_[A-Z_]*[A-Z])"', path.read_text(encoding="utf-8")))
+    for path in Path(str(mqembedded.__file__)).parent.rglob("*.c"):
+        read.update(re.findall(f'"({variable})"', path.read_text(encoding="utf-8")))
     # Secrets have a variable each, whose name is made from the option's; VERBS_H is the C compiler's.
     secrets = {
         f"MQGROUPS_{name}{end}" for name in ("PASSWORD", "TOKEN", "KEY_REPOSITORY_PASSWORD") for end in ("", "_FILE")
     }
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"MQGROUPS_[A-Z_]*[A-Z]", page)) == read - {"MQGROUPS_VERBS_H"} | secrets
+    assert set(re.findall(variable, page)) == read - {"MQEMBEDDED_VERBS_H"} | secrets
 
 
 def test_every_field_of_the_status_record_is_documented():
@@ -171,11 +175,11 @@ def test_every_error_is_documented():
 
 PUBLIC = [
     thing
-    for room in (mqgroups, aio, operate, errors, embedded, testing)
+    for room in (mqgroups, aio, operate, errors, mqembedded, testing)
     for name_, thing in vars(room).items()
     if not name_.startswith("_")
     and (inspect.isclass(thing) or inspect.isfunction(thing))
-    and thing.__module__.startswith("mqgroups")
+    and thing.__module__.startswith(("mqgroups", "mqembedded"))
 ]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pickle
 
+from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 SAMPLES = [
     errors.ConfigurationError("every must be more than 0"),

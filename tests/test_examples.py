@@ -15,13 +15,14 @@ import yaml
 
 import mqgroups
 import mqgroups.aio
+from embedded_tests.fix_mqi import PATIENCE_S
+from mqembedded import Fault
 from mqgroups.cli.recover import recover
 from mqgroups.cli.work import work
 from mqgroups.demo.compare import differences
 from mqgroups.demo.consumer import Files
 from mqgroups.demo.source import Day, date_of
-from mqgroups.embedded import Fault
-from tests.fix_mqi import PATIENCE_S
+from tests.fix_examples import MQEMBEDDED_EXEC
 from tests.workers.conftest import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -106,7 +107,7 @@ def test_consumer_without_checkpoint_begins_from_nothing(arrived):
 
 @pytest.mark.embedded
 def test_quickstart_puts_and_gets_every_row():
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", sys.executable, "examples/quickstart.py"]
+    command = [*MQEMBEDDED_EXEC, "--", sys.executable, "examples/quickstart.py"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [f"{number} order {number}" for number in range(1, 1001)]
@@ -243,7 +244,7 @@ def test_resumable_programs_stop_politely_and_resume(supervised, faults, tmp_pat
 
 @pytest.mark.embedded
 def test_workers_of_the_example_share_ten_groups():
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", sys.executable, "examples/workers.py"]
+    command = [*MQEMBEDDED_EXEC, "--", sys.executable, "examples/workers.py"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     expected = [f"order {first} to order {first + 99}" for first in range(0, 1000, 100)]
@@ -304,7 +305,7 @@ def test_what_the_unit_runs_runs(unit, tmp_path):
     before[:1] = [sys.executable, "-m", "mqgroups"]
     start = [sys.executable, str(ROOT / "examples" / Path(start[1]).name), str(tmp_path / "input")]
     both = f"{shlex.join(before)} && {shlex.join(start)}"
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", "sh", "-c", both]
+    command = [*MQEMBEDDED_EXEC, "--", "sh", "-c", both]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "input.put").exists()

@@ -10,9 +10,9 @@ import pytest
 
 import mqgroups
 from examples import lines_worker, orders_as_json, orders_to_database, upload
+from mqembedded import Fault
 from mqgroups import aio, errors
-from mqgroups.embedded import Fault
-from tests.fix_examples import ROOT
+from tests.fix_examples import MQEMBEDDED_EXEC, ROOT
 
 FILES = {name: [f"{name} line {number}" for number in range(lines)] for name, lines in (("b.csv", 350), ("c.csv", 100))}
 
@@ -62,7 +62,7 @@ def test_another_file_of_the_same_name_is_put_too(supervised, connected, tmp_pat
 @pytest.mark.embedded
 def test_orders_are_put_and_got_as_objects():
     program = [sys.executable, "examples/orders_as_json.py"]
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", *program]
+    command = [*MQEMBEDDED_EXEC, "--", *program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "orders of today: 1000 pieces\n")
 
@@ -173,7 +173,7 @@ def test_each_order_counts_once_in_the_database_whatever_kills_the_program(super
 @pytest.mark.embedded
 def test_several_consumers_get_all_groups_in_one_process():
     program = [sys.executable, "examples/asyncio_sinks.py"]
-    command = [sys.executable, "-m", "mqgroups", "embedded", "exec", "--", *program]
+    command = [*MQEMBEDDED_EXEC, "--", *program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "1200 messages by 4 sinks\n")
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import READINGS, EmbeddedQueueManager, ReadingError
+from mqembedded.readings import chosen_by, recorded_in
+from mqembedded.testing.under_test import QueueManagerUnderTest
 from mqgroups.cache import cache
-from mqgroups.embedded import READINGS, STANDARD_MQSC, EmbeddedQueueManager, ReadingError
-from mqgroups.embedded.readings import chosen_by, recorded_in
+from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT,
     MQIA_CURRENT_Q_DEPTH,
@@ -17,10 +20,8 @@ from mqgroups.mqi.constants import (
     MQOO_INQUIRE,
     MQPMO_SYNCPOINT,
 )
-from mqgroups.testing.under_test import QueueManagerUnderTest
 from tests.first_contact.record import Outcomes, record
 from tests.first_contact.report import MEANING, NOTICED, page
-from tests.tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the C library is compiled already; pytester gives each run a home of its own.
@@ -74,14 +75,14 @@ def test_a_run_on_the_embedded_queue_manager_is_no_first_contact():
 def test_failures_are_sorted_by_what_they_mean_for_users():
     failed = [
         ["tests/put/test_producer.py::test_a", "AssertionError: assert 1 == 2 at qm(1414)"],
-        ["tests/embedded/test_groups.py::test_b", "KeyError"],
+        ["embedded/embedded_tests/test_groups.py::test_b", "KeyError"],
         ["tests/put/test_payload.py::test_c", "ValueError"],
     ]
     made = recorded(failed=failed)
     text = page(made).partition("## Tests that failed")[2]
     assert "**Not as expected.**" in page(made)
     assert text.count(MEANING["tests/put/"]) == 1
-    assert text.index("test_a") < text.index("test_c") < text.index(MEANING["tests/embedded/"]) < text.index("test_b")
+    assert text.index("test_a") < text.index("test_c") < text.index(MEANING["embedded/"]) < text.index("test_b")
     assert "assert 1 == 2 at (address)" in text
     assert len(made["surprises"]) == 3
 
@@ -122,13 +123,13 @@ def test_what_users_notice_are_values_of_readings():
 def test_every_folder_of_contract_tests_has_a_meaning():
     assert {path for path in MEANING if path.endswith("/")} <= {
         f"tests/{path.name}/" for path in (ROOT / "tests").iterdir()
-    } | {"tests/"}
+    } | {"embedded/", "tests/"}
 
 
 @pytest.mark.embedded
 def test_a_run_writes_what_became_of_its_tests(pytester, monkeypatch):
     monkeypatch.setenv("MQGROUPS_CACHE", str(CACHE))
-    pytester.makeconftest('pytest_plugins = ["mqgroups.testing.plugin", "tests.fix_findings"]')
+    pytester.makeconftest('pytest_plugins = ["mqembedded.testing.plugin", "tests.fix_findings"]')
     pytester.makepyfile(
         """
         def test_one(mq, finding): finding("MQDISC", "committed", "mqdisc", {"committed": "commits"})
@@ -161,7 +162,7 @@ def test_an_embedded_queue_manager_does_what_was_recorded(tmp_path, binding):
     file = tmp_path / "ibm-mq.json"
     file.write_text(json.dumps(recorded(readings={"mqdisc": ["backs out"], "curdepth": ["counts uncommitted gets"]})))
     usual = {"curdepth": "excludes uncommitted gets"}
-    with EmbeddedQueueManager(mqsc=[STANDARD_MQSC], answers=file, readings=usual) as qmgr:
+    with EmbeddedQueueManager(mqsc=[DEVELOPMENT_MQSC], answers=file, readings=usual) as qmgr:
         q_mgr = QueueManagerUnderTest(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, None, None).connect(binding)
         q_mgr.put1("ORDERS", b"m", binding.MD(), binding.PMO(Options=MQPMO_SYNCPOINT))
         q_mgr.disconnect()

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_properties import MessageHandle, get, rfh2
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors, operate
 from mqgroups.core.group_properties import MOST_BYTES
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK
-from tests.fix_properties import MessageHandle, get, rfh2
 from tests.get.test_poison import empty
 
 THIS = [b"%d" % number for number in range(7)]

@@ -10,29 +10,35 @@ import importlib
 import itertools
 import pkgutil
 import traceback
+from pathlib import Path
 
 import pytest
 
+import mqembedded
 import mqgroups
+from mqembedded import EmbeddedQueueManager, Fault
+from mqembedded.readings import ReadingError
 from mqgroups import aio
-from mqgroups.embedded import EmbeddedQueueManager, Fault
-from mqgroups.embedded.readings import ReadingError
 from mqgroups.mqi import constants as mq
+
+ROOT = Path(mqgroups.__file__).parents[1]
+OURS = ("mqgroups", "mqembedded")
 
 
 def classes():
     """Return the classes of all modules."""
-    for found in pkgutil.walk_packages(mqgroups.__path__, "mqgroups."):
-        if not found.name.endswith("__main__"):
-            values = vars(importlib.import_module(found.name)).values()
-            yield from (each for each in values if isinstance(each, type) and each.__module__.startswith("mqgroups"))
+    for package in (mqgroups, mqembedded):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith("__main__"):
+                values = vars(importlib.import_module(found.name)).values()
+                yield from (each for each in values if isinstance(each, type) and each.__module__.startswith(OURS))
 
 
 def reprs_of_frames(error):
     """Return the representations of all locals of the package's frames."""
     chain = [error, *filter(None, (error.__cause__, error.__context__))]
     frames = [frame for each in chain for frame, _ in traceback.walk_tb(each.__traceback__)]
-    inside = [frame for frame in frames if "/mqgroups/" in frame.f_code.co_filename]
+    inside = [frame for frame in frames if Path(frame.f_code.co_filename).is_relative_to(ROOT)]
     return [repr(value) for frame in inside for value in frame.f_locals.values()]
 
 
@@ -44,7 +50,7 @@ def test_every_class_has_a_repr_before_its_constructor():
         if params is not None and params.repr:
             # Its constructor sets all fields before any code that may fail.
             assert all(field.init or not field.repr for field in vars(writer)["__dataclass_fields__"].values()), cls
-        elif writer.__module__.startswith("mqgroups") and not issubclass(writer, tuple):
+        elif writer.__module__.startswith(OURS) and not issubclass(writer, tuple):
             seen.add(cls.__name__)
             assert cls.__name__ in repr(cls.__new__(cls))
     assert {"GroupProducer", "GroupConsumer", "GroupPipe", "Message", "Secret", "EmbeddedQueueManager"} <= seen

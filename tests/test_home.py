@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from tests.put.whole_groups import THIS, put_rest
 
 pytestmark = pytest.mark.embedded

@@ -15,15 +15,16 @@ import pytest
 from click.testing import CliRunner
 
 import mqgroups
+from embedded_tests.tables import table
+from mqembedded import EmbeddedQueueManager, Fault
+from mqembedded.cli.main import main as embedded_main
 from mqgroups import Secret, aio, errors, operate
 from mqgroups.cli.main import main
-from mqgroups.embedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.spark import connections
 from mqgroups.spark.options import Use, sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
-from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 # Not found in anything by chance, and in no message of a part of it.
@@ -225,10 +226,20 @@ def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch,
     everything += locals_of(ended.value)
 
 
-def test_locals_of_a_command_that_cannot_connect(server, everything, tmp_path):
-    words = ["embedded", "mqsc", "--data", str(tmp_path / "data"), "--user", "nobody:PLANTED", "-c", "DISPLAY QMGR"]
-    result = CliRunner(env={"PLANTED": PLANTED}).invoke(main, words)
-    assert result.exit_code == 1
+def test_locals_of_a_command_that_cannot_connect(server, everything):
+    words = [
+        "groups",
+        "--queue",
+        "ORDERS",
+        "--q-mgr",
+        "QM1",
+        "--conn-name",
+        server.conn_name,
+        "--channel",
+        server.channel,
+    ]
+    result = CliRunner(env={"PLANTED": PLANTED}).invoke(main, [*words, "--user", "nobody", "--password-env", "PLANTED"])
+    assert result.exit_code
     assert result.exc_info is not None
     everything += locals_of(result.exc_info[1])
 
@@ -287,8 +298,8 @@ def test_what_the_queue_manager_displays(server, everything, tmp_path):
         "DISPLAY CHANNEL(*) ALL",
         "DISPLAY QSTATUS(*) TYPE(HANDLE)",
     ):
-        words = ["embedded", "mqsc", "--data", str(tmp_path / "data"), "-c", command]
-        result = CliRunner(env=environment).invoke(main, words)
+        words = ["mqsc", "--data", str(tmp_path / "data"), "-c", command]
+        result = CliRunner(env=environment).invoke(embedded_main, words)
         assert result.exit_code == 0, result.output
         everything.append(result.output)
 

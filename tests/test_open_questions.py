@@ -20,12 +20,12 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
+from embedded_tests.tables import table
+from mqembedded import constants as c
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import CommandRefused
-from mqgroups.mqi import constants as c
 from mqgroups.operate.mqsc import MQSCClient
-from tests.fix_mqi import EMPTY, OK, PATIENCE_MS, PATIENCE_S, Mqi, failed, shared_input, wait_until, warning
-from tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 # As many messages as the model of test queues has room for, nearly.
@@ -169,7 +169,7 @@ def test_does_the_same_connection_get_2042_too(connect, queue, finding):
 def test_who_else_may_open_a_temporary_dynamic_queue_by_its_name(connect, finding, owner):
     """The lock of a group's first claim: a queue of an exact name, made by whoever comes first."""
     first, second = connect(), connect()
-    name = f"MQGROUPS.TEST.{owner.name}"
+    name = f"MQTEST.{owner.name}"
     od = {"ObjectName": b"MQGROUPS.CLAIM.MODEL", "DynamicQName": name.encode()}
     assert first.open("", c.MQOO_INPUT_EXCLUSIVE, od=first.mqi.od(**od)).code == OK
     late = second.open("", c.MQOO_INPUT_EXCLUSIVE, od=second.mqi.od(**od))
@@ -201,8 +201,8 @@ def test_which_of_two_errors_wins_at_mqopen(connection, queue, finding):
 
 DYING = """
 import importlib, os, signal, sys
-from mqgroups.mqi.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT
-from tests.fix_mqi import OK, Mqi
+from mqembedded.constants import MQGMO_SYNCPOINT, MQOO_INPUT_EXCLUSIVE, MQPMO_SYNCPOINT
+from embedded_tests.fix_mqi import OK, Mqi
 binding, q_mgr_name, channel, conn_name, user, queue = sys.argv[1:]
 more = {"user": user, "password": os.environ["TEST_PASSWORD"]} if user else {}
 code, connection = Mqi(importlib.import_module(binding)).connect(q_mgr_name, channel, conn_name, **more)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import pytest
 
+from embedded_tests.cluster_sites import NAMES
+from embedded_tests.fix_cluster import DEAD_LETTERS, went_to
+from embedded_tests.fix_mqi import OK, PATIENCE_MS, failed, text, wait_until
 from mqgroups.mqi import constants as mq
-from tests.cluster_sites import NAMES
-from tests.fix_cluster import DEAD_LETTERS, went_to
-from tests.fix_mqi import OK, PATIENCE_MS, failed, text, wait_until
 
 LO = mq.MQPMO_LOGICAL_ORDER
 IN, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP

@@ -8,10 +8,10 @@ Sources: IBM MQ, topics "MQGMO options" (MQGMO_COMPLETE_MSG, MQGMO_LOGICAL_ORDER
 
 from __future__ import annotations
 
-from mqgroups.mqi import constants as c
-from tests.fix_mqi import EMPTY, OK, failed, shared_input, text
-from tests.fix_properties import MessageHandle, get, put, rfh2
-from tests.tables import table
+from embedded_tests.fix_mqi import EMPTY, OK, failed, shared_input, text
+from embedded_tests.fix_properties import MessageHandle, get, put, rfh2
+from embedded_tests.tables import table
+from mqembedded import constants as c
 
 MIG, LAST = c.MQMF_MSG_IN_GROUP, c.MQMF_LAST_MSG_IN_GROUP
 GROUP = b"open questions".ljust(24, b".")

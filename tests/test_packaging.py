@@ -8,8 +8,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from mqgroups.cli.main import main
+from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.demo import source
-from mqgroups.embedded import STANDARD_MQSC
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -23,7 +23,7 @@ def test_the_documented_table_has_every_extra_and_no_other():
 
 def test_the_extras_of_the_first_command_bring_all_that_the_demo_needs():
     extras = PROJECT["optional-dependencies"]
-    assert {re.split(r"\W", wanted)[0] for wanted in extras["embedded"]} == {"click", "rich", "sortedcontainers"}
+    assert {re.split(r"\W", wanted)[0] for wanted in extras["demo"]} == {"click", "rich", "mqembedded"}
 
 
 def test_the_demo_carries_a_week_of_flights():
@@ -48,7 +48,7 @@ def test_the_demo_leaves_a_directory_alone_that_holds_something(tmp_path):
 
 
 def test_the_standard_queues_are_at_hand():
-    assert "DEFINE QMODEL('MQGROUPS.STATUS.MODEL')" in STANDARD_MQSC.read_text()
+    assert "DEFINE QMODEL('MQGROUPS.STATUS.MODEL')" in DEVELOPMENT_MQSC.read_text()
 
 
 def test_the_changelog_begins_with_the_version_that_would_be_released():

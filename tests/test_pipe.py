@@ -6,9 +6,9 @@ import io
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.core.status import decode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS
 

@@ -10,8 +10,8 @@ import tracemalloc
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import Persistence
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(7)]
@@ -198,10 +198,10 @@ def resident_kb():
 @pytest.mark.slow
 @pytest.mark.embedded
 def test_a_group_of_very_many_messages_takes_no_more_memory_than_a_small_one(make_owner, own_queue_manager, binding):
-    """20,000 messages; MQGROUPS_MESSAGES=1000000 for a million, in some minutes."""
+    """20,000 messages; MQEMBEDDED_MESSAGES=1000000 for a million, in some minutes."""
     if binding.__name__ != "pymqi":
         pytest.skip("once is enough")
-    messages = int(os.environ.get("MQGROUPS_MESSAGES", "20000"))
+    messages = int(os.environ.get("MQEMBEDDED_MESSAGES", "20000"))
     owner = make_owner(own_queue_manager(), "ORDERS")
     before = after = 0
     with (

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from mqgroups.progress import short_size
 
 THIS = [b"%d" % number for number in range(7)]

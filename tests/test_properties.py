@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_properties import MessageHandle, get, rfh2
+from mqembedded import constants as mq
 from mqgroups import errors
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
-from tests.fix_mqi import OK
-from tests.fix_properties import MessageHandle, get, rfh2
 
 LONG = 2**31
 CONVERTED = mq.MQIMPO_INQ_FIRST | mq.MQIMPO_CONVERT_VALUE

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import tenacity
 
-from mqgroups.embedded import Fault
+from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -372,8 +372,7 @@ def test_the_command_of_the_readme_runs_with_its_own_queues():
     command = [
         sys.executable,
         "-m",
-        "mqgroups",
-        "embedded",
+        "mqembedded",
         "exec",
         "--mqsc",
         "recipes/recipes.mqsc",

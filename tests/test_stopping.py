@@ -12,11 +12,11 @@ import subprocess
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import PATIENCE_S, wait_until
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import PATIENCE_S, wait_until
 from tests.put.whole_groups import THIS, put_rest
 from tests.test_pipe import Side, whole
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.tables import table
+from embedded_tests.tables import table
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

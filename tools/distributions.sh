@@ -1,20 +1,18 @@
 #!/usr/bin/env bash
-# Builds the source distribution and a wheel for each architecture into dist/, and checks what the wheels ask of a machine.
+# Builds into dist/: of each of the two projects the source distribution; the wheel of mqgroups, which is pure Python; and a wheel
+# of mqembedded for each platform, with its client library compiled by Zig's C compiler (a package of PyPI), so one machine builds
+# for all of them. Those for glibc are compiled against that of 2012; a wheel that would need more than its tag says is refused.
 #
-# The wheels carry the embedded queue manager's client library, compiled by Zig's C compiler (a package of PyPI) against the glibc
-# of 2012, so one machine builds for all architectures. A wheel that would need more than its tag says is refused.
-#
-#   PYTHON   the interpreter, python3 unless told
-#   ARCHS    architectures of the wheels, "x86_64 aarch64" unless told
+#   PYTHON      the interpreter, python3 unless told
+#   PLATFORMS   of the wheels of mqembedded, as "TAG=TARGET" with Zig's name of the target; all four unless told
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
-ARCHS=${ARCHS:-x86_64 aarch64}
-GLIBC=2.17
+PLATFORMS=${PLATFORMS:-manylinux_2_17_x86_64=x86_64-linux-gnu.2.17 manylinux_2_17_aarch64=aarch64-linux-gnu.2.17
+    musllinux_1_2_x86_64=x86_64-linux-musl musllinux_1_2_aarch64=aarch64-linux-musl}
 TOOLS=tools/distributions.txt
 HOME_OF_TOOLS=build/distributions
-PLATFORM=manylinux_${GLIBC/./_}
 
 fail() {
     printf 'distributions: %s\n' "$@" >&2
@@ -31,16 +29,20 @@ tools=$PWD/$HOME_OF_TOOLS/bin/python
 
 rm -rf dist
 # Without isolation: an environment of its own for each build would get whatever is newest.
-"$tools" -m build --no-isolation --sdist --outdir dist
-for arch in $ARCHS; do
-    CC="$tools -m ziglang cc -target $arch-linux-gnu.$GLIBC" MQGROUPS_WHEEL_PLATFORM=${PLATFORM}_$arch \
-        "$tools" -m build --no-isolation --wheel --outdir dist
-    wheel=$(echo dist/*-py3-none-"${PLATFORM}_$arch".whl)
-    [[ -f $wheel ]] || fail "no wheel for $arch was made"
+"$tools" -m build --no-isolation --outdir dist
+"$tools" -m build --no-isolation --sdist --outdir dist embedded
+[[ -f $(echo dist/mqgroups-*-py3-none-any.whl) ]] || fail "the wheel of mqgroups is not pure Python: $(echo dist/mqgroups-*.whl)"
+for platform in $PLATFORMS; do
+    tag=${platform%%=*}
+    CC="$tools -m ziglang cc -target ${platform#*=} -Wl,-z,defs" MQEMBEDDED_WHEEL_PLATFORM=$tag \
+        "$tools" -m build --no-isolation --wheel --outdir dist embedded
+    wheel=$(echo dist/mqembedded-*-py3-none-"$tag".whl)
+    [[ -f $wheel ]] || fail "no wheel for $tag was made"
+    [[ $tag == manylinux_* ]] || continue
     shown=$("$HOME_OF_TOOLS/bin/auditwheel" show "$wheel" | tr -s ' \n' ' ')
     printf '%s\n' "$shown"
     # What it says names the oldest platform that is good enough.
-    newest=$(grep -oE 'manylinux_2_[0-9]+_'"$arch" <<<"$shown" | sort -t_ -k3 -n | tail -1)
-    [[ -n $newest && $(cut -d_ -f3 <<<"$newest") -le ${GLIBC#2.} ]] || fail "$wheel needs ${newest:-an unknown platform}, not $PLATFORM"
+    newest=$(grep -oE "manylinux_2_[0-9]+_${tag#manylinux_2_*_}" <<<"$shown" | sort -t_ -k3 -n | tail -1)
+    [[ -n $newest && $(cut -d_ -f3 <<<"$newest") -le $(cut -d_ -f3 <<<"$tag") ]] || fail "$wheel needs ${newest:-an unknown platform}"
 done
 ls -l dist

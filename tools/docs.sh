@@ -21,7 +21,9 @@ import sys, tomllib
 
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 extras = project["optional-dependencies"]
-print(*project["dependencies"], *(line for extra in ("docs", "cli", "embedded", "testing") for line in extras[extra]), sep="\n")
+# mqembedded is not fetched: its folder is beside the package's.
+embedded = tomllib.load(open("embedded/pyproject.toml", "rb"))["project"]
+print(*project["dependencies"], *(line for extra in ("docs", "cli") for line in extras[extra]), *embedded["dependencies"], *embedded["optional-dependencies"]["testing"], sep="\n")
 END
 )
 if [[ ! -f $HOME_OF_TOOLS/made || $(<"$HOME_OF_TOOLS/made") != "$wanted" ]]; then

@@ -35,7 +35,7 @@ class LinkLost(Exception):
 
 def write(target: Path) -> None:
     """Write the source into an empty directory. Raises LinkLost."""
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "embedded")]
     from tools import site_pages
 
     site = tomllib.loads((DOCS / "site.toml").read_text())

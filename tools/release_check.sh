@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what dist/ holds into empty environments, as a user would, and runs it: on each Python that this machine has, the wheel
-# without a compiler and the source distribution with one. `make distributions` makes dist/.
+# Installs what dist/ holds into empty environments, as a user would, and runs it: on each Python that this machine has, the wheels
+# without a compiler and the source distributions with one. `make distributions` makes dist/.
 #
 #   PYTHONS   the interpreters, python3.11 to python3.14 unless told; those that are missing are named and left out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14}
-EXTRAS=embedded,testing
+EXTRAS=demo,testing
 # ibmmq has wheels for x86-64 only; elsewhere it is compiled against the package's own headers (docs/how-to/installing.md).
 [[ $(uname -m) != x86_64 ]] || EXTRAS=ibmmq,$EXTRAS
 ROOT=$PWD
@@ -21,9 +21,11 @@ fail() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-wheel=$(echo dist/*-manylinux_*_"$(uname -m)".whl)
-sdist=$(echo dist/*.tar.gz)
-[[ -f $wheel && -f $sdist ]] || fail "dist/ has no wheel for $(uname -m) or no source distribution: make distributions"
+wheels="$(echo dist/mqembedded-*-manylinux_*_"$(uname -m)".whl) $(echo dist/mqgroups-*.whl)"
+sdists="$(echo dist/mqembedded-*.tar.gz) $(echo dist/mqgroups-*.tar.gz)"
+for file in $wheels $sdists; do
+    [[ -f $file ]] || fail "dist/ lacks $file: make distributions"
+done
 
 # Runs a command as on a machine where nothing is set, in an empty directory, with the PATH $1: the environment's own programs, and
 # where a compiler is missing, what Debian's python3 would have beside it.
@@ -33,24 +35,24 @@ bare() {
     (cd "$here/project" && env -i PATH="$path" HOME="$here/home" LANG=C.UTF-8 "$@")
 }
 
-# try PYTHON DISTRIBUTION: in an empty environment.
+# try PYTHON MQEMBEDDED MQGROUPS: these distributions, in an empty environment.
 try() {
-    local python=$1 distribution=$2 library
+    local python=$1 embedded=$2 distribution=$3 library
     here=$work/$python-${distribution##*.}
     mkdir -p "$here/home" "$here/project"
     "$python" -m venv "$here/env"
-    "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install "$ROOT/${distribution}[$EXTRAS]" || fail "$distribution cannot be installed on $python"
+    "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install "$ROOT/$embedded" "$ROOT/${distribution}[$EXTRAS]" || fail "$distribution cannot be installed on $python"
     if [[ $EXTRAS != ibmmq,* ]]; then
-        library=$(bare "$here/env/bin" mqgroups embedded build --print-dir)
+        library=$(bare "$here/env/bin" mqembedded build --print-dir)
         MQ_FILE_PATH=$library "$here/env/bin/python" -m pip --disable-pip-version-check --quiet install --no-cache-dir \
             --no-binary ibmmq ibmmq || fail "ibmmq cannot be compiled on $python"
     fi
     # Without a compiler: PATH has the environment and nothing else.
     bare "$here/env/bin" python "$ROOT/tools/smoke.py"
-    library=$(bare "$here/env/bin" mqgroups embedded build --print-dir)
+    library=$(bare "$here/env/bin" mqembedded build --print-dir)
     [[ $library == "$here/env"/* ]] || fail "the client library is not the package's own: $library"
     bare "$here/env/bin" mqgroups demo --days 2 --kills 2 >"$here/demo.log" || fail "mqgroups demo: $(tail -5 "$here/demo.log")"
-    bare "$here/env/bin" python "$ROOT/tools/smoke_pytest.py" "$ROOT/mqgroups/testing/README.md"
+    bare "$here/env/bin" python "$ROOT/tools/smoke_pytest.py" "$ROOT/embedded/mqembedded/testing/README.md"
     [[ -z $(ls -A "$here/home") ]] || fail "something was written into the home directory: $(find "$here/home")"
     say "$python, ${distribution#dist/}: smoke test, demo and the pytest plugin's first example passed"
 }
@@ -61,8 +63,8 @@ for python in $PYTHONS; do
         say "$python: not on this machine, not tried"
         continue
     fi
-    try "$python" "$wheel"
-    try "$python" "$sdist"
+    try "$python" $wheels
+    try "$python" $sdists
     tried=$((tried + 1))
 done
 ((tried)) || fail "none of these is on this machine: $PYTHONS"

@@ -71,20 +71,20 @@ make_environment() {
 
 install_package() {
     local wanted
-    wanted="$(digest pyproject.toml) $IBMMQ"
+    wanted="$(digest pyproject.toml embedded/pyproject.toml) $IBMMQ"
     if fresh package "$wanted"; then
         return
     fi
-    say "mqgroups, ibmmq, Spark and the tools for tests"
+    say "mqgroups, mqembedded, ibmmq, Spark and the tools for tests"
     # pyspark comes as 456 MB of source; pip keeps the wheel it makes of it.
-    pip install --editable '.[cli,embedded,spark,test]' "$IBMMQ"
+    pip install --editable './embedded[test]' --editable '.[demo,spark,test]' "$IBMMQ"
     stamp package "$wanted"
 }
 
 install_pymqi() {
     local client=$MQ_CLIENT wanted
     if [[ -z $client ]]; then
-        client=$("$VENV/bin/mqgroups" embedded build --print-dir)
+        client=$("$VENV/bin/mqembedded" build --print-dir)
     fi
     wanted="$PYMQI $(digest "$client"/inc/*.h "$client/lib64/libmqic_r.so")"
     if fresh pymqi "$wanted"; then

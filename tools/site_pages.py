@@ -6,11 +6,14 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
+import mqembedded
 import mqgroups
-from mqgroups import aio, embedded, errors, operate, spark
+from mqembedded.cli.main import main as embedded_main
+from mqgroups import aio, errors, operate, spark
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 from mqgroups.mqi import constants as mq
@@ -34,10 +37,10 @@ def pages() -> dict[str, str]:
             "API of the embedded queue manager",
             "how do I start and disturb an embedded queue manager from Python?",
             {
-                "": [f"mqgroups.embedded.{name}" for name in embedded.__all__],
+                "": [f"mqembedded.{name}" for name in mqembedded.__all__],
                 "For tests": [
-                    "mqgroups.testing.under_test.QueueManagerUnderTest",
-                    "mqgroups.testing.container.MQContainer",
+                    "mqembedded.testing.under_test.QueueManagerUnderTest",
+                    "mqembedded.testing.container.MQContainer",
                 ],
             },
         ),
@@ -105,11 +108,11 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "This page answers: which commands and options are there? It is made from the commands' own help.",
-        """`pip install "mqgroups[cli]"` brings the command; `embedded` commands and `demo` need the extra `embedded`, `pipeline`
-needs `spark`. Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. A command that has others
-names them.""",
+        """`pip install "mqgroups[cli]"` brings the command; `demo` needs the extra `demo`, `pipeline` needs `spark`. Exit codes: 0 done;
+1 failed, and standard error says why; 2 the command line is wrong. A command that has others names them.""",
     ]
-    for context in _commands(click.Context(main, info_name="mqgroups")):
+    contexts = [click.Context(main, info_name="mqgroups"), click.Context(embedded_main, info_name="mqembedded")]
+    for context in chain.from_iterable(map(_commands, contexts)):
         parts.append(f"## {context.command_path}")
         parts.append(_prose(context.command))
         parts.append(f"    {context.command.get_usage(context).removeprefix('Usage: ')}")

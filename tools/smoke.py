@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 
 import mqgroups
-from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
+from mqgroups.definitions import DEVELOPMENT_MQSC
 
 ROWS = [f"order {number}" for number in range(1, 251)]
 
@@ -26,7 +27,7 @@ def main() -> None:
         raise SystemExit(f"{installed} is a checkout, not an installed package")
     if importlib.metadata.version("mqgroups") == "":
         raise SystemExit("the package has no version")
-    with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC], users={"app": "passw0rd"}) as q_mgr:
+    with EmbeddedQueueManager("QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": "passw0rd"}) as q_mgr:
         os.environ.update(q_mgr.environment())
         address = q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name
         with (

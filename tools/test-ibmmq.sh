@@ -21,14 +21,14 @@ pip() { "$PYTHON" -m pip --disable-pip-version-check --quiet "$@"; }
 
 if [[ -z ${IBMMQ_TESTS:-} ]]; then
     # pip asks the distribution for its name, and for that it wants an MQ client's headers; nothing of it is installed.
-    MQ_FILE_PATH=$("$PYTHON" -m mqgroups embedded build --print-dir) \
+    MQ_FILE_PATH=$("$PYTHON" -m mqembedded build --print-dir) \
         pip download --no-deps --no-binary ibmmq --dest "$work" "$IBMMQ"
     tar -xzf "$work"/ibmmq-*.tar.gz -C "$work"
     IBMMQ_TESTS=$(echo "$work"/ibmmq-*/code/tests)
 fi
 # The headers declare what the binding is written against.
 includes=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
-"${CC:-cc}" -fsyntax-only -Werror -I"$("$PYTHON" -m mqgroups embedded build --print-dir)/inc" -I"$includes" \
+"${CC:-cc}" -fsyntax-only -Werror -I"$("$PYTHON" -m mqembedded build --print-dir)/inc" -I"$includes" \
     "$IBMMQ_TESTS/../ibmmq/ibmmqc.c"
 "$PYTHON" -c 'import ddt' 2>/dev/null || pip install "$DDT"
 
@@ -67,7 +67,7 @@ PY_IBMMQ_TEST_QM_APP_PASSWORD=$(password)
 export PY_IBMMQ_TEST_QM_PASSWORD PY_IBMMQ_TEST_QM_APP_PASSWORD
 
 # Tests that fail are told by the number that pass.
-"$PYTHON" -m mqgroups embedded exec --bare --mqsc "$work/suite.mqsc" \
+"$PYTHON" -m mqembedded exec --mqsc "$work/suite.mqsc" \
     --user admin:PY_IBMMQ_TEST_QM_PASSWORD --user app:PY_IBMMQ_TEST_QM_APP_PASSWORD \
     -- bash "$work/run" "$PYTHON" "$work" "$IBMMQ_TESTS" || true
 

@@ -21,4 +21,5 @@ if [[ -z ${NODE_MODULES:-} ]]; then
     NODE_MODULES=$work/node_modules
 fi
 # Not exec: the folder is removed at the end.
-MQGROUPS_NODE_MODULES=$NODE_MODULES "$VENV/bin/python" -m pytest --numprocesses 0 tests/embedded/test_node.py ${PYTEST_ARGS:-}
+cd embedded
+MQEMBEDDED_NODE_MODULES=$NODE_MODULES "$(realpath -s "$VENV/bin/python")" -m pytest --numprocesses 0 embedded_tests/test_node.py ${PYTEST_ARGS:-}

@@ -23,18 +23,18 @@ from examples import year
 from examples.cluster import airports, compare, disturbance, report
 from examples.cluster.disturbance import Disturber, Member
 from examples.cluster.program import QUEUE
-from mqgroups.demo import source
-from mqgroups.demo.compare import left_on_queues
-from mqgroups.demo.program import PASSWORD_VARIABLE
-from mqgroups.demo.supervisor import DemoFailed
-from mqgroups.embedded import (
+from mqembedded import (
     ClusterFile,
     ControlError,
     EmbeddedCluster,
     EmbeddedQueueManager,
     EmbeddedQueueManagerError,
 )
-from mqgroups.embedded.serve.cluster_file import read
+from mqembedded.serve.cluster_file import read
+from mqgroups.demo import source
+from mqgroups.demo.compare import left_on_queues
+from mqgroups.demo.program import PASSWORD_VARIABLE
+from mqgroups.demo.supervisor import DemoFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_WORK = ROOT / "build" / "cluster"
@@ -119,7 +119,7 @@ def _run(options: argparse.Namespace, total: int) -> tuple[Disturber, list[compa
         # The library has to be known to this process too, which looks at the queues at the end.
         os.environ.update(cluster[file.names[0]].environment())
         for name, q_mgr in cluster.queue_managers.items():
-            _say(f"{name} is ready at {q_mgr.conn_name}; mqgroups embedded channel --data {q_mgr.data} status")
+            _say(f"{name} is ready at {q_mgr.conn_name}; mqembedded channel --data {q_mgr.data} status")
         chance = Random(options.seed)
         disturber = Disturber(
             _members(options, cluster),

@@ -17,8 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from mqembedded import EmbeddedCluster
 from mqgroups.demo.supervisor import Program, Supervisor
-from mqgroups.embedded import EmbeddedCluster
 
 _POLL_S = 0.1
 _LONGEST_S = 1.0

@@ -26,9 +26,9 @@ from examples.pipeline import compare, delays, disturbance, feed
 from examples.pipeline.cluster import JVM_OPTIONS, SparkCluster
 from examples.pipeline.disturbance import Disturber
 from examples.pipeline.driver import Driver, any_point
+from mqembedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.demo import source
 from mqgroups.demo.supervisor import DemoFailed
-from mqgroups.embedded import EmbeddedQueueManager, EmbeddedQueueManagerError
 
 ROOT = Path(__file__).resolve().parents[2]
 MQSC = ROOT / "docker" / "20-mqgroups.mqsc"

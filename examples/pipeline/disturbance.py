@@ -10,7 +10,7 @@ from typing import Any
 
 from examples.pipeline.cluster import SparkCluster
 from examples.pipeline.driver import Point, any_point
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 
 
 class Kind(Enum):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The width for a file or a pipe, which has none of its own.
 _WIDTH = 200
 # The extras to install for a module that is missing.
-_EXTRAS = {"sortedcontainers": "ibmmq,embedded", "pyspark": "cli,spark", "pyarrow": "cli,spark"}
+_EXTRAS = {"mqembedded": "ibmmq,demo", "pyspark": "cli,spark", "pyarrow": "cli,spark"}
 
 
 def console(*, err: bool = False) -> Console:

@@ -14,6 +14,7 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import Output
 from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
+from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.errors import ConfigurationError
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import (
@@ -28,10 +29,10 @@ from mqgroups.operate.rules.definitions import (
     status_definitions,
 )
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.mqsc_text import MQSCCommand
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
 from mqgroups.queue_manager import QueueManager
 
-Part = Literal["status", "roles", "spark", "all"]
+Part = Literal["status", "roles", "spark", "all", "development"]
 
 
 def _queue(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -61,7 +62,7 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 
 
 @click.command("mqsc")
-@click.argument("part", type=click.Choice(["status", "roles", "spark", "all"]), default="all")
+@click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option(
     "--queue", default="ORDERS", show_default=True, callback=_queue, metavar="QUEUE", help="The queue for groups."
 )
@@ -128,6 +129,8 @@ def definitions(
       roles   the least authorities of each role
       spark   the models that the Spark sink needs
       all     all of these
+      development
+              the queues of the examples; one user may do everything
 
     Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
 
@@ -163,6 +166,8 @@ def definitions(
 
 def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
     queues, authorities = _templates()
+    if part == "development":
+        return list(commands(queues))
     return [
         *(status_definitions(queues, names) if part in ("status", "all") else []),
         *(spark_definitions(queues, names) if part in ("spark", "all") else []),
@@ -186,7 +191,4 @@ def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Fin
 
 def _templates() -> tuple[str, str]:
     """Return the package's MQSC: the queues, and the authorities of each role."""
-    # Help is shown without it.
-    from mqgroups.embedded import ROLES_MQSC, STANDARD_MQSC
-
-    return STANDARD_MQSC.read_text(encoding="utf-8"), ROLES_MQSC.read_text(encoding="utf-8")
+    return DEVELOPMENT_MQSC.read_text(encoding="utf-8"), ROLES_MQSC.read_text(encoding="utf-8")

@@ -62,9 +62,9 @@ def demo(
     with one_message(about="demo: "):
         from rich.console import Console
 
+        from mqembedded.readings import READINGS, chosen_by
         from mqgroups.demo import run
         from mqgroups.demo.source import DEFAULT_TABLE
-        from mqgroups.embedded.readings import READINGS, chosen_by
 
         settings = [chosen_by(reading_values)]
         if all_readings:

@@ -23,7 +23,3 @@ class ExitCode(IntEnum):
     CTRL_C = 130
     # If signal n ended it, the code is SIGNAL + n, as in a shell.
     SIGNAL = 128
-    # Only ``embedded exec``; the same as a shell's.
-    NOT_STARTED = 125
-    NOT_EXECUTABLE = 126
-    NOT_FOUND = 127

@@ -20,14 +20,6 @@
     mqgroups pipeline check   check a pipeline's file, and show what would be read
     mqgroups pipeline run     run message groups through Spark
     mqgroups pipeline report  write its report again
-    mqgroups embedded build   compile the client library of the embedded queue manager
-    mqgroups embedded run     serve an embedded queue manager until SIGTERM or Ctrl-C
-    mqgroups embedded exec    run a program on an embedded queue manager of its own
-    mqgroups embedded fault   make an MQI call fail
-    mqgroups embedded quiesce end a queue manager as endmqm does
-    mqgroups embedded calls   show how many MQI calls it has answered
-    mqgroups embedded channel show, stop, start or break the channels of a cluster's queue manager
-    mqgroups embedded mqsc    run MQSC commands, as runmqsc does
 
 Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
 options (``connection.py``, ``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes
@@ -56,7 +48,6 @@ _MODULES = {
     "completion": "completion",
     "demo": "demo",
     "doctor": "doctor",
-    "embedded": "embedded",
     "groups": "groups",
     "manual": "manual",
     "mqsc": "definitions",

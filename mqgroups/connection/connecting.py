@@ -9,7 +9,7 @@ from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
 from mqgroups.errors import (
     NO_ADDRESS,
     NOT_IN_TABLE,
-    ONLY_JSON_TABLES,
+    TABLE_NOT_SUPPORTED,
     ConfigurationError,
     NotAuthorised,
     mqi_error,
@@ -53,7 +53,7 @@ def open_connection(
             if reason == mq.MQRC_Q_MGR_NAME_ERROR and not arguments.conn_name:
                 error.remedy = NOT_IN_TABLE if arguments.ccdt_url else NO_ADDRESS
             if reason == mq.MQRC_FUNCTION_NOT_SUPPORTED and not arguments.conn_name:
-                error.remedy = ONLY_JSON_TABLES
+                error.remedy = TABLE_NOT_SUPPORTED
             raise error
         return handle
 

@@ -18,10 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 import mqgroups
+from mqembedded import EmbeddedQueueManager
+from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.demo import compare, consumer, producer, source
 from mqgroups.demo.program import EVERY, PASSWORD_VARIABLE, QUEUE
 from mqgroups.demo.supervisor import Killer, Program
-from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
 from mqgroups.mqi.binding import load_binding
 
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
@@ -110,7 +111,7 @@ def run(console: Console, settings: Settings) -> int:
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
             EmbeddedQueueManager(
-                "QM1", data=work / "QM1", mqsc=[STANDARD_MQSC], users={"app": password}, readings=settings.readings
+                "QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password}, readings=settings.readings
             )
         )
         # The library has to be known to this process too, which looks at the queues at the end.

@@ -13,5 +13,5 @@
 
 ``MQGROUPS_MQI`` chooses ``pymqi`` or ``ibmmq``. If it is not set, pymqi is used, or ibmmq if only that is installed.
 ``MQGROUPS_LIBMQM`` names a directory with the layout of IBM's client (``lib64/libmqic_r.so``). The library in it is loaded before
-the binding, which then needs no LD_LIBRARY_PATH. ``mqgroups embedded exec`` sets it.
+the binding, which then needs no LD_LIBRARY_PATH. ``mqembedded exec`` sets it.
 """

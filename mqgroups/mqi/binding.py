@@ -80,9 +80,8 @@ def _load(name: str) -> Binding:
             raise BindingMissing(
                 name,
                 f"{name} cannot load the IBM MQ client library ({_CLIENT_LIBRARIES[name]}): install IBM's redistributable "
-                "client, and name its lib64 in LD_LIBRARY_PATH; or run the program with `mqgroups embedded exec -- ...` on the "
-                "embedded queue manager; or, for one that `mqgroups embedded run` serves, run "
-                '`export LD_LIBRARY_PATH="$(mqgroups embedded build --print-dir)/lib64"` in the program\'s shell',
+                "client, and name its lib64 in LD_LIBRARY_PATH. Without IBM MQ: `mqembedded exec -- ...` runs a program on an "
+                "embedded queue manager (`pip install mqembedded`)",
             ) from error
         raise BindingMissing(name, f"importing {name} failed: {error}") from error
 

@@ -4,7 +4,7 @@ The MQI does not list queues, and it does not show messages that were got but no
 counted (CurrentQDepth excludes them; IBM MQ, topics q103130, q106410). The command server returns both to any user who may put to
 its queue. That is usually an administrator, so callers must work without an answer.
 
-Not here: changing anything; the meaning of commands (``mqsc.py`` sends MQSC, for ``mqgroups embedded mqsc``).
+Not here: changing anything; sending MQSC (``mqsc.py``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from mqgroups.operate.rules.findings import Finding, Severity, client_file_findi
 _VARIABLES = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQCLNTCF", "MQSSLKEYR", "MQ_CONNECT_TYPE")
 _LIBRARIES = ("libmqic", "libmqm")
 # Part of the path of the embedded queue manager's library.
-_EMBEDDED = "mqgroups"
+_EMBEDDED = "mqembedded"
 
 
 def machine_findings(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """Sends MQSC commands to a queue manager's command server, as PCF Escape commands.
 
-Not here: what the commands mean (``embedded/admin/``), and how they are sent (``command_server.py``).
+Not here: how they are sent (``command_server.py``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from recipes.compare import worker
 from recipes.compare.campaign import EVERY, MESSAGES, MQSC, Campaign, Outcome
 from recipes.compare.report import by_kind, markdown, text, totals, write

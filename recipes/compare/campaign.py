@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqembedded import EmbeddedQueueManager, Fault
 from recipes.compare import worker
 from recipes.compare.job import Job
 from recipes.compare.reader import Found, Reader

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from mqgroups.embedded.libmqm.build import build, load
+from mqembedded.libmqm.build import build, load
 from recipes.compare.job import Job
 
 load(build())  # before a binding is imported, which would look for another client library

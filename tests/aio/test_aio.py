@@ -10,9 +10,9 @@ from contextvars import ContextVar
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import aio, codecs, errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from tests.put.whole_groups import THIS
 
 NO_WAIT = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
@@ -13,7 +14,6 @@ from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mqi
 from mqgroups.mqi import structures as st
 from tests.fix_batches import messages
-from tests.fix_mqi import OK
 
 A5 = [b"A:1", b"A:2", b"A:3", b"A:4", b"A:5"]
 

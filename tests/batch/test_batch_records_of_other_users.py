@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
 from mqgroups.batch.completion import adopt_records, completed_batch
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode, encode
 from mqgroups.errors import StatusRecordForeign
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
-from tests.fix_mqi import OK
 
 SOMEBODY = "somebody"
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 
+from embedded_tests.fix_mqi import OK, wait_until
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.core.claim import Claim, Sink
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
-from tests.fix_mqi import OK, wait_until
 
 KEYS = ("A", "B")
 WHOLE = {key: [f"{key}:{n}".encode() for n in range(1, 6)] for key in KEYS}

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups.embedded.libmqm.build import build, load
+from mqembedded.libmqm.build import build, load
 from tests.bench import documents, machine, parts
 from tests.bench.figures import COLUMNS, Figure, not_met
 from tests.bench.parts import Bench

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups.embedded.properties.names import MOST_PROPERTIES
-from mqgroups.mqi import constants as mq
+from mqembedded import constants as mq
+from mqembedded.properties.names import MOST_PROPERTIES
 from tests.bench.program import Program, program
 
 Work = Callable[[], None]

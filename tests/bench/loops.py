@@ -18,9 +18,9 @@ import pymqi
 from pymqi import CMQC, pymqe
 
 import mqgroups
+from mqembedded import EmbeddedQueueManager
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord, encode
-from mqgroups.embedded import EmbeddedQueueManager
 
 QUEUE = "BENCH"
 STATUS = "BENCH.STATUS"

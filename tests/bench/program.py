@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded.answer import Failed
-from mqgroups.embedded.callbacks import consuming
-from mqgroups.embedded.calls import getting, message_properties
-from mqgroups.embedded.calls.get_call import Get
-from mqgroups.embedded.connection import Connection
-from mqgroups.embedded.messages.waiting import WaitingCall
-from mqgroups.embedded.objects.attributes import LOCAL
-from mqgroups.embedded.pubsub import opening, publishing, subscribing
-from mqgroups.embedded.queue_manager import QueueManager
-from mqgroups.embedded.serve.start_up import started
-from mqgroups.embedded.wire.structures import GetMessageOptions, SearchDescriptor
-from mqgroups.mqi import constants as mq
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.callbacks import consuming
+from mqembedded.calls import getting, message_properties
+from mqembedded.calls.get_call import Get
+from mqembedded.connection import Connection
+from mqembedded.messages.waiting import WaitingCall
+from mqembedded.objects.attributes import LOCAL
+from mqembedded.pubsub import opening, publishing, subscribing
+from mqembedded.queue_manager import QueueManager
+from mqembedded.serve.start_up import started
+from mqembedded.wire.structures import GetMessageOptions, SearchDescriptor
 from mqgroups.mqi import structures
 
 INPUT_AND_OUTPUT = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE

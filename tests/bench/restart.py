@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 
 QUEUE = "BENCH"
 STATUS = "BENCH.STATUS"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 
 ROOT = Path(__file__).parents[2]
 QUEUE, STATUS = "BENCH", "BENCH.STATUS"

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from tests.bench.site import QUEUE, queue_manager
 from tests.bench.tell import Tell
 

@@ -26,7 +26,7 @@ import pymqi
 from pymqi import CMQC, pymqe
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.binding import binding_of
 from tests.bench.site import queue_manager

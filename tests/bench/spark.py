@@ -26,7 +26,7 @@ from pymqi import CMQC, pymqe
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from mqgroups.spark.java import java_home
 from tests.faults.reader import Reader
 

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 import mqgroups
+from mqembedded import EmbeddedQueueManager
 from mqgroups.demo import source
-from mqgroups.embedded import EmbeddedQueueManager
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.config import PipelineConfig, read_config
 from tests.bench import spark

@@ -7,11 +7,11 @@ import io
 import pytest
 from rich.console import Console
 
+from embedded_tests.tables import table
 from tests.bench import documents, parts
 from tests.bench.__main__ import MEASUREMENTS, PERFORMANCE, README
 from tests.bench.figures import COLUMNS, Figure, not_met
 from tests.bench.tell import Tell
-from tests.tables import table
 
 
 @table(

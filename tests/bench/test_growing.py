@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
 from tests.bench import growing
-from tests.tables import table
 
 
 @table("case", growing.CASES)

@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from rich.console import Console
 from rich.table import Table
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from mqgroups.status import owner as owners
 from mqgroups.telemetry import metrics, owner
 from mqgroups.telemetry import semantic_conventions as sc

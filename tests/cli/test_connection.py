@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import mqgroups
+from embedded_tests.tables import table
+from mqembedded import READINGS
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import READINGS, ROLES_MQSC, STANDARD_MQSC
+from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import (
@@ -27,7 +29,6 @@ from mqgroups.operate.rules.definitions import (
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
 from tests.fix_cli import invoke
-from tests.tables import table
 
 ROOT = Path(__file__).parents[2]
 DONE, USAGE, WARNING, MISSING = 0, 2, 3, 5
@@ -126,7 +127,7 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
         "MQGROUPS.STATUS.MODEL", "MQGROUPS.**", "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE",
     }  # fmt: skip
     assert {each.attributes["PRINCIPAL"] for each in found} == {"p", "r"}
-    queues = STANDARD_MQSC.read_text()
+    queues = DEVELOPMENT_MQSC.read_text()
     made = [each.attributes.get("QLOCAL") or each.attributes["QMODEL"] for each in status_definitions(queues, names)]
     assert made == [
         "MQGROUPS.STATUS.MODEL", "PAYMENTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
@@ -135,13 +136,13 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
 
 
 def test_a_queue_that_exists_is_not_replaced():
-    model, *queues = status_definitions(STANDARD_MQSC.read_text(), Names("PAYMENTS"))
+    model, *queues = status_definitions(DEVELOPMENT_MQSC.read_text(), Names("PAYMENTS"))
     assert "REPLACE" in model.words
     assert ["NOREPLACE" in queue.words for queue in queues] == [True, True]
 
 
 def test_the_backout_queue_is_named_after_its_queue():
-    _, queue, backout = status_definitions(STANDARD_MQSC.read_text(), Names("PAYMENTS"))
+    _, queue, backout = status_definitions(DEVELOPMENT_MQSC.read_text(), Names("PAYMENTS"))
     assert (queue.attributes["BOQNAME"], backout.attributes["QLOCAL"]) == ("PAYMENTS.BACKOUT", "PAYMENTS.BACKOUT")
 
 

@@ -10,9 +10,9 @@ import re
 import pytest
 
 import mqgroups.operate.command_server
+from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK
 from tests.operate.lost_records import LAST, MIG, interrupt_get, put
 
 THIS = [b"%d" % number for number in range(1, 8)]

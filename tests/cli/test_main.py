@@ -12,11 +12,11 @@ import click
 import pytest
 
 import mqgroups
+from embedded_tests.tables import table
 from mqgroups.__main__ import main as without_its_packages
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 from tests.fix_cli import invoke
-from tests.tables import table
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()):
@@ -81,7 +81,7 @@ def test_an_application_needs_neither_click_nor_rich():
     in_python("""
 import sys
 sys.modules["click"] = sys.modules["rich"] = None
-import mqgroups, mqgroups.spark, mqgroups.embedded, mqgroups.testing
+import mqgroups, mqgroups.spark, mqembedded, mqembedded.testing
 """)
 
 
@@ -92,8 +92,7 @@ import mqgroups, mqgroups.spark, mqgroups.embedded, mqgroups.testing
         (("click",), ("recover",), "click: pip install 'mqgroups[cli]'"),
         (("rich",), ("--version",), "rich: pip install 'mqgroups[cli]'"),
         # These say at once all that they lack.
-        (("click", "rich"), ("demo",), "click and rich: pip install 'mqgroups[ibmmq,embedded]'"),
-        (("click", "rich"), ("embedded", "exec"), "click and rich: pip install 'mqgroups[ibmmq,embedded]'"),
+        (("click", "rich"), ("demo",), "click and rich: pip install 'mqgroups[ibmmq,demo]'"),
     ],
 )
 def test_the_command_says_what_to_install_in_one_sentence(names, words, said):
@@ -109,25 +108,19 @@ def test_the_command_says_what_to_install_in_one_sentence(names, words, said):
 def test_a_command_says_which_extra_it_lacks(tmp_path):
     said = in_python(f"""
 import contextlib, io, sys
-sys.modules["sortedcontainers"] = sys.modules["pyspark"] = None
+sys.modules["mqembedded"] = sys.modules["pyspark"] = None
 from mqgroups.__main__ import main
 def run(*words):
     sys.argv = ["mqgroups", *words]
     with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
         main()
     print(said.getvalue(), end="")
-run("embedded", "run", "--listen", "127.0.0.1:0")
 run("pipeline", "run", "examples/pipeline/flights.toml")
 run("demo", "--keep", {str(tmp_path / "one")!r})
-sys.modules["pymqi"] = sys.modules["ibmmq"] = None
-run("demo", "--keep", {str(tmp_path / "other")!r})
 """)
-    embedded = "the embedded queue manager needs sortedcontainers: pip install"
     assert [line for line in said.splitlines() if line.startswith("mqgroups: ")] == [
-        "mqgroups: this command needs sortedcontainers: pip install 'mqgroups[ibmmq,embedded]'",
         "mqgroups: this command needs pyspark: pip install 'mqgroups[cli,spark]'",
-        f"mqgroups: demo: {embedded} 'mqgroups[embedded]'",
-        f"mqgroups: demo: {embedded} 'mqgroups[ibmmq,embedded]'",
+        "mqgroups: this command needs mqembedded: pip install 'mqgroups[ibmmq,demo]'",
     ]
 
 
@@ -137,6 +130,6 @@ import sys
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 main(["--help"], standalone_mode=False)
-heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqgroups.embedded", "mqgroups.spark"}
+heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqembedded", "mqgroups.spark"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """)

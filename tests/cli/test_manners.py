@@ -14,14 +14,14 @@ from pathlib import Path
 import click
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
 from mqgroups.cli.profiles import KEYS, config_file, read_profiles
-from mqgroups.embedded import Fault
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
 from tests.fix_cli import MQGROUPS, environment, invoke
-from tests.tables import table
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import os
 import pytest
 
 import mqgroups.operate.command_server
+from embedded_tests.fix_mqi import OK
 from mqgroups import operate
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK
 from tests.operate.lost_records import interrupt_get
 
 THIS = [b"%d" % number for number in range(1, 8)]

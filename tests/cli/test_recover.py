@@ -9,15 +9,15 @@ import re
 import click
 import pytest
 
+from embedded_tests.fix_mqi import OK, wait_until
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK, wait_until
-from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 MAY_START, FAILED, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, NO_CONNECTION, MISSING = range(8)

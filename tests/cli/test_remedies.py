@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
 from mqgroups.cli import doctor as cli_doctor
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK
 from tests.operate.lost_records import LAST, THIS, A, assert_whole, interrupt_get, lose, put, rest, resume_put
 
 DONE, DISARRAY = 0, 5

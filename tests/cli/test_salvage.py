@@ -7,9 +7,9 @@ import json
 import pytest
 
 import mqgroups.operate.command_server
+from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(1, 8)]
 DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION = range(7)

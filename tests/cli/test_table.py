@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.cli import words
 from mqgroups.cli.table import Column, Listing
-from tests.tables import table
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -17,8 +17,8 @@ import threading
 import pytest
 
 import mqgroups.operate.command_server
+from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import MQGROUPS, environment, invoke
 from tests.operate.lost_records import A, put

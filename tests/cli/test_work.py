@@ -10,10 +10,10 @@ import urllib.request
 
 import pytest
 
+from embedded_tests.fix_mqi import PATIENCE_S
+from embedded_tests.tables import table
 from mqgroups.cli.exit_codes import ExitCode
 from tests.fix_cli import MQGROUPS, environment, invoke
-from tests.fix_mqi import PATIENCE_S
-from tests.tables import table
 from tests.workers.conftest import wait_until
 
 HANDLERS = """

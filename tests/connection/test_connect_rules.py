@@ -8,9 +8,9 @@ import pytest
 
 import mqgroups
 import mqgroups.queue_manager
+from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 CHANNEL = {"channel": "C", "conn_name": "h(1414)"}
 TLS = {"cipher_spec": "ANY_TLS12", "key_repository": "/k"}

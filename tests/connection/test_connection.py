@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import types
 from typing import Any
 
 import pytest
 
 import mqgroups
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.put.whole_groups import THIS, put_rest
 
@@ -461,3 +462,24 @@ def test_a_queue_whose_close_was_refused_is_closed_before_the_next_one_is_opened
     with pytest.raises(errors.MQIError, match="MQCLOSE"):
         queue.close()
     connection.open_queue(owner.queue, mq.MQOO_INPUT_EXCLUSIVE).close()
+
+
+@pytest.mark.embedded
+def test_administrators_see_the_name_that_an_application_gives_itself(mq, binding, monkeypatch):
+    if binding.__name__ != "ibmmq":
+        pytest.skip("pymqi has no field for it")
+    monkeypatch.setenv("MQGROUPS_MQI", "ibmmq")
+    monkeypatch.setattr(sys, "argv", ["/opt/app/orders.py"])
+    with mqgroups.connect(mq.q_mgr_name, mq.channel, mq.conn_name):
+        for command in ("DISPLAY CONN(*) WHERE(APPLTAG EQ 'orders.py') APPLTAG", "DISPLAY CHSTATUS(*) RAPPLTAG"):
+            assert "APPLTAG(orders.py)" in "".join(mq.queue_manager.control.mqsc(command)[1])
+
+
+@pytest.mark.embedded
+def test_a_channel_that_is_given_is_used_where_a_local_queue_manager_would_be_tried_first(
+    mq, own_queue_manager, binding, monkeypatch
+):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    monkeypatch.setenv("MQEMBEDDED_LOCAL_BINDINGS", own_queue_manager("QMLOCAL").conn_name)
+    with mqgroups.connect(mq.q_mgr_name, mq.channel, mq.conn_name) as q_mgr:
+        assert mq.q_mgr_name in repr(q_mgr)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from embedded_tests.proxy import Proxy
 from mqgroups.errors import ConnectionBroken
-from tests.proxy import Proxy
 
 pytestmark = pytest.mark.embedded
 

@@ -6,11 +6,11 @@ import traceback
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.connection import retry
 from mqgroups.connection.retry import CONNECT_LATER, NO_ROOM, OWNER_ACTIVE, Patience, retrying
 from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 
 class Call:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mqgroups.embedded.libmqm.build import build
+from mqembedded.libmqm.build import build
 
 pytestmark = pytest.mark.embedded
 
@@ -35,7 +35,7 @@ def printed(mq, binding):
                 "PYTHONPATH": os.pathsep.join(sys.path),
                 "MQGROUPS_LIBMQM": str(build()),
                 "MQGROUPS_MQI": binding.__name__,
-                "MQGROUPS_PRETEND_TLS": "yes",
+                "MQEMBEDDED_PRETEND_TLS": "yes",
             },
             capture_output=True,
             text=True,

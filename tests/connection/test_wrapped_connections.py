@@ -13,9 +13,9 @@ import contextlib
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, Crash, is_whole_group
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from embedded_tests.tables import table
 from mqgroups.core.claim import (
     Claim,
     ClaimAction,
@@ -21,7 +22,6 @@ from mqgroups.core.claim import (
     taken_over,
 )
 from mqgroups.core.status import RecordState, decode, encode
-from tests.tables import table
 
 SINK = Sink("query-1", "ORDERS", "QM1_2026-01-01_00.00.00")
 CLAIM = Claim(SINK, 7, "UA", "attempt-2", "run-1", 3)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.group import (
     AT_START,
     GetPlan,
@@ -19,7 +20,6 @@ from mqgroups.core.group import (
     next_put,
 )
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MatchOption, MsgFlag
-from tests.tables import table
 
 GROUP = bytes(range(24))
 OTHER = bytes(range(1, 25))

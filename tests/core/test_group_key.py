@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from embedded_tests.tables import table
 from mqgroups.core.group_key import Likeness, likeness, may_be_same
 from mqgroups.core.status import RecordState
 from tests.core.test_restart import RECORD
-from tests.tables import table
 
 GROUP, OTHER, NONE = b"G" * 24, b"O" * 24, bytes(24)
 FIRST = b"1" * 24

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
+from mqembedded import constants as mq
 from mqgroups.core import model
 from mqgroups.core.model import GroupStatus, MatchOption, MsgFlag, Persistence
-from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 
 @table(

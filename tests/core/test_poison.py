@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
 from mqgroups.core.poison import Suspect, Treatment, treatment
-from tests.tables import table
 
 GROUP, OTHER, NONE, ID, OTHER_ID = (each * 24 for each in (b"G", b"O", b"\0", b"I", b"J"))
 ISOLATE, ALONE, POISON = Treatment.ISOLATE, Treatment.PROCESS_ALONE, Treatment.POISON

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from embedded_tests.tables import table
 from mqgroups.core.model import Role
 from mqgroups.core.restart import (
     Expectations,
@@ -16,7 +17,6 @@ from mqgroups.core.restart import (
     restart_action,
 )
 from mqgroups.core.status import RecordState, StatusRecord
-from tests.tables import table
 
 OWN = Expectations(Role.GET, "orders-sink", "ORDERS", "QM1_1")
 RECORD = StatusRecord(

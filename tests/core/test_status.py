@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.model import MAX_MSG_SEQ_NUMBER, Persistence, Role
 from mqgroups.core.status import (
     Outgoing,
@@ -22,7 +23,6 @@ from mqgroups.core.status import (
     decode,
     encode,
 )
-from tests.tables import table
 
 RECORD = StatusRecord(
     role=Role.PUT,

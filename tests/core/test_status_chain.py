@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import (
@@ -26,7 +27,6 @@ from mqgroups.core.status_chain import (
     next_record_put,
     strangers,
 )
-from tests.tables import table
 
 GROUP = b"G" * 24
 MIDDLE, LAST = MsgFlag.SEGMENT, MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT

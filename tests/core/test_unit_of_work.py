@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
-from tests.tables import table
 
 ALL = Every(messages=10, bytes=1000, seconds=5)
 

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mqgroups.embedded import Fault
+from mqembedded import Fault
 from mqgroups.errors import (
     COMMIT_OUTCOME_UNKNOWN,
     CommandRefused,

@@ -40,8 +40,8 @@ from typing import Any
 
 from rich.console import Console
 
-from mqgroups.embedded.readings import chosen_by
-from mqgroups.testing.under_test import given
+from mqembedded.readings import chosen_by
+from mqembedded.testing.under_test import given
 from tests.faults import (
     call_faults,
     cancellations,
@@ -354,7 +354,7 @@ def main() -> int:
         "--mq",
         choices=("embedded", "url"),
         default="embedded",
-        help="url: the queue manager that MQGROUPS_TEST_QMGR and so on name, one worker, faults in the client and on the line",
+        help="url: the queue manager that MQTEST_QMGR and so on name, one worker, faults in the client and on the line",
     )
     arguments = parser.parse_args()
     setting = Setting(

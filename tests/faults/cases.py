@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mqgroups.embedded import Fault
+from mqembedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.faults.pattern import Pattern
 

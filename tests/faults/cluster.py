@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import EmbeddedCluster
-from mqgroups.embedded.channels.settings import ChannelSettings
-from mqgroups.embedded.serve.cluster_file import ClusterFile, QueueManagerEntry
+from mqembedded import EmbeddedCluster
+from mqembedded.channels.settings import ChannelSettings
+from mqembedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
 from tests.faults.machine import NAP_S, Machine, wait_s

@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from tests.faults.dressed_programs import Functions

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 import mqgroups
-from mqgroups.embedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
+from mqembedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.errors import MQGroupsError
 from tests.faults.application import PATIENCE_S, Program
 from tests.faults.pattern import Pattern

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mqgroups.embedded import Fault
+from mqembedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.faults.call_faults import case
 from tests.faults.cases import IN_DOUBT

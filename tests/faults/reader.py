@@ -19,7 +19,7 @@ from typing import Any
 import pymqi
 from pymqi import CMQC, CMQCFC, CMQXC
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from tests.faults.stranger.queue_manager import Address
 
 IN_GROUP, LAST_IN_GROUP = CMQC.MQMF_MSG_IN_GROUP, CMQC.MQMF_LAST_MSG_IN_GROUP

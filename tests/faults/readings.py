@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-import mqgroups.embedded
+import mqembedded
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import CLUSTER_ROLES
 
@@ -18,7 +18,7 @@ _WITH_PROPERTIES = ("dressed-put", "dressed-get", "sent")
 
 def all_readings() -> dict[str, tuple[str, ...]]:
     """Return the values of each reading by its name, the usual one first."""
-    return dict(getattr(mqgroups.embedded, "READINGS", {}))
+    return dict(getattr(mqembedded, "READINGS", {}))
 
 
 def hides_messages(readings: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import mqgroups
-from mqgroups.embedded import Fault
+from mqembedded import Fault
 from mqgroups.errors import ConfigurationError, GroupQuarantined, MQGroupsError
 from tests.faults.application import BACKOUT_QUEUE, MODEL, Application
 from tests.faults.cases import fault_at

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mqgroups.embedded import EmbeddedCluster, EmbeddedQueueManager
-from mqgroups.testing.under_test import given
+from mqembedded import EmbeddedCluster, EmbeddedQueueManager
+from mqembedded.testing.under_test import given
 from tests.faults.cluster import Member, embedded_cluster
 from tests.faults.machine import MQSC, AnyQueueManager, Machine
 from tests.faults.pattern import Pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from tests.faults.campaign import Campaign
 from tests.faults.extents import STRIDE
 from tests.faults.machine import MQSC
@@ -24,11 +24,11 @@ def _stranger(tmp_path_factory):
         pytest.MonkeyPatch.context() as patch,
     ):
         variables = {
-            "MQGROUPS_TEST_QMGR": qmgr.q_mgr_name,
-            "MQGROUPS_TEST_CHANNEL": qmgr.channel,
-            "MQGROUPS_TEST_CONN_NAME": qmgr.conn_name,
-            "MQGROUPS_TEST_USER": "app",
-            "MQGROUPS_TEST_PASSWORD": "passw0rd",
+            "MQTEST_QMGR": qmgr.q_mgr_name,
+            "MQTEST_CHANNEL": qmgr.channel,
+            "MQTEST_CONN_NAME": qmgr.conn_name,
+            "MQTEST_USER": "app",
+            "MQTEST_PASSWORD": "passw0rd",
         }
         for name, value in (variables | injector.environment(tmp_path_factory.mktemp("injector"))).items():
             patch.setenv(name, value)

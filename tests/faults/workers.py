@@ -36,7 +36,7 @@ from typing import Any
 import tenacity
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqembedded import EmbeddedQueueManager, Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.workers import run as worker_run
 from mqgroups.workers import supervisor, worker

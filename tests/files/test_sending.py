@@ -21,15 +21,15 @@ from unittest.mock import Mock
 
 import pytest
 
+from embedded_tests.fix_mqi import PATIENCE_S
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.embedded import Fault
 from mqgroups.files.description import Description
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.files.sending import FileSender, Look, Records
 from tests.files.test_sink import Died, ended_at, hidden, in_place
 from tests.fix_cli import MQGROUPS, environment, invoke, run
-from tests.fix_mqi import PATIENCE_S
 from tests.workers.conftest import wait_until
 
 FILES = {"a.csv": b"0\n1\n22\n\n4", "empty": b"", "b.bin": bytes(range(20))}

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK
 from tests.get.test_group_key import BATCH, OTHERS, OURS, put_group
 
 THIS = [b"%d" % number for number in range(7)]

@@ -1,7 +1,7 @@
 """All of a first contact: contract tests with the open questions, then the fault campaign; one JSON, and a page for people.
 
 ``python -m tests.first_contact [--mq=url|container] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
-MQGROUPS_TEST_QMGR and so on name (``mqgroups/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
+MQTEST_QMGR and so on name (``embedded/mqembedded/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
 lists. ``container`` starts IBM MQ's developer container. Exit code 1 if a test failed or a fault did harm; a surprise is no
 failure.
 """
@@ -20,8 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mqgroups.testing import IMAGE
-from mqgroups.testing.provision import CONTAINER, GIVEN, LICENSE_VARIABLE, NotToBeHad, Wanted, check, running
+from mqembedded.testing import IMAGE
+from mqembedded.testing.provision import CONTAINER, GIVEN, LICENSE_VARIABLE, NotToBeHad, Wanted, check, running
 from tests.faults.machine import MQSC
 from tests.first_contact.record import record
 from tests.first_contact.report import page
@@ -74,11 +74,11 @@ def _environment(wanted: Wanted) -> Iterator[Mapping[str, str]]:
     """Start the container, if it is one, for the campaign; yield the variables that name the queue manager."""
     with running(wanted, [MQSC]) as under_test:
         yield {
-            "MQGROUPS_TEST_QMGR": under_test.q_mgr_name,
-            "MQGROUPS_TEST_CHANNEL": under_test.channel,
-            "MQGROUPS_TEST_CONN_NAME": under_test.conn_name,
-            **({} if under_test.user is None else {"MQGROUPS_TEST_USER": under_test.user}),
-            **({} if under_test.password is None else {"MQGROUPS_TEST_PASSWORD": under_test.password}),
+            "MQTEST_QMGR": under_test.q_mgr_name,
+            "MQTEST_CHANNEL": under_test.channel,
+            "MQTEST_CONN_NAME": under_test.conn_name,
+            **({} if under_test.user is None else {"MQTEST_USER": under_test.user}),
+            **({} if under_test.password is None else {"MQTEST_PASSWORD": under_test.password}),
         }
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgroups.embedded import READINGS
+from mqembedded import READINGS
 
 # In the header of a run on the embedded queue manager.
 _EMBEDDED = "(not IBM MQ)"

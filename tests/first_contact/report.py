@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mqgroups.embedded import READINGS
-from mqgroups.embedded.readings import TABLE
+from mqembedded import READINGS
+from mqembedded.readings import TABLE
 from tests.first_contact.record import answers, is_embedded
 
 # What a failed test says to users, by the beginning of its path; the longest beginning counts.
@@ -25,7 +25,7 @@ MEANING = {
     "tests/spark/": "**Spark.** Do not use source and sink on this queue manager until it is understood.",
     "tests/telemetry/": "**Telemetry.** Messages are not affected; spans or metrics may be wrong.",
     "tests/cli/": "**Commands.** Check by hand what the command printed.",
-    "tests/embedded/": "**The embedded queue manager is wrong about IBM MQ.** What was tested on it about this is not shown.",
+    "embedded/": "**The embedded queue manager is wrong about IBM MQ.** What was tested on it about this is not shown.",
     "tests/test_open_questions": "**IBM's documentation says otherwise**, or is misread. The library may rely on it.",
     "tests/": "**Something else.** Read the test: its name is a statement.",
 }
@@ -50,7 +50,7 @@ NOTICED = {
 }
 _NEXT = """Open an issue with `first-contact.json`, whatever it says. It has no addresses and no passwords. If tests failed, add
 the output of `pytest` for one of them, without the address of your queue manager. With the JSON everybody has an embedded queue
-manager that does what yours does: `mqgroups embedded run --reading @first-contact.json`."""
+manager that does what yours does: `mqembedded run --reading @first-contact.json`."""
 _BY_HAND = """What no program can do from outside; tell what you see:
 
 - In the queue manager's own container or on its host, with ibmmq: `mqgroups doctor --channel ... --conn-name ...` must connect

@@ -33,14 +33,15 @@ from typing import Any
 from click.testing import CliRunner
 
 import mqgroups
+from mqembedded import EmbeddedQueueManager
+from mqembedded import constants as mq
+from mqembedded.libmqm.build import build, load
 from mqgroups import codecs, errors, operate
 from mqgroups.cli.main import main as command
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
-from mqgroups.embedded.libmqm.build import build, load
+from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import MQGroupsError
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders, rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
@@ -378,7 +379,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mqgroups-fuzz-") as directory:
         mqsc = Path(directory) / "fuzz.mqsc"
         mqsc.write_text(_MQSC)
-        with EmbeddedQueueManager("QM1", mqsc=[STANDARD_MQSC, mqsc], log_level="ERROR") as q_mgr:
+        with EmbeddedQueueManager("QM1", mqsc=[DEVELOPMENT_MQSC, mqsc], log_level="ERROR") as q_mgr:
             os.environ.update(q_mgr.environment())
             fuzzer = Fuzzer(q_mgr.q_mgr_name, Path(directory), asked.without)
             tracemalloc.start()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from embedded_tests.fix_properties import MessageHandle
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
-from tests.fix_properties import MessageHandle
 
 THIS = [b"%d" % number for number in range(5)]
 

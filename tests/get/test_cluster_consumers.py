@@ -8,10 +8,10 @@ import threading
 import pytest
 from click.testing import CliRunner
 
+from embedded_tests.fix_mqi import wait_until
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.operate.rules.inspection import Place, Run
-from tests.fix_mqi import wait_until
 
 THIS = [b"%d" % number for number in range(1, 9)]
 ALL = ("QM1", "QM2", "QM3")

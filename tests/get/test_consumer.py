@@ -11,12 +11,12 @@ import os
 import pytest
 
 import mqgroups
+from embedded_tests.tables import table
 from mqgroups import Every, errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, process
 from tests.put.whole_groups import put_rest
-from tests.tables import table
 
 # --- what comes
 

@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import codecs, errors
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 EBCDIC = {"Format": mq.MQFMT_STRING, "CodedCharSetId": 500}
 

@@ -8,9 +8,9 @@ import struct
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.get.groups import THIS, process

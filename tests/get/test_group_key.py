@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors, operate
-from mqgroups.embedded import Fault
 from mqgroups.get.getter import Getter
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS

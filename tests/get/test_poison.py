@@ -10,12 +10,12 @@ import itertools
 
 import pytest
 
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.connection.retry import Patience
 from mqgroups.core.status import decode
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"

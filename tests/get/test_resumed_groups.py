@@ -9,8 +9,8 @@ import struct
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.get.groups import THAT, THIS, Crash, process
 

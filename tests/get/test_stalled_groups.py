@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from mqgroups.get.rest import RestOfGroup
 from mqgroups.mqi import constants as mq
 

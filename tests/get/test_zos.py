@@ -11,13 +11,13 @@ import struct
 import pytest
 
 import mqgroups
+from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspect_queue
 from mqgroups.spark.browse import BrowsedQueue
 from tests.put.whole_groups import THIS, put_rest
-from tests.tables import table
 
 MQSC = """
 DEFINE QLOCAL(GROUPS) INDXTYPE(GROUPID) MSGDLVSQ(FIFO) SHARE DEFSOPT(SHARED) DEFPSIST(YES)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded.libmqm.build import build
+from embedded_tests.tables import table
+from mqembedded.libmqm.build import build
 from mqgroups.mqi._c_layer import program_name
 from mqgroups.mqi.constants import MQCNO_CLIENT_BINDING, MQCNO_NO_CONV_SHARING
-from tests.tables import table
 
 PROGRAM = """
 import sys, mqgroups

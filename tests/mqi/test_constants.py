@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.mqi import constants as mq
-from tests.tables import table
 
 NAMES = sorted(name for name in vars(mq) if name.startswith("MQ"))
 # ibmmq keeps this one in CMQXC; and there a name can only be missing, not different.

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import constants as mq
 from mqgroups import errors
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.text import decoded
-from tests.tables import table
 
 GROUP = bytes(range(24))
 

@@ -9,12 +9,12 @@ import _ctypes
 
 import pytest
 
+from embedded_tests.fix_mqi import OK, Code, failed
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import binding as chooser
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi._pymqi import _mqstat
-from tests.fix_mqi import OK, Code, failed
 
 ASYNC = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNCPOINT
 ROOM = 3  # of TEST.ASYNC.MODEL

@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
-from mqgroups.embedded.admin import pcf as theirs
+from embedded_tests.tables import table
+from mqembedded.admin import pcf as theirs
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
-from tests.tables import table
 
 REVERSED, NORMAL = mq.MQENC_REVERSED, 0x111
 NAMES = (3011, ("MQGROUPS.PUT.ALPHA".ljust(48), "MQGROUPS.PUT.BETA".ljust(48)))

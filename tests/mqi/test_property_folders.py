@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgroups.embedded.properties.folders import folders_of
-from mqgroups.embedded.properties.sets import Property
-from mqgroups.mqi import constants as mq
+from embedded_tests.tables import table
+from mqembedded import constants as mq
+from mqembedded.properties.folders import folders_of
+from mqembedded.properties.sets import Property
 from mqgroups.mqi.property_folders import elements, holds_properties, values, weight
-from tests.tables import table
 
 
 @table(

@@ -11,12 +11,12 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as hypothesis
 
-from mqgroups.mqi import constants as mq
+from embedded_tests.tables import table
+from mqembedded import constants as mq
 from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import values
 from mqgroups.telemetry.context import in_folders, in_header
-from tests.tables import table
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

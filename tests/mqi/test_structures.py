@@ -7,11 +7,11 @@ import struct
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.errors import BindingMissing
 from mqgroups.mqi import binding as chooser
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from tests.tables import table
 
 GROUP = b"G" * 24
 

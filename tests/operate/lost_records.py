@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK
 
 THIS = [b"%d" % number for number in range(1, 8)]
 MIG, LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups import errors, operate
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.batch.test_batch_producer import A5, interrupt
 from tests.fix_batches import Batches, messages
 from tests.fix_cli import environment, invoke
-from tests.fix_mqi import OK
 from tests.operate.test_takeover import complete_and_die, groups_of, half
 from tests.test_pipe import Side, doubled, run, whole
 

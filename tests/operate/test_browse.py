@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from embedded_tests.fix_mqi import OK
 from mqgroups import operate
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.inspection import Place, Run
-from tests.fix_mqi import OK
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, put
 
 

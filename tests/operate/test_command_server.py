@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import OK, wait_until
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.operate import command_server
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.findings import Severity
-from tests.fix_mqi import OK, wait_until
 
 pytestmark = pytest.mark.embedded
 

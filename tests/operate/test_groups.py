@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.cluster import inspect_cluster
@@ -18,7 +19,6 @@ from mqgroups.operate.owners import SeenOwner, SeenOwners
 from mqgroups.operate.rules.group_state import GroupState, judged
 from mqgroups.operate.rules.inspection import Browsed
 from mqgroups.operate.rules.owner_state import OwnerCondition
-from tests.fix_mqi import OK
 from tests.operate.lost_records import A, B, put
 from tests.operate.rules.test_inspection import LAST, MIG, inspected
 

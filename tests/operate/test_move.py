@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from embedded_tests.fix_mqi import EMPTY, OK
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import inspected
-from tests.fix_mqi import EMPTY, OK
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
-from tests.fix_mqi import OK
 from tests.operate.lost_records import THIS, assert_whole, damage, interrupt_get, lose, rest, resume_put, statuses
 
 

@@ -11,11 +11,11 @@ import json
 import pytest
 
 import mqgroups.operate.rebuild
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import OK
 from tests.operate.lost_records import (
     LAST,
     MIG,

@@ -12,14 +12,16 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 import mqgroups
+from mqembedded import EmbeddedQueueManager
+from mqembedded.admin.mqsc import parse
+from mqembedded.testing.under_test import MQSC
 from mqgroups import operate
 from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
-from mqgroups.embedded import STANDARD_MQSC, EmbeddedQueueManager
-from mqgroups.embedded.admin.mqsc import parse
+from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import NotAuthorised, SalvageRefused, StatusRecordForeign
 from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
@@ -27,7 +29,6 @@ from mqgroups.operate.rules.definitions import Names, role_definitions, status_d
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.reservation import ReservedQueue
-from mqgroups.testing.under_test import MQSC
 from tests.fix_cli import run
 
 pytestmark = pytest.mark.embedded
@@ -490,7 +491,7 @@ def test_what_is_printed_for_a_name_is_enough_for_its_defined_status_queues(role
     connect = as_role(role)
     names = Names(name=NAME, users={role: role})
     for command in (
-        *status_definitions(STANDARD_MQSC.read_text(), names)[-2:],
+        *status_definitions(DEVELOPMENT_MQSC.read_text(), names)[-2:],
         *role_definitions(ROLES_FILE.read_text(), names),
     ):
         done, said = mqsc(command.text)

@@ -7,11 +7,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, decode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment
 from tests.status.test_ownership import ZOMBIE, Stopped

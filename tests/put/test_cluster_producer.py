@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.unit_of_work import Every
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from tests.fix_mqi import OK
 from tests.put.whole_groups import is_put_whole, put_rest
 
 THIS = [b"%d" % number for number in range(1, 8)]

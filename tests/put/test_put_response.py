@@ -15,9 +15,9 @@ import struct
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import Every, Persistence, errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_cluster import PASSWORD, USER, until_all_were_chosen
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
-from tests.fix_cluster import PASSWORD, USER, until_all_were_chosen
 from tests.put.whole_groups import THIS, is_put_whole, put_rest
-from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 XMITQ = "USAGE(XMITQ) DEFPSIST(YES) TRIGDATA(QM1.QM2)"

@@ -9,9 +9,9 @@ import io
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.core.status import decode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 
 RECONNECTS = {"reconnect_wait_s": 30}

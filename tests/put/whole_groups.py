@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from embedded_tests.fix_mqi import wait_until
 from mqgroups.mqi import constants as mq
-from tests.fix_mqi import wait_until
 
 THIS = [b"%d" % number for number in range(7)]
 

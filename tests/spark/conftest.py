@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from mqembedded.testing.bindings import BINDINGS
+from mqembedded.testing.fixtures import mq_scope
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
-from mqgroups.testing.bindings import BINDINGS
-from mqgroups.testing.fixtures import mq_scope
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 
+from embedded_tests.fix_mqi import OK, wait_until
+from embedded_tests.fix_properties import MessageHandle
+from mqembedded import Fault
+from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mqi
 from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, number_of_last
 from mqgroups.spark.errors import AmbiguousGroup, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
-from tests.fix_mqi import OK, wait_until
-from tests.fix_properties import MessageHandle
 
 
 @pytest.fixture

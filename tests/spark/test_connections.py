@@ -9,6 +9,7 @@ import pickle
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.connections import close_idle, lent
@@ -21,7 +22,6 @@ from mqgroups.spark.errors import (
     SparkOptionError,
 )
 from mqgroups.spark.options import ConnectionOptions
-from tests.tables import table
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import traceback
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.errors import BindingMissing
 from mqgroups.spark import cause, connections
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import ExecutorBindingMissing, QueueReserved
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.options import ConnectionOptions
-from tests.tables import table
 
 STREAM_FAILED = """[STREAM_FAILED] Query [id = 0d2c, runId = 4a2a] terminated with exception: {}  SQLSTATE: XXKST
 === Streaming Query ===

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from embedded_tests.tables import table
 from mqgroups.spark.headers import Headed, taken_off
-from tests.tables import table
 
 
 def header(*folders, order="<", format_name=b"MQSTR   ", length=None):

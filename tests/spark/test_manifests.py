@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
@@ -15,8 +17,6 @@ from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.reservation import ReservedQueue
-from tests.fix_mqi import OK
-from tests.tables import table
 
 SOURCE = "ab" * 24
 MODEL = "MQGROUPS.SHARED.STATUS.MODEL"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from embedded_tests.tables import table
 from mqgroups.spark.errors import OffsetUnreadable
 from mqgroups.spark.offsets import Key, Limits, Offset, Planned, admitted, bundled
-from tests.tables import table
 
 
 def key(number):

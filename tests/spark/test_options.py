@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.core.model import Persistence
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.errors import SparkOptionError
@@ -21,7 +22,6 @@ from mqgroups.spark.options import (
     sink_options,
     source_options,
 )
-from tests.tables import table
 
 LEAST = {"mq.queuemanager": "QM1", "queue": "ORDERS"}
 

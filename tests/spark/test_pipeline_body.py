@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from embedded_tests.tables import table
 from mqgroups.spark.pipeline.body import Body, BodyProblem, Column, column, count_of, row_of
-from tests.tables import table
 
 UTC = UTC
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 from mqgroups.spark.pipeline.transform import transformation
-from tests.tables import table
 
 WHOLE = """
 name = "P"

@@ -45,7 +45,7 @@ POINTS = (
     Point(3, "done"),
 )
 # What a cluster's executors have to be told; workers of Spark's own have none of it.
-OF_EXECUTORS = ("LD_LIBRARY_PATH", "MQGROUPS_LIBMQM", "MQGROUPS_MQI", "MQGROUPS_ACCESS_KEY", "TEST_MQ_PASSWORD")
+OF_EXECUTORS = ("LD_LIBRARY_PATH", "MQGROUPS_LIBMQM", "MQGROUPS_MQI", "MQEMBEDDED_ACCESS_KEY", "TEST_MQ_PASSWORD")
 # In the middle of a micro-batch: one output is written, the others are not.
 SAMPLE = (Point(1, "parquet"), Point(3, "quarantine"))
 # Groups of ten, known by their tens; of the last one a message is no row.

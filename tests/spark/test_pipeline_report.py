@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
 from mqgroups.spark.pipeline.report import Latency, quantile, report_of, write_json
-from tests.tables import table
 
 BAD = Rejected(group="47" * 24, reason="body", detail="message 2: column a is no int", messages=10)
 FIRST = BatchRecord(

@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as some
 
+from embedded_tests.tables import table
 from mqgroups.spark.pipeline.verdicts import First, GroupFacts, Reason, Verdict, numbering_problems, problems, verdict
-from tests.tables import table
 
 GOOD = GroupFacts(
     key=b"G" * 24,

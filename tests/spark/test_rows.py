@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import Got
 from mqgroups.spark.options import Use, source_options
 from mqgroups.spark.rows import columns, put_time_us, record_batches
 from tests.spark.test_headers import header
-from tests.tables import table
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 

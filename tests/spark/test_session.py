@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from mqgroups.embedded import Fault
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import cause, register
-from tests.fix_mqi import OK
 from tests.spark.test_browse import put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")

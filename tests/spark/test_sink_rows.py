@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.tables import table
+from embedded_tests.tables import table
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 import pyarrow as pa

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import GroupGone, ManifestMissing, MicroBatchNotRead, QueueReserved
 from mqgroups.spark.options import Use, source_options
 from tests.fix_batches import messages
-from tests.fix_mqi import OK
-from tests.fix_properties import MessageHandle
 from tests.spark.model import Checkpoint
 from tests.spark.test_browse import put_stamped, put_to
 

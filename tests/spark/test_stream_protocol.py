@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.browse import Head
@@ -21,7 +22,6 @@ from mqgroups.spark.manifest_queue import put_sign
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.options import Use, source_options
-from tests.fix_mqi import OK
 from tests.spark.model import Checkpoint
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")

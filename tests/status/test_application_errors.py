@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import Every, errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest

@@ -8,13 +8,13 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate.mqsc import MQSCClient
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
-from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
+from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.faults.cases import FAILOVER
 from tests.status.test_recovery import get_all, put_all
-from tests.tables import table
 
 pytestmark = pytest.mark.embedded
 

@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.cli.main import main
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import RecordState, StatusRecord, encode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment
-from tests.fix_mqi import OK
 
 ROLES = pytest.mark.parametrize("role", ["put", "get"])
 STATUSES = pytest.mark.parametrize("status", ["classic", "segmented"])

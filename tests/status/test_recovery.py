@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
 

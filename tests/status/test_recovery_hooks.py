@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest
 

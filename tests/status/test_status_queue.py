@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord, decode, encode
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.repaired import RepairedQueue
-from tests.fix_mqi import OK
 from tests.put.whole_groups import THIS, put_rest
 
 MODEL = "MQGROUPS.STATUS.MODEL"

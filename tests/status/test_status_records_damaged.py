@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
-from tests.fix_mqi import OK
-from tests.tables import table
 
 THIS = [b"%d" % number for number in range(7)]
 LONGEST = 104_857_600

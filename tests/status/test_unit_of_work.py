@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants
 from tests.put.whole_groups import THIS, is_whole_group
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import mqgroups
 import mqgroups.aio
+from embedded_tests.fix_mqi import wait_until
 from mqgroups import operate
 from mqgroups.errors import GroupAbandoned, GroupQuarantined
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.mqi import constants as mq
 from mqgroups.spark.options import Use, source_options
 from tests.fix_groups import Owner
-from tests.fix_mqi import wait_until
 from tests.spark.model import Checkpoint
 from tests.strangers.partners import TELLS
 

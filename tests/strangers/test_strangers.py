@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from embedded_tests.fix_mqi import OK, wait_until
+from embedded_tests.fix_properties import MessageHandle
 from mqgroups.errors import MQGroupsError
 from mqgroups.operate import browse_groups
-from tests.fix_mqi import OK, wait_until
-from tests.fix_properties import MessageHandle
 from tests.strangers import receivers
 from tests.strangers.partners import GOOD, PARTNERS, TELLS, Partner
 

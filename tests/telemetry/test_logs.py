@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
+from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.embedded import Fault
 from tests.fix_telemetry import ids
 
 THIS = [b"%d" % number for number in range(7)]

@@ -12,8 +12,8 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import start_http_server
 
+from mqembedded import Fault
 from mqgroups import Every, errors
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
 

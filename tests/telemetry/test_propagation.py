@@ -14,13 +14,13 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 
 import mqgroups
+from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_properties import MessageHandle, get, put, rfh2
+from mqembedded import Fault
+from mqembedded import constants as mq
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
-from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import semantic_conventions as sc
-from tests.fix_mqi import OK
-from tests.fix_properties import MessageHandle, get, put, rfh2
 from tests.fix_telemetry import ids, linked, traceparent
 
 THIS = [b"%d" % number for number in range(7)]

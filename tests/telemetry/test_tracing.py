@@ -11,9 +11,9 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.embedded import Fault
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry

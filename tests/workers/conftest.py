@@ -13,10 +13,10 @@ import pytest
 import tenacity
 
 import mqgroups
+from embedded_tests.fix_mqi import PATIENCE_S
 from mqgroups.workers import supervisor
 from mqgroups.workers.worker import MOST_WORKERS
 from tests.fix_groups import Owner
-from tests.fix_mqi import PATIENCE_S
 from tests.workers import handlers
 
 # The numbers of the names that tests use.

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import mqgroups
+from embedded_tests.fix_mqi import PATIENCE_S
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
@@ -24,7 +25,6 @@ from mqgroups.workers import run as worker_run
 from mqgroups.workers import supervisor, worker
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import MOST_WORKERS, Job, Worker
-from tests.fix_mqi import PATIENCE_S
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
 

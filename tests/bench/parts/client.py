@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import mqgroups
-from mqgroups.embedded import EmbeddedQueueManager
+from mqembedded import EmbeddedQueueManager
 from tests.bench import opcodes, restart
 from tests.bench.figures import Figure
 from tests.bench.parts import Bench

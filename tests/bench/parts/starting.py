@@ -18,7 +18,7 @@ _COMMANDS: dict[str, tuple[list[str], float | None]] = {
     _NOTHING: (["-c", "pass"], None),
     "import mqgroups": (["-c", "import mqgroups"], 0.12),
     "mqgroups recover --help": (["-m", "mqgroups", "recover", "--help"], 0.2),
-    "mqgroups embedded exec -- true": (["-m", "mqgroups", "embedded", "exec", "--", "true"], 0.8),
+    "mqembedded exec -- true": (["-m", "mqembedded", "exec", "--", "true"], 0.8),
 }
 _SECONDS = 60
 

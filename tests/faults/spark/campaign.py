@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.pipeline.cluster import SparkCluster
-from mqgroups.embedded import EmbeddedQueueManager, Fault
+from mqembedded import EmbeddedQueueManager, Fault
 from mqgroups.spark.java import java_home
 from tests.faults.application import MODEL
 from tests.faults.reader import Reader

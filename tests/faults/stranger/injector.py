@@ -12,8 +12,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from mqgroups.embedded import Fault
-from mqgroups.embedded.libmqm.build import build
+from mqembedded import Fault
+from mqembedded.libmqm.build import build
 from mqgroups.mqi import _pymqi
 from mqgroups.mqi._c_layer import Mqstat
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mqgroups.embedded import Fault
-from mqgroups.testing.under_test import QueueManagerUnderTest
+from mqembedded import Fault
+from mqembedded.testing.under_test import QueueManagerUnderTest
 from tests.faults.stranger.injector import Injector
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
 from mqgroups.operate.rules.cluster import Instance, group_splits
 from mqgroups.operate.rules.inspection import Place, Run
 from tests.operate.rules.test_inspection import LAST, MIG, inspected, message, on_queue
-from tests.tables import table
 
 H = b"H" * 24
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
 from mqgroups.core.model import Role
 from mqgroups.operate.rules.findings import (
     Severity,
@@ -12,7 +13,6 @@ from mqgroups.operate.rules.findings import (
     q_mgr_findings,
     status_queue_findings,
 )
-from tests.tables import table
 
 OK, WARNING, ERROR, UNSEEN = Severity.OK, Severity.WARNING, Severity.ERROR, Severity.UNSEEN
 # As DEFINE QLOCAL makes a queue, with a backout queue.

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.model import Role
 from mqgroups.operate.rules.group_state import GroupOwner, GroupState, judged
 from tests.operate.rules.test_inspection import LAST, MIG, G, inspected, message
-from tests.tables import table
 
 LONG_AGO, BEFORE, QUIET, AFTER = "2026010111000000", "2026010112000000", "2026010112050000", "2026010112060000"
 PUTTER = GroupOwner(Role.PUT, "P", "MQGROUPS.PUT.P", True, AFTER)

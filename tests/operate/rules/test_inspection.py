@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.operate.rules.inspection import Browsed, GroupTally, Place, QueueInspection, Run
 from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
-from tests.tables import table
 
 G = b"G" * 24
 MIG = MsgFlag.MSG_IN_GROUP

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from embedded_tests.tables import table
 from mqgroups.operate.rules.mqsc_text import attributes, broken, commands
-from tests.tables import table
 
 FILE = """* About the file
 

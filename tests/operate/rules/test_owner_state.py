@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.operate.rules.owner_state import OwnerCondition, owner_finding
-from tests.tables import table
 
 ANCHOR, RECORD, OTHER = b"a" * 24, b"r" * 24, b"o" * 24
 C = OwnerCondition

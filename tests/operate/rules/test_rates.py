@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedded_tests.tables import table
 from mqgroups.operate.rules.rates import Look, Rates, rates
-from tests.tables import table
 
 
 @table(

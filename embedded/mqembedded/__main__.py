@@ -1,0 +1,6 @@
+"""The command ``mqembedded``, also as ``python -m mqembedded``."""
+
+from mqembedded.cli.main import main
+
+if __name__ == "__main__":
+    main(prog_name="mqembedded")

@@ -1,0 +1,80 @@
+"""Changes of a queue that is open: which of them need FORCE, and which handles they end.
+
+An application does not notice most changes. A change of what a name leads to, of USAGE, or to NOSHARE makes handles invalid:
+calls with them end with MQRC_OBJECT_CHANGED. Without FORCE the command is refused then. REFRESH CLUSTER discards what is known of
+other members, so handles that lead to them become invalid too.
+
+Source: IBM MQ, topics "ALTER queues" (q085330), "Forcing changes to queue properties", MQOPEN (q101870), q041120, q047310,
+"REFRESH CLUSTER" (q086470). Unverified: that an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from mqembedded import constants as mq
+from mqembedded.messages.handle import Handle
+from mqembedded.messages.queue import Queue
+from mqembedded.objects.attributes import ALIAS, LOCAL, REMOTE, Value
+from mqembedded.objects.others import CatalogueError
+from mqembedded.queue_manager import QueueManager
+from mqembedded.wire import pcf_constants as pcf
+
+# Attributes that say where a name leads; they count if they are given, even with the old value.
+_LEADS_TO = {
+    ALIAS: {mq.MQCA_BASE_Q_NAME},
+    REMOTE: {mq.MQCA_REMOTE_Q_NAME, mq.MQCA_REMOTE_Q_MGR_NAME, mq.MQCA_XMIT_Q_NAME},
+}
+
+
+def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value], *, force: bool) -> None:
+    """Change attributes of a queue; raises CatalogueError, also MQRCCF_OBJECT_OPEN_FORCE."""
+    ends = _ended_by(q_mgr, kind, name, values)
+    ended = [handle for handle in _handles(q_mgr) if ends(handle)]
+    queue = q_mgr.catalogue.get(name)
+    in_use = bool(ended)
+    if kind == LOCAL and isinstance(queue, Queue):
+        in_use |= bool(queue.held) and _changes_usage(queue, values)
+        in_use |= bool(queue.open_input_count) and _is_not_shared(values)
+    if in_use and not force:
+        raise CatalogueError(pcf.MQRCCF_OBJECT_OPEN_FORCE, f"{name} is in use; FORCE changes it all the same")
+    q_mgr.catalogue.alter(kind, name, values)
+    _end(ended)
+
+
+def refresh_cluster(q_mgr: QueueManager) -> None:
+    """End the handles that lead to other members of the cluster."""
+    _end(handle for handle in _handles(q_mgr) if handle.route is not None)
+
+
+def _ended_by(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value]) -> Callable[[Handle], bool]:
+    if kind in _LEADS_TO and _LEADS_TO[kind] & values.keys():
+        return lambda handle: handle.opened_name == name
+    queue = q_mgr.catalogue.get(name)
+    if kind != LOCAL or not isinstance(queue, Queue):
+        return lambda _: False
+    if _changes_usage(queue, values):
+        return lambda handle: handle.queue is queue
+    if _is_not_shared(values):
+        return lambda handle: handle.queue is queue and handle.for_input and not handle.exclusive
+    return lambda _: False
+
+
+def _changes_usage(queue: Queue, values: Mapping[int, Value]) -> bool:
+    return mq.MQIA_USAGE in values and values[mq.MQIA_USAGE] != queue.values[mq.MQIA_USAGE]
+
+
+def _is_not_shared(values: Mapping[int, Value]) -> bool:
+    return values.get(mq.MQIA_SHAREABILITY) == mq.MQQA_NOT_SHAREABLE
+
+
+def _handles(q_mgr: QueueManager) -> Iterator[Handle]:
+    for connection in q_mgr.connections.values():
+        yield from connection.handles.values()
+
+
+def _end(handles: Iterable[Handle]) -> None:
+    for handle in handles:
+        handle.changed = True
+        if handle.queue is not None:
+            handle.queue.wake()

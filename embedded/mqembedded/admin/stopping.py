@@ -1,0 +1,86 @@
+"""Stopping connections and server-connection channels, for operators: STOP CONN, STOP CHANNEL, START CHANNEL.
+
+A connection that is stopped is lost to its application: the next call ends with MQRC_CONNECTION_BROKEN, and the unit of work is
+backed out. A channel that is stopped with MODE(QUIESCE) first lets calls that ask for it end with MQRC_CONNECTION_QUIESCING. Not
+here: the form of the commands (``mqsc_commands.py``, ``commands/``), the channels of a cluster (``cluster/control.py``).
+
+Source: IBM MQ, topics "STOP CONN" (q086790), "STOP CHANNEL" (q086750), "Stopping MQI channels" (q003260), "START CHANNEL".
+Unverified: that a stopped channel is startable again after a restart; 4064 for a channel that nobody uses; how many seconds
+"a few" are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from mqembedded.connection import Connection
+from mqembedded.objects.kinds import Kind
+from mqembedded.objects.others import CatalogueError
+from mqembedded.queue_manager import QueueManager
+from mqembedded.wire import pcf_constants as cf
+
+MODES = {"FORCE": cf.MQMODE_FORCE, "QUIESCE": cf.MQMODE_QUIESCE, "TERMINATE": cf.MQMODE_TERMINATE}
+STATUSES = {"STOPPED": cf.MQCHS_STOPPED, "INACTIVE": cf.MQCHS_INACTIVE}
+# After MODE(QUIESCE) an application that has not ended by itself "after a few seconds" loses its connection (q003260).
+QUIESCES_S = 5.0
+
+
+def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> None:
+    """Break the connection whose identifier is meant.
+
+    Raises:
+        CatalogueError: MQRCCF_CONNECTION_ID_ERROR: there is none, or it is a part of the queue manager.
+    """
+    for identifier, found in q_mgr.connections.items():
+        if is_meant(identifier):
+            if found.hang_up is None:
+                raise CatalogueError(cf.MQRCCF_CONNECTION_ID_ERROR, f"{found.appl_name} is a part of the queue manager")
+            found.hang_up()
+            return
+    raise CatalogueError(cf.MQRCCF_CONNECTION_ID_ERROR, "there is no such connection")
+
+
+def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int | None, conn_name: str) -> None:
+    """Stop a server-connection channel, or only its connections from one address, which leaves the channel as it is.
+
+    Raises:
+        CatalogueError: MQRCCF_CHANNEL_NOT_FOUND; MQRCCF_PARM_CONFLICT (an address, and STATUS(STOPPED));
+            MQRCCF_CHANNEL_NOT_ACTIVE (nobody uses it, and it should not become stopped).
+    """
+    q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
+    if conn_name and status == cf.MQCHS_STOPPED:
+        raise CatalogueError(cf.MQRCCF_PARM_CONFLICT, "CONNAME ends connections; it does not go with STATUS(STOPPED)")
+    ending = [
+        each
+        for each in q_mgr.connections.values()
+        if each.origin.channel_name == name and conn_name in ("", each.origin.conn_name)
+    ]
+    if conn_name or status == cf.MQCHS_INACTIVE:
+        if not ending:
+            raise CatalogueError(cf.MQRCCF_CHANNEL_NOT_ACTIVE, f"nobody is connected through {name}")
+    else:
+        q_mgr.stopped_channels.add(name)
+    for each in ending:
+        _end(each, quiesces=mode in (None, cf.MQMODE_QUIESCE))
+
+
+def start_channel(q_mgr: QueueManager, name: str) -> None:
+    """Let applications connect through a channel that was stopped; raises CatalogueError with MQRCCF_CHANNEL_NOT_FOUND."""
+    q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
+    q_mgr.stopped_channels.discard(name)
+
+
+def _end(connection: Connection, *, quiesces: bool) -> None:
+    assert connection.hang_up is not None
+    if not quiesces:
+        connection.hang_up()
+        return
+    connection.quiescing = True
+    for handle in connection.handles.values():
+        if handle.queue is not None:
+            handle.queue.wake()
+    connection.waiter.wake()
+    timer = threading.Timer(QUIESCES_S, connection.hang_up)
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,146 @@
+"""Asynchronous consumption as values: the callbacks of a connection, the calls that are owed to them, and the connection's
+state.
+
+A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls tell
+it that it was registered, started, stopped or deregistered. They are *owed*: they are queued, and made in order before anything
+else. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
+(``consuming.py``).
+
+Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBC", "CallType" (q094380), "State" (q094450).
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections import deque
+from dataclasses import dataclass, field
+
+from mqembedded import constants as mq
+from mqembedded.connection import Connection
+
+_MQCBC = struct.Struct("<4siiiqqiiiiiiii")
+
+
+class State(enum.Enum):
+    """The state that MQCTL last set."""
+
+    STOPPED = "stopped"
+    STARTED = "started"
+    SUSPENDED = "suspended"
+
+
+@dataclass(slots=True)
+class Callback:
+    """A message consumer, or the event handler, whose ``hobj`` is MQHO_NONE.
+
+    Attributes:
+        max_msg_length: bytes; MQCBD's special value is already resolved.
+        state: MQCS_*. In any state but MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages come until MQOP_RESUME.
+        due_s: when the current wait interval ends; None if no interval has begun.
+        tells_empty: with a wait interval of 0, whether the consumer will be told once that there is no message.
+        browsed: whether MQGMO_BROWSE_FIRST is done, so that the browse continues with MQGMO_BROWSE_NEXT.
+    """
+
+    hobj: int
+    options: int
+    max_msg_length: int = 0
+    md: bytes = b""
+    gmo: bytes = b""
+    state: int = mq.MQCS_NONE
+    due_s: float | None = None
+    tells_empty: bool = True
+    browsed: bool = False
+
+    @property
+    def handles_events(self) -> bool:
+        """Whether this is the event handler."""
+        return self.hobj == mq.MQHO_NONE
+
+    @property
+    def active(self) -> bool:
+        """Whether it is a message consumer that is not suspended."""
+        return not self.handles_events and self.state in (mq.MQCS_NONE, mq.MQCS_SUSPENDED_TEMPORARY)
+
+    def begins(self) -> None:
+        """Start taking messages."""
+        self.state, self.due_s, self.tells_empty, self.browsed = mq.MQCS_NONE, None, True, False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The fields of MQCBC that differ from call to call."""
+
+    call_type: int
+    comp: int = mq.MQCC_OK
+    reason: int = mq.MQRC_NONE
+    state: int = mq.MQCS_NONE
+    data_length: int = 0
+    buffer_length: int = 0
+
+
+@dataclass(slots=True)
+class Consumption:
+    """The asynchronous consumption of a connection. The first of ``callbacks`` is the next one to look for a message."""
+
+    state: State = State.STOPPED
+    waits: bool = False
+    woken: bool = False
+    told_quiescing: bool = False
+    callbacks: dict[int, Callback] = field(default_factory=dict)
+    owed: deque[tuple[int, bytes]] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, connection: Connection) -> Consumption:
+        """Return the consumption of a connection."""
+        return connection.parts.get_or_make(cls)
+
+    @property
+    def consumers(self) -> list[Callback]:
+        """The message consumers."""
+        return [one for one in self.callbacks.values() if not one.handles_events]
+
+    def packed(self, callback: Callback, context: Context, *, closed: bool = False) -> bytes:
+        """Return MQCBC, version 2. The areas are left out, because the C library has them.
+
+        If the object handle was closed, MQCBC has MQHO_UNUSABLE_HOBJ.
+        """
+        hobj = mq.MQHO_UNUSABLE_HOBJ if closed else callback.hobj
+        codes = (context.comp, context.reason, context.state, context.data_length, context.buffer_length)
+        return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, 0, 0, *codes, 0, 0, 0)
+
+    def owe(self, callback: Callback, option: int, context: Context, *, closed: bool = False) -> None:
+        """Queue a control call, if the callback asked for this kind."""
+        if callback.options & option:
+            self.owed.append((callback.hobj, self.packed(callback, context, closed=closed)))
+
+    def begin(self) -> None:
+        """MQOP_START: all START calls come first, then messages."""
+        self.state = State.STARTED
+        for one in self.consumers:
+            if one.active:
+                one.begins()
+            self.owe(one, mq.MQCBDO_START_CALL, Context(mq.MQCBCT_START_CALL))
+
+    def end(self) -> None:
+        """MQOP_STOP: queue all STOP calls. That their State is MQCS_STOPPED is unverified."""
+        if self.state is not State.STOPPED:
+            self.state = State.STOPPED
+            for one in self.consumers:
+                self._owe_stop(one)
+
+    def _owe_stop(self, callback: Callback) -> None:
+        self.owe(callback, mq.MQCBDO_STOP_CALL, Context(mq.MQCBCT_STOP_CALL, state=mq.MQCS_STOPPED))
+
+    def begin_again(self) -> None:
+        """MQOP_START in the same callback that called MQOP_STOP before: undo the stop."""
+        self.state = State.STARTED
+        stop = struct.pack("<i", mq.MQCBCT_STOP_CALL)
+        self.owed = deque((hobj, cbc) for hobj, cbc in self.owed if cbc[8:12] != stop)
+
+    def deregister(self, hobj: int, *, closed: bool = False) -> None:
+        """Remove a callback, because of MQCB or because its object handle was closed."""
+        callback = self.callbacks.pop(hobj)
+        if self.state is not State.STOPPED and not callback.handles_events:
+            self._owe_stop(callback)
+        self.owe(callback, mq.MQCBDO_DEREGISTER_CALL, Context(mq.MQCBCT_DEREGISTER_CALL), closed=closed)

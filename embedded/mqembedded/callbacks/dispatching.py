@@ -1,0 +1,227 @@
+"""CALLBACK: which callback of a connection is made next, and with which message or event.
+
+The C library has a thread that sends CALLBACK and makes the callback. The library knows functions and threads; everything else
+is decided here. Messages are got as with MQGET, for one consumer after the other; a consumer that got a message goes to the end
+of the line.
+
+Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: what the
+wait options mean for a consumer; that a consumer is told again and again of a message that stays on the queue because it is too
+long (MQRC_TRUNCATED_MSG_FAILED).
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from mqembedded import constants as mq
+from mqembedded.answer import Answer, Failed, Interrupted
+from mqembedded.callbacks.consuming import deregister, get_for
+from mqembedded.callbacks.consumption import Callback, Consumption, Context, State
+from mqembedded.calls.get_call import Get
+from mqembedded.connection import Connection
+from mqembedded.messages.queue import Message, Queue
+from mqembedded.messages.waiting import Turn, WaitingCall, Wanted
+from mqembedded.queue_manager import QueueManager
+
+
+class Asked(enum.IntEnum):
+    """What CALLBACK asks for; ``consumption.h`` has the same values."""
+
+    OWED = 0
+    NEXT = 1
+    DEREGISTERED = 2
+
+
+# The state of a consumer after a failure with this reason code (unverified). All other reason codes suspend it.
+_STATES = {
+    mq.MQRC_NO_MSG_AVAILABLE: mq.MQCS_NONE,
+    mq.MQRC_GET_INHIBITED: mq.MQCS_SUSPENDED_TEMPORARY,
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: mq.MQCS_SUSPENDED_USER_ACTION,
+    mq.MQRC_Q_MGR_QUIESCING: mq.MQCS_STOPPED,
+}
+
+
+def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> Answer:
+    """Return the next callback, or none.
+
+    With ``Asked.NEXT`` the call waits for a message or an event, until WAKE comes.
+
+    Raises:
+        Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
+    """
+    consumption, waiter = Consumption.of(connection), connection.waiter
+    watched: set[Queue] = set()
+    waiting: WaitingCall[_Next] | None = None
+    try:
+        while True:
+            with q_mgr.lock:
+                if asked == Asked.DEREGISTERED:
+                    for hobj in list(consumption.callbacks):
+                        deregister(connection, hobj)
+                elif asked == Asked.NEXT and consumption.waits and not any(one.active for one in consumption.consumers):
+                    consumption.end()
+                if waiting is not None:
+                    _stop_watching(watched, waiting)
+                    if isinstance(waiting.outcome, _Next):
+                        return waiting.outcome.answer()
+                    waiting = None
+                if consumption.owed:
+                    hobj, cbc = consumption.owed.popleft()
+                    return _call(hobj, cbc)
+                if asked != Asked.NEXT or consumption.woken:
+                    consumption.woken = False
+                    return _call(mq.MQHO_UNUSABLE_HOBJ)
+                if consumption.state is State.STOPPED:
+                    raise Failed(mq.MQRC_NO_CALLBACKS_ACTIVE)
+                found = _quiescing(q_mgr, connection) or _look(q_mgr, connection)
+                if found is None:
+                    # Still under the same lock, so that no message arrives between looking and waiting.
+                    waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
+                    watched = _watch(q_mgr, connection, waiting)
+            if found is not None:
+                return found.answer()
+            waiter.wait(_shortest_wait_s(consumption))
+    except Interrupted:
+        with q_mgr.lock:
+            if waiting is not None:
+                _stop_watching(watched, waiting)
+        if waiting is not None and isinstance(waiting.outcome, _Next):
+            # The callback was found before WAKE came.
+            return waiting.outcome.answer()
+        return _call(mq.MQHO_UNUSABLE_HOBJ)
+    except BaseException:
+        # Most likely the application is gone; another one must get the message that was found.
+        with q_mgr.lock:
+            if waiting is not None:
+                _stop_watching(watched, waiting)
+                if isinstance(waiting.outcome, _Next):
+                    waiting.outcome.give_back()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """A callback to make: ``answer`` builds the answer, without the lock; ``give_back`` puts its message back instead."""
+
+    answer: Callable[[], Answer]
+    give_back: Callable[[], None] = lambda: None
+
+
+def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data: object = b"") -> Answer:
+    return mq.MQCC_OK, mq.MQRC_NONE, [hobj, cbc, md, gmo, data]
+
+
+def _watch(q_mgr: QueueManager, connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
+    """Let a call wait at all consumed queues.
+
+    A suspended consumer takes no messages; it waits for the change that ends the suspension.
+    """
+    wanted: dict[Queue, list[Wanted]] = {}
+    for one in Consumption.of(connection).consumers:
+        if one.active:
+            call = get_for(q_mgr, connection, one)
+            of_queue = wanted.setdefault(call.queue, [])
+            if one.state == mq.MQCS_NONE:
+                of_queue.append(call.wanted(Turn.GENERAL))
+    for queue, of_queue in wanted.items():
+        queue.waiting.add(waiting, *of_queue)
+    return set(wanted)
+
+
+def _stop_watching(queues: set[Queue], waiting: WaitingCall[_Next]) -> None:
+    for queue in queues:
+        queue.waiting.discard(waiting)
+
+
+def _shortest_wait_s(consumption: Consumption) -> float | None:
+    due = [one.due_s for one in consumption.consumers if one.active and one.due_s is not None]
+    return max(0.0, min(due) - time.monotonic()) if due else None
+
+
+def _event(consumption: Consumption, callback: Callback, reason: int, comp: int = mq.MQCC_FAILED) -> _Next:
+    cbc = consumption.packed(callback, Context(mq.MQCBCT_EVENT_CALL, comp, reason, callback.state))
+    return _Next(lambda: _call(callback.hobj, cbc))
+
+
+def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
+    """Return the event that queue manager or connection is quiescing, once, for the event handler; a suspended one misses it."""
+    consumption, reason = Consumption.of(connection), q_mgr.why_quiescing(connection)
+    if not reason or consumption.told_quiescing:
+        return None
+    consumption.told_quiescing = True
+    handler = consumption.callbacks.get(mq.MQHO_NONE)
+    if handler is None or handler.state != mq.MQCS_NONE:
+        return None
+    return _event(consumption, handler, reason)
+
+
+def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
+    """Look once, under the lock, for a message or an event of a consumer; return its callback, or None."""
+    consumption = Consumption.of(connection)
+    for one in consumption.consumers:
+        if not one.active:
+            continue
+        try:
+            call = get_for(q_mgr, connection, one)
+            if one.state == mq.MQCS_SUSPENDED_TEMPORARY:
+                if call.inhibited:
+                    continue
+                one.begins()
+                return _event(consumption, one, mq.MQRC_GET_ENABLED, mq.MQCC_WARNING)
+            found = call.attempt()
+        except Failed as failed:
+            return _failed(consumption, one, failed)
+        if found is not None:
+            one.due_s, one.tells_empty, one.browsed = None, True, True
+            consumption.callbacks[one.hobj] = consumption.callbacks.pop(one.hobj)
+            return _Next(partial(_deliver, q_mgr, consumption, one, call, found), partial(call.give_back, *found))
+        if call.gmo.options & mq.MQGMO_WAIT and _is_due(one, call.gmo.wait_interval_ms):
+            return _event(consumption, one, mq.MQRC_NO_MSG_AVAILABLE)
+    return None
+
+
+def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Next:
+    callback.state = _STATES.get(failed.reason, mq.MQCS_SUSPENDED)
+    return _event(consumption, callback, failed.reason)
+
+
+def _is_due(callback: Callback, interval_ms: int) -> bool:
+    """Whether a waiting consumer must now be told that there is no message.
+
+    It is told after each wait interval. With an interval of 0 it is told once after the start, and once after each message;
+    with an unlimited interval never.
+    """
+    if interval_ms == mq.MQWI_UNLIMITED:
+        return False
+    if interval_ms == 0:
+        due, callback.tells_empty = callback.tells_empty, False
+        return due
+    now = time.monotonic()
+    if callback.due_s is None:
+        callback.due_s = now + interval_ms / 1000
+    if now < callback.due_s:
+        return False
+    callback.due_s = None
+    return True
+
+
+def _deliver(
+    q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
+) -> Answer:
+    """Return the callback with a message; if the get must be durable, it is written to disk."""
+    try:
+        comp, reason, (md, gmo, length, data) = call.finish(found)
+    except Failed as failed:
+        with q_mgr.lock:
+            event = _failed(consumption, callback, failed)
+        return event.answer()
+    assert isinstance(length, int)
+    assert isinstance(data, bytes)
+    stays = call.browses or reason == mq.MQRC_TRUNCATED_MSG_FAILED
+    call_type = mq.MQCBCT_MSG_NOT_REMOVED if stays else mq.MQCBCT_MSG_REMOVED
+    context = Context(call_type, comp, reason, data_length=length, buffer_length=len(data))
+    return _call(callback.hobj, consumption.packed(callback, context), md, gmo, data)

@@ -1,0 +1,145 @@
+"""The authorities that calls on queues need: MQOPEN, MQPUT1, MQCLOSE. MQCONNX makes its own check.
+
+The name given to the call is checked: for an alias that is the alias, not its base queue. If the object does not exist, the
+call says that, and no authority is checked. Calls with a handle need no authority, because the MQOPEN was checked. Not here:
+who has which authority (``objects/authority.py``), topics (``pubsub/permission.py``), commands
+(``admin/commands/permission.py``).
+
+For an ObjectQMgrName that leads elsewhere, the profile of the transmission queue is checked, and PUT on it is enough; a queue
+manager alias is not checked. A remote queue that is opened by its own name is checked by that name.
+For a queue that other members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
+ClusterQueueAccessControl=Xmitq; PUT on it is enough (topic "Access control and multiple cluster transmission queues", q017170).
+ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
+local instance is refused (2085, 2045) before any authority is checked.
+
+Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
+Authorized (type 3)" (q049910). From memory, from the notes below the tables of the first one: opening a model queue needs DSP
+on it besides, and gives the user all authorities for the queue that is created; a transmission queue opened for output needs
+SETALL instead of PUT; setting context needs authority on the queue manager too.
+"""
+
+from __future__ import annotations
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.connection import Connection
+from mqembedded.messages.handle import INPUT, Handle
+from mqembedded.messages.queue import Queue
+from mqembedded.objects.attributes import MODEL
+from mqembedded.platform import Platform
+from mqembedded.queue_manager import QueueManager
+from mqembedded.readings import DYNAMIC_NAME_IS_CHECKED
+from mqembedded.wire.object_descriptors import ObjectDescriptor
+
+CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
+_FOR_OPTIONS = {
+    mq.MQOO_INQUIRE: "INQ",
+    mq.MQOO_BROWSE: "BROWSE",
+    INPUT: "GET",
+    mq.MQOO_OUTPUT: "PUT",
+    mq.MQOO_SET: "SET",
+    mq.MQOO_PASS_IDENTITY_CONTEXT: "PASSID",
+    mq.MQOO_PASS_ALL_CONTEXT: "PASSALL",
+    mq.MQOO_SET_IDENTITY_CONTEXT: "SETID",
+    mq.MQOO_SET_ALL_CONTEXT: "SETALL",
+}
+# MQPUT1 opens its queue for output, and for the context that its MQPMO asks for.
+_OF_PUT1 = {
+    mq.MQPMO_PASS_IDENTITY_CONTEXT: mq.MQOO_PASS_IDENTITY_CONTEXT,
+    mq.MQPMO_PASS_ALL_CONTEXT: mq.MQOO_PASS_ALL_CONTEXT,
+    mq.MQPMO_SET_IDENTITY_CONTEXT: mq.MQOO_SET_IDENTITY_CONTEXT,
+    mq.MQPMO_SET_ALL_CONTEXT: mq.MQOO_SET_ALL_CONTEXT,
+    mq.MQPMO_ALTERNATE_USER_AUTHORITY: mq.MQOO_ALTERNATE_USER_AUTHORITY,
+}
+_OF_Q_MGR = {"SETID", "SETALL"}
+_OF_LOCAL = {"BROWSE", "GET", "SET"}
+_OTHER_TYPES = {mq.MQOT_Q_MGR: "QMGR", mq.MQOT_NAMELIST: "NAMELIST", mq.MQOT_PROCESS: "PROCESS"}
+
+
+def needed_to_open(options: int) -> frozenset[str]:
+    """Return the authorities that MQOO_* options need."""
+    return frozenset(authority for bits, authority in _FOR_OPTIONS.items() if options & bits)
+
+
+def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may open the object with these options."""
+    needed = needed_to_open(options)
+    user = asking_user(q_mgr, connection, od, options)
+    if od.object_type == mq.MQOT_Q:
+        name, needed = _needed_of_queue(q_mgr, od, needed)
+        q_mgr.require(user, "QUEUE", name, needed)
+        check_context_authority(q_mgr, connection, needed)
+    elif od.object_type in _OTHER_TYPES:
+        # These objects can be opened for MQINQ only; MQOPEN itself refuses other options.
+        q_mgr.require(user, _OTHER_TYPES[od.object_type], od.object_name, needed & {"INQ"})
+
+
+def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context, and the queue manager does not allow that to the user.
+
+    The user is that of the connection, even if another one is named as alternate user.
+    """
+    q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
+
+
+def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
+    """Return the user whose authority for the object counts."""
+    if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
+        return connection.user
+    q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
+    return od.alternate_user_id
+
+
+def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
+    """Return the profile that counts, and the authorities that it must give."""
+    # If there is no way to a queue, nobody has it, or it is opened to get although it is elsewhere, MQOPEN says so itself.
+    try:
+        way = q_mgr.cluster.ways.to(od.object_q_mgr_name)
+    except Failed:
+        return "", frozenset()
+    if way is not None:
+        name = CLUSTER_TRANSMISSION_QUEUE if way.is_of_cluster else way.queue.name
+        return name, frozenset() if needed & _OF_LOCAL else needed
+    named = q_mgr.catalogue.get(od.object_name)
+    if named is None:
+        is_told = needed & _OF_LOCAL or not q_mgr.cluster.knows(od.object_name)
+        return CLUSTER_TRANSMISSION_QUEUE, frozenset() if is_told else needed
+    if "PUT" in needed and named.values.get(mq.MQIA_USAGE) == mq.MQUS_TRANSMISSION:
+        needed = needed - {"PUT"} | {"SETALL"}
+    return od.object_name, needed | {"DSP"} if named.type == MODEL else needed
+
+
+def options_of_put1(put_options: int) -> int:
+    """Return the MQOO_* options with which an MQPUT1 with these MQPMO_* options opens its queue."""
+    options = mq.MQOO_OUTPUT
+    for bit, opened_for in _OF_PUT1.items():
+        if put_options & bit:
+            options |= opened_for
+    return options
+
+
+def check_dynamic(
+    q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
+) -> None:
+    """Where its own name counts too, delete the queue that was just made and raise Failed unless the user may open it."""
+    if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
+        try:
+            q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
+        except Failed:
+            q_mgr.catalogue.delete_dynamic(queue)
+            raise
+
+
+def grant_created(
+    q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
+) -> None:
+    """Give the user who opened a model queue all authorities for the queue that was created; on z/OS profiles must do that."""
+    if handle.creates_dynamic and q_mgr.platform is not Platform.ZOS:
+        user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
+        q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
+
+
+def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue. The handle that created it may always."""
+    if handle.queue is not None and not handle.creates_dynamic:
+        q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

@@ -1,0 +1,127 @@
+"""Properties that MQPUT takes from message handles, and properties that MQGET gives to one.
+
+Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
+
+Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action
+other than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.connection import Connection
+from mqembedded.messages.handle import Handle
+from mqembedded.messages.logical_order import IS_SEGMENT
+from mqembedded.properties import rfh2
+from mqembedded.properties.control import Delivery, delivery, kept
+from mqembedded.properties.message_handle import MessageHandle
+from mqembedded.properties.names import MOST_PROPERTIES, PropertyError, check_name
+from mqembedded.properties.sets import combined
+from mqembedded.queue_manager import QueueManager
+from mqembedded.wire.structures import (
+    GetMessageOptions,
+    MessageDescriptor,
+    PutMessageOptions,
+    StructureError,
+    blank_padded,
+    take_extension,
+)
+
+# The queue manager's own limit, whatever MAXPROPL says.
+_LONGEST_PROPERTIES = 104_857_600
+_HEADERS = frozenset({mq.MQFMT_RF_HEADER_2, mq.MQFMT_MD_EXTENSION})
+
+
+def properties_ahead(
+    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
+) -> Callable[[], bytes]:
+    """Read the properties that a put brings, not under the queue manager's lock: they may be many.
+
+    Returns a function that returns, or raises, what ``properties_to_put`` did. So a put can report other errors first.
+    """
+    if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
+        return bytes
+    if len(data) > connection.max_msg_length:
+        # The put refuses data of this length anyway.
+        return bytes
+    if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
+        md = copy.copy(md)
+        try:
+            data = take_extension(md, data)
+        except StructureError:
+            # The put itself refuses the malformed header.
+            return bytes
+    try:
+        properties = properties_to_put(q_mgr, connection, md, pmo, data)
+    except Failed as error:
+        failed = error
+
+        def refuse() -> bytes:
+            raise failed
+
+        return refuse
+    return lambda: properties
+
+
+def properties_to_put(
+    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
+) -> bytes:
+    """Return the properties of a message that is put, in their stored form; checks the MQRFH2 headers of the data.
+
+    Raises:
+        Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
+            MQRC_RFH_FORMAT_ERROR.
+    """
+    try:
+        if blank_padded(md.format, 8) == mq.MQFMT_RF_HEADER_2 and not md.msg_flags & IS_SEGMENT:
+            rfh2.check(data, md.encoding, mq.MQFMT_RF_HEADER_2)
+        if not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
+            return b""
+        given = [
+            connection.message_handle(hmsg) if hmsg else None for hmsg in (pmo.original_msg_handle, pmo.new_msg_handle)
+        ]
+        if pmo.action in (mq.MQACTP_FORWARD, mq.MQACTP_REPLY, mq.MQACTP_REPORT) and given[0] is None:
+            raise Failed(mq.MQRC_HMSG_ERROR)
+        for handle in filter(None, given):
+            handle.properties.reset_cursor()
+            if not handle.validates:
+                for one in handle.properties:
+                    check_name(".".join(one.path))
+        original, new = (handle.properties if handle is not None else () for handle in given)
+        if max(len(original), len(new)) > MOST_PROPERTIES:
+            raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
+        result = combined(original, new, pmo.action)
+    except PropertyError as error:
+        raise Failed(error.reason) from error
+    limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_PROPERTIES_LENGTH]
+    assert isinstance(limit, int)
+    if len(result) > MOST_PROPERTIES or result.size() > (limit if limit >= 0 else _LONGEST_PROPERTIES):
+        raise Failed(mq.MQRC_PROPERTIES_TOO_BIG)
+    return kept(result)
+
+
+def properties_wanted(
+    connection: Connection, handle: Handle, gmo: GetMessageOptions
+) -> tuple[Delivery, MessageHandle | None]:
+    """Return the form in which a message's properties are delivered, and the message handle that gets them, or None.
+
+    Raises:
+        Failed: MQRC_HMSG_ERROR.
+    """
+    given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
+    if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
+        raise Failed(mq.MQRC_HMSG_ERROR)
+    control = (
+        mq.MQPROP_COMPATIBILITY if handle.opened_values is None else handle.opened_values[mq.MQIA_PROPERTY_CONTROL]
+    )
+    assert isinstance(control, int)
+    how = delivery(gmo.options, control, has_handle=given is not None)
+    if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
+        return how, None
+    # MQGET empties the handle before it looks for a message, even if it finds none (topic q096760).
+    given.clear()
+    return how, given

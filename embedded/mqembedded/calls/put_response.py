@@ -1,0 +1,179 @@
+"""Asynchronous response: which puts do not report their outcome, what they return instead, and MQSTAT.
+
+A client that puts asynchronously does not wait for the queue manager. The call returns MQCC_OK with the few fields that the
+client knows by itself, and the outcome is kept for MQSTAT. The C library sends most MQPUTs of this kind without waiting
+(ASYNC_PUT, with identifiers that it makes itself: IDENTIFIERS). For the others, and for MQPUT1, it does wait, but the
+application sees no difference. Undefined fields are returned as they were sent, so that tests of a program that relies on them
+fail.
+
+Asynchronous are: puts with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN; MQPUT1 in syncpoint, unless the
+client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, topics "Using asynchronous
+put in a client application" (q027340), "DefaultPutResponse" (q103140), "MQPUT1 sync point behavior change" (q001670), "MQSTAT"
+(q101920), "2003" (q040770).
+
+Unverified: which fields are returned (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if
+they are made here); that DEFPRESP does not affect MQPUT1; that errors in structures, handles and options are returned at once;
+that every message here is eligible; that after a failed put MQCMIT backs out, unless the message was not persistent, and that
+until then other calls in the same unit of work succeed. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the topics
+of both say; the completion code in this case is a reading (``readings.py``).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from mqembedded import constants as mq
+from mqembedded.answer import Answer, Failed
+from mqembedded.calls.context import PASSES, set_context
+from mqembedded.connection import Connection
+from mqembedded.messages.put_status import Destination, PutStatus, status_answered
+from mqembedded.objects.attributes import ALIAS, LOCAL, MODEL, REMOTE
+from mqembedded.objects.others import CatalogueError
+from mqembedded.queue_manager import QueueManager
+from mqembedded.wire.structures import NO_ID, MessageDescriptor, PutMessageOptions, StructureError
+
+_COMES_BACK = ("appl_identity_data", "put_appl_type", "put_appl_name", "appl_origin_data")
+_MD = struct.pack("<4si", b"MD  ", 1).ljust(324, b"\0")
+_OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_MODEL_Q, REMOTE: mq.MQOT_REMOTE_Q}
+
+
+def put_is_asynchronous(connection: Connection, options: int, default: int) -> bool:
+    """Whether an MQPUT with these MQPMO options is asynchronous; ``default`` is DEFPRESP of the queue when it was opened."""
+    if not connection.origin.is_client or options & mq.MQPMO_SYNC_RESPONSE:
+        return False
+    return bool(options & mq.MQPMO_ASYNC_RESPONSE) or default == mq.MQPRT_ASYNC_RESPONSE
+
+
+def put1_is_asynchronous(connection: Connection, options: int) -> bool:
+    """Whether an MQPUT1 with these MQPMO options is asynchronous."""
+    by_default = options & mq.MQPMO_SYNCPOINT and not connection.origin.put1_always_sync
+    return put_is_asynchronous(connection, options, mq.MQPRT_ASYNC_RESPONSE if by_default else mq.MQPRT_SYNC_RESPONSE)
+
+
+def put_without_telling(
+    q_mgr: QueueManager,
+    connection: Connection,
+    name: str,
+    md_raw: bytes,
+    pmo: PutMessageOptions,
+    before: list[object],
+    put: Callable[[], Answer],
+) -> Answer:
+    """Make an asynchronous put, and return what such a put returns, whatever its outcome.
+
+    Args:
+        q_mgr: the queue manager.
+        connection: the connection that puts.
+        name: of the queue, as given to MQOPEN or MQPUT1.
+        md_raw: MQMD as it was sent.
+        pmo: MQPMO as it was sent.
+        before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
+        put: makes the put, and returns the answer of a synchronous one: MQMD and MQPMO last.
+    """
+    md = MessageDescriptor(md_raw)
+    destination, default_persistence = _destination(q_mgr, name)
+    try:
+        comp, reason, values = put()
+    except Failed as failed:
+        comp, reason = mq.MQCC_FAILED, failed.reason
+        done = _never_put(q_mgr, connection, MessageDescriptor(md_raw), pmo)
+        _doom(q_mgr, connection, md, pmo, default_persistence)
+    else:
+        packed = values[-2]
+        assert isinstance(packed, bytes)
+        done = MessageDescriptor(packed)
+    connection.put_status = connection.put_status.after(comp, reason, destination)
+    made = [
+        *(["msg_id"] if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID else []),
+        *(["correl_id"] if pmo.options & mq.MQPMO_NEW_CORREL_ID else []),
+    ]
+    for field in (*_COMES_BACK, *made):
+        setattr(md, field, getattr(done, field))
+    return mq.MQCC_OK, mq.MQRC_NONE, [*before, md.pack(md.version), pmo.raw]
+
+
+def failed_untold(
+    q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
+) -> Answer:
+    """Keep for MQSTAT that an ASYNC_PUT was refused with a reason code that a waiting client would have got."""
+    handle = connection.handles.get(hobj)
+    destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
+    connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
+    try:
+        md, pmo = MessageDescriptor(md_raw), PutMessageOptions.read(pmo_raw)
+    except StructureError:
+        # Nothing says that the put was in syncpoint.
+        pass
+    else:
+        _doom(q_mgr, connection, md, pmo, default_persistence)
+    return mq.MQCC_OK, mq.MQRC_NONE, []
+
+
+def _doom(
+    q_mgr: QueueManager,
+    connection: Connection,
+    md: MessageDescriptor,
+    pmo: PutMessageOptions,
+    default_persistence: int | None,
+) -> None:
+    """Make MQCMIT back out if the failed put was in syncpoint, unless its message was not persistent."""
+    persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
+    if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
+        q_mgr.doom(connection)
+
+
+def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
+    """IDENTIFIERS: message and correlation identifiers that a client may use, and the context that MQMD then returns."""
+    first, at, count = q_mgr.identifiers.block()
+    md = MessageDescriptor(_MD)
+    q_mgr.default_identity_context(connection, md)
+    q_mgr.default_origin_context(connection, md)
+    raw = md.pack(1)
+    return mq.MQCC_OK, mq.MQRC_NONE, [first, at, count, raw[240:304] + raw[320:324]]
+
+
+def _never_put(
+    q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions
+) -> MessageDescriptor:
+    """Return the descriptor that the client returns for a message that the queue manager refused."""
+    md.msg_id, md.correl_id = q_mgr.new_identifier(), q_mgr.new_identifier()
+    if not pmo.options & PASSES:
+        set_context(q_mgr, connection, md, pmo)
+    return md
+
+
+def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | None]:
+    """Return the destination that MQSTAT returns for a queue name, and the queue's DEFPSIST; None if the name is unknown."""
+    with q_mgr.lock:
+        named = q_mgr.catalogue.get(name)
+        if named is None:
+            return Destination(mq.MQOT_Q, name), None
+        default_persistence = named.values[mq.MQIA_DEF_PERSISTENCE]
+        assert isinstance(default_persistence, int)
+        try:
+            queue, _ = q_mgr.catalogue.resolve(name)
+        except CatalogueError:
+            return Destination(_OBJECT_TYPES[named.type], name, q_mgr.name), default_persistence
+        found = Destination(_OBJECT_TYPES[named.type], name, q_mgr.name, queue.name, q_mgr.name)
+        return found, default_persistence
+
+
+def status(_: QueueManager, connection: Connection, kind: int, sts: bytes) -> Answer:
+    """MQSTAT (IBM MQ, topic q101920).
+
+    This connection never reconnects, so it is simply connected; both types about reconnection therefore return MQCC_OK and
+    MQRC_NONE (topics q100550, q100660).
+    """
+    asks_for_puts = kind == mq.MQSTAT_TYPE_ASYNC_ERROR
+    if not asks_for_puts and kind not in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):
+        raise Failed(mq.MQRC_STAT_TYPE_ERROR)
+    if not asks_for_puts and not connection.origin.is_client:
+        raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
+    try:
+        answered = status_answered(sts, connection.put_status if asks_for_puts else PutStatus())
+    except StructureError as error:
+        raise Failed(mq.MQRC_STS_ERROR) from error
+    if asks_for_puts:
+        connection.put_status = PutStatus()
+    return mq.MQCC_OK, mq.MQRC_NONE, [answered]

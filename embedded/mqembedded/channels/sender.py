@@ -1,0 +1,397 @@
+"""The sending end of a channel: a transmission queue, and the thread that moves its messages to another queue manager.
+
+Messages go in batches. Before a batch is sent, its number and its messages are noted in the store; from then until the answer
+the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends connect again,
+whichever of them failed, that number tells whether a batch in doubt was received. If it was, its messages are deleted here; if
+not, they become available and are sent again. So persistent messages arrive exactly once.
+
+States: INACTIVE (without a connection) and RUNNING (with one); RETRYING while the partner cannot be reached or refuses a batch;
+STOPPED from ``stop`` to ``start``. While the channel is RETRYING or STOPPED, messages whose binding is not fixed are given to
+another instance of their queue, and all others wait here. A batch in doubt waits in any case.
+
+Tests can slow down a channel, shuffle the messages that it sends, and cut it while a batch is in doubt.
+
+Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "In-doubt channels", "What happens when a cluster queue
+manager fails" (q039330), "MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the
+receiving end (``receiver.py``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import random
+import socket
+import sqlite3
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.channels.settings import ChannelStatus, Surroundings
+from mqembedded.messages.queue import Match, Message, Queue
+from mqembedded.messages.transmission import Bound, bound, encode, is_transmission, opened
+from mqembedded.queue_manager import QueueManager
+from mqembedded.reports.delivery import placed
+from mqembedded.reports.reports import discard_expired, forget, publish
+from mqembedded.store.rows import ChannelState
+from mqembedded.wire.frames import FrameError, FrameReader, decode_reply, encode_request
+from mqembedded.wire.verbs import BY_NAME
+
+_log = logging.getLogger(__name__)
+_KILOBYTE = 1024
+_UNAVAILABLE = (ChannelStatus.RETRYING, ChannelStatus.STOPPED)
+
+
+class ChannelError(Exception):
+    """The partner cannot be reached, is gone, or refuses; the message says why."""
+
+
+@dataclass(slots=True)
+class Misconduct:
+    """Faults that a channel has on purpose.
+
+    Attributes:
+        delay_s: seconds it waits before each batch.
+        shuffle: shuffles the messages of each batch; None keeps their order.
+        cut: the connection breaks ``before`` or ``after`` the partner has received the next batch, which is then in doubt; ""
+            for no cut.
+        stops_when_cut: whether the channel is then STOPPED, so that the batch stays in doubt until the channel is started.
+    """
+
+    delay_s: float = 0.0
+    shuffle: random.Random | None = None
+    cut: str = ""
+    stops_when_cut: bool = False
+
+
+class _Link:
+    """A connection to the receiving end, with a session of its own."""
+
+    def __init__(self, host: str, port: int, token: str, about: dict[str, Any]) -> None:
+        self._token = token.encode()
+        self._about = about
+        try:
+            self.sock = socket.create_connection((host, port))
+        except OSError as error:
+            raise ChannelError(str(error)) from error
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._reader = FrameReader(self.sock)
+
+    def ask(self, what: str, messages: bytes = b"", **more: Any) -> dict[str, Any]:
+        """Send a command, and return the partner's answer."""
+        verb = BY_NAME["CHANNEL"]
+        command = json.dumps({"do": what, **self._about, **more}).encode()
+        try:
+            self.sock.sendall(encode_request(verb, 1, [self._token, command, messages]))
+            frame = self._reader.read()
+        except (OSError, FrameError) as error:
+            raise ChannelError(str(error)) from error
+        if frame is None:
+            raise ChannelError("the partner is gone")
+        comp, reason, values = decode_reply(verb, frame[2])
+        if comp != mq.MQCC_OK:
+            raise ChannelError(f"the partner answers {mq.reason_name(reason)}")
+        answer: dict[str, Any] = json.loads(values[0])
+        return answer
+
+    def is_alive(self) -> bool:
+        """Whether the partner is there, as a batch heartbeat checks: it is better to know before a batch is in doubt."""
+        try:
+            return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+
+
+class SenderChannel:
+    """The channel to one other queue manager of the cluster."""
+
+    def __init__(self, q_mgr: QueueManager, cluster: Surroundings, partner: str, name: str, queue: Queue) -> None:
+        self.name = name
+        self.partner = partner
+        self.queue = queue
+        self.status = ChannelStatus.INACTIVE
+        self.misconduct = Misconduct()
+        self.batches_sent = 0
+        self.messages_sent = 0
+        self.problem = ""
+        self._q_mgr = q_mgr
+        self._cluster = cluster
+        self._link: _Link | None = None
+        self._session = 0
+        # The number of the last batch, and the messages of the batch in doubt.
+        self._state = q_mgr.store.channel(name, partner)
+        self._in_doubt: list[Message] = []
+        self._stop_wanted = False
+        self._changed = threading.Condition()
+        self._woken = threading.Event()
+        self._hurried = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._restore_doubt()
+        queue.on_arrival = self._woken.set
+
+    def _restore_doubt(self) -> None:
+        """Withdraw from the transmission queue the messages of a batch that was in doubt when the queue manager ended."""
+        positions = set(self._state.in_doubt)
+        self._in_doubt = [message for message in self.queue.available.values() if message.position in positions]
+        for message in self._in_doubt:
+            self.queue.withdraw(message)
+        self.queue.uncommitted_gets += len(self._in_doubt)
+
+    @property
+    def messages_in_doubt(self) -> int:
+        """The number of messages in doubt."""
+        return len(self._in_doubt)
+
+    # --- called by others, not under the queue manager's lock
+
+    def open(self) -> None:
+        """Start sending."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End at once, even during a batch; ``Surroundings.ending`` is set."""
+        link = self._link
+        if link is not None:
+            link.close()
+        self.hurry()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def stop(self) -> None:
+        """STOP CHANNEL: returns when the current batch is over."""
+        self._stop_wanted = True
+        self.hurry()
+        with self._changed:
+            self._changed.wait_for(lambda: self.status is ChannelStatus.STOPPED or self._cluster.ending.is_set())
+
+    def start(self) -> None:
+        """START CHANNEL."""
+        self._stop_wanted = False
+        self.hurry()
+
+    def slow(self, delay_s: float) -> None:
+        """Wait this many seconds before each batch."""
+        self.misconduct.delay_s = delay_s
+        self.hurry()
+
+    def hurry(self) -> None:
+        """Let the thread look again at what it has to do. Its queue may have been deleted, and then it ends."""
+        self._woken.set()
+        self._hurried.set()
+
+    # --- the thread
+
+    def _run(self) -> None:
+        while not (self._cluster.ending.is_set() or self.queue.deleted):
+            # Cleared before the state is looked at, so a change that comes later is seen in the next step.
+            self._woken.clear()
+            self._hurried.clear()
+            try:
+                self._step()
+            except (ChannelError, Failed, sqlite3.Error) as error:
+                self._broken(str(error))
+            except Exception:
+                _log.exception("channel %s", self.name)
+                self._broken("a defect, which the log shows")
+        with self._changed:
+            self._changed.notify_all()
+        self._drop_link()
+
+    def _step(self) -> None:
+        """Do the next thing, or wait until there is something to do."""
+        if self._stop_wanted:
+            self._drop_link()
+            self._set(ChannelStatus.STOPPED)
+            self._reallocate()
+            self._woken.wait()
+            return
+        if self.status is ChannelStatus.STOPPED:
+            self._set(ChannelStatus.INACTIVE)
+        # A channel that is retrying continues until it reaches its partner, even if there is nothing to send.
+        idle = self.status is not ChannelStatus.RETRYING and not self._in_doubt and not self._state.in_doubt
+        if idle and not self._has_messages():
+            self._woken.wait()
+            return
+        link = self._connected()
+        # Resolving a batch in doubt may have made messages available, or may have been all there was to do.
+        if self.misconduct.delay_s and self._hurried.wait(self.misconduct.delay_s):
+            return
+        batch = self._gathered()
+        if batch:
+            self._send(link, batch)
+
+    def _broken(self, why: str) -> None:
+        if self._cluster.ending.is_set():
+            return
+        if why != self.problem:
+            _log.warning("channel %s: %s", self.name, why)
+        self.problem = why
+        self._drop_link()
+        if self._stop_wanted:
+            return
+        self._set(ChannelStatus.RETRYING)
+        self._reallocate()
+        self._cluster.ending.wait(self._cluster.settings.retry_s)
+
+    def _set(self, status: ChannelStatus) -> None:
+        with self._q_mgr.lock:
+            self.status = status
+        with self._changed:
+            self._changed.notify_all()
+
+    def _drop_link(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    def _has_messages(self) -> bool:
+        with self._q_mgr.lock:
+            return any(is_transmission(message) for message in self.queue.available.values())
+
+    def _connected(self) -> _Link:
+        """Return a connection to the partner. A new connection first resolves a batch in doubt. Raises ChannelError."""
+        if self._link is not None and self._link.is_alive():
+            return self._link
+        self._drop_link()
+        with self._q_mgr.lock:
+            member = self._cluster.partner(self.partner)
+        if member is None:
+            raise ChannelError(f"{self.partner} has never been started")
+        about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
+        link = self._link = _Link(member.host, member.port, member.token, about)
+        if self._cluster.ending.is_set():
+            # Ending the cluster closes the channel's connection; it may have done so just before there was this one.
+            raise ChannelError("the queue manager ends")
+        answer = link.ask("hello")
+        self._session = answer["session"]
+        self._resolve(received=answer["batch"] == self._state.batch, last=answer["batch"])
+        self.problem = ""
+        self._set(ChannelStatus.RUNNING)
+        return link
+
+    # --- batches
+
+    def _gathered(self) -> list[Message]:
+        """Withdraw the next batch from the transmission queue."""
+        settings = self._cluster.settings
+        batch: list[Message] = []
+        size = 0
+        with self._q_mgr.lock:
+            discard_expired(self._q_mgr, self.queue)
+            for message in self.queue.candidates(Match()):
+                if not is_transmission(message):
+                    continue
+                size += len(message.data)
+                if batch and (len(batch) == settings.batchsz or size > settings.batchlim * _KILOBYTE):
+                    break
+                batch.append(message)
+            for message in batch:
+                self.queue.withdraw(message)
+            self.queue.uncommitted_gets += len(batch)
+        return batch
+
+    def _send(self, link: _Link, batch: list[Message]) -> None:
+        """Send a batch; raises ChannelError. Messages that may have been received are then in doubt, others available."""
+        wrong = self.misconduct
+        fast = self._cluster.settings.npmspeed == "FAST"
+        kept = [message for message in batch if message.persistent or not fast]
+        number = self._state.batch + 1
+        try:
+            # The batch is in doubt from here on.
+            positions = tuple(message.position for message in kept if message.persistent)
+            self._note(ChannelState(self.name, self.partner, number, positions))
+        except sqlite3.Error:
+            self._give_back(batch)
+            raise
+        self._in_doubt = kept
+        with self._q_mgr.lock:
+            # These are sent at most once.
+            self._forget([message for message in batch if fast and not message.persistent])
+        cut, wrong.cut = wrong.cut, ""
+        if cut == "before":
+            self._cut()
+        sent = list(batch)
+        if wrong.shuffle is not None:
+            wrong.shuffle.shuffle(sent)
+        answer = link.ask("batch", encode(sent), session=self._session, batch=number)
+        if cut:
+            self._cut()
+        if "refused" in answer:
+            self._resolve(received=False, last=number - 1)
+            raise ChannelError(f"{self.partner} refuses a batch: {answer['refused']}")
+        self._resolve(received=True, last=number)
+        self.batches_sent += 1
+        self.messages_sent += len(batch)
+
+    def _cut(self) -> None:
+        self._stop_wanted = self._stop_wanted or self.misconduct.stops_when_cut
+        raise ChannelError("cut on purpose, with a batch in doubt")
+
+    def _resolve(self, *, received: bool, last: int) -> None:
+        """Resolve the batch in doubt: the partner has said whether it was received, and the number of its last batch."""
+        state = ChannelState(self.name, self.partner, last)
+        if state != self._state:
+            self._note(state, self._in_doubt if received else ())
+        messages, self._in_doubt = self._in_doubt, []
+        if received:
+            with self._q_mgr.lock:
+                self._forget(messages)
+        else:
+            self._give_back(messages)
+
+    def _give_back(self, messages: list[Message]) -> None:
+        with self._q_mgr.lock:
+            self.queue.uncount(0, len(messages))
+            self.queue.make_available(messages)
+
+    def _note(self, state: ChannelState, gone: list[Message] | tuple[()] = ()) -> None:
+        self._q_mgr.store.commit((), gone, state)
+        self._state = state
+
+    def _forget(self, messages: list[Message]) -> None:
+        """Stop counting messages that are no longer here; under the lock."""
+        self.queue.held -= len(messages)
+        self.queue.uncount(0, len(messages))
+        self.queue.dequeued += len(messages)
+
+    # --- while the partner cannot be reached
+
+    def _reallocate(self) -> None:
+        """Give messages whose binding is not fixed to an instance that can be reached."""
+        with self._q_mgr.lock:
+            loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
+            for message in filter(is_transmission, loose):
+                item = opened(message)
+                try:
+                    chosen = self._cluster.choose(item.queue_name, without=self.partner, better_than=self.status)
+                    item.md.expiry = item.expiry
+                    made = placed(
+                        self._q_mgr,
+                        self._q_mgr.cluster.addressed(item.queue_name, chosen),
+                        item.md,
+                        item.data,
+                        item.properties,
+                        bound=Bound.NOT_FIXED,
+                    )
+                except Failed:
+                    continue
+                # Written under the lock, as with expired messages: this is rare, and exactly one of the two messages must
+                # exist.
+                try:
+                    self._q_mgr.write_now([made], [message])
+                except Failed:
+                    forget([made])
+                    return
+                self.queue.withdraw(message)
+                self.queue.held -= 1
+                publish([made])

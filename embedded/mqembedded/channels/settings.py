@@ -1,0 +1,64 @@
+"""Attributes and states of channels, and the interface through which a channel asks its cluster."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from mqembedded.wire import pcf_constants as cf
+
+
+class ChannelStatus(enum.Enum):
+    """STATUS of a channel."""
+
+    INACTIVE = cf.MQCHS_INACTIVE
+    RUNNING = cf.MQCHS_RUNNING
+    RETRYING = cf.MQCHS_RETRYING
+    STOPPED = cf.MQCHS_STOPPED
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSettings:
+    """Attributes of all channels of a cluster, named as in MQSC where MQSC has them.
+
+    A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue does not take a message, the receiving end
+    retries ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its
+    partner retries after ``retry_s`` seconds.
+    """
+
+    batchsz: int = 50
+    batchlim: int = 5000
+    mrrty: int = 10
+    mrtmr: int = 1000
+    npmspeed: str = "FAST"
+    retry_s: float = 0.2
+
+
+class Partner(Protocol):
+    """The address of the receiving end of a channel, and the token that opens its channel verb."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def token(self) -> str: ...
+
+
+class Surroundings(Protocol):
+    """The cluster as its channels see it. ``ending`` is set when the channels must end."""
+
+    @property
+    def settings(self) -> ChannelSettings: ...
+    @property
+    def ending(self) -> threading.Event: ...
+
+    def partner(self, q_mgr_name: str) -> Partner | None:
+        """Return the address of a queue manager; None if it has not been heard of yet."""
+
+    def choose(
+        self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
+    ) -> str:
+        """Return the queue manager whose instance of a cluster queue a message goes to; raises Failed if there is none."""

@@ -1,0 +1,124 @@
+"""The command ``mqembedded``: the command group, the client library, and control of a running queue manager.
+
+Not here: running one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mqembedded.cli.cluster import channel
+from mqembedded.cli.manners import Commands, data_option, one_message
+from mqembedded.cli.mqsc import mqsc
+from mqembedded.cli.serve import exec_, run
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="mqembedded", message="mqembedded %(version)s")
+def main() -> None:
+    """Run a queue manager for development, tests and demos without IBM MQ.
+
+    It is not IBM MQ and does not replace it. Unmodified pymqi and ibmmq programs run on it.
+    """
+
+
+@main.command()
+@click.option("--print-dir", is_flag=True, help="Print only the directory.")
+def build(print_dir: bool) -> None:
+    """Compile the client library, unless that is done already.
+
+    Its directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that pymqi can be built against
+    it:
+
+    \b
+        MQ_FILE_PATH=$(mqembedded build --print-dir) \\
+            pip install --no-cache-dir --no-binary pymqi pymqi
+    """
+    with one_message():
+        from mqembedded.libmqm.build import build as build_library
+
+        directory = build_library()
+    click.echo(directory if print_dir else f"client library of the embedded queue manager: {directory}")
+
+
+@main.command()
+@data_option
+@click.option(
+    "--when",
+    type=click.Choice(["before", "after"]),
+    default="before",
+    show_default=True,
+    help="Before the call takes effect, or after.",
+)
+@click.option(
+    "--nth", type=click.IntRange(1), default=1, show_default=True, help="The number of the first matching call to fail."
+)
+@click.option(
+    "--times",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="How many calls fail; 0: all calls from then on.",
+)
+@click.option("--verb", default="", help="Only calls of this verb match, such as MQCMIT.")
+@click.option("--appl", "appl_name", default="", help="Only calls of applications with this name match.")
+@click.option("--reason", type=int, default=0, help="For 'answer': the reason code.")
+@click.option(
+    "--comp", type=click.IntRange(0, 2), default=2, show_default=True, help="For 'answer': the completion code."
+)
+@click.option("--delay-s", type=float, default=0.0, help="For 'delay': seconds.")
+@click.argument(
+    "action", type=click.Choice(["kill_client", "kill_server", "drop", "freeze", "answer", "delay", "clear"])
+)
+def fault(data: Path, action: str, **how: Any) -> None:
+    """Make an MQI call fail, to test how a program handles it.
+
+    \b
+        kill_client   SIGKILL the program that makes the call
+        kill_server   SIGKILL the queue manager
+        drop          close the connection; --when after: MQCMIT is then in doubt
+        freeze        never reply, and leave the connection open
+        answer        end the call with --comp and --reason
+        delay         answer the call after --delay-s
+        clear         remove all faults, and answer the calls that are frozen
+    """
+    with one_message():
+        from mqembedded import Control, Fault
+
+        control = Control.of(data)
+        if action == "clear":
+            control.clear_faults()
+        else:
+            control.arm(Fault(action, **how))
+
+
+@main.command()
+@data_option
+def quiesce(data: Path) -> None:
+    """End a queue manager as endmqm does.
+
+    It refuses new connections and ends when the last application has disconnected.
+    """
+    with one_message():
+        from mqembedded import Control
+
+        Control.of(data).quiesce()
+
+
+@main.command()
+@data_option
+def calls(data: Path) -> None:
+    """Show how many MQI calls a queue manager has answered, by verb."""
+    with one_message():
+        from mqembedded import Control
+
+        counted = Control.of(data).calls()
+    for verb, number in sorted(counted.items()):
+        click.echo(f"{verb:8} {number}")
+
+
+for command in (run, exec_, channel, mqsc):
+    main.add_command(command)

@@ -1,0 +1,156 @@
+"""The members of the cluster as one of them sees them: the queues they host, the channels to them, the choice of an instance.
+
+There is one cluster. There is one channel to each other member, with a transmission queue of its own, as with DEFCLXQ(CHANNEL).
+A transmission queue that is in no cluster has a sender channel if its TRIGDATA names one: ``QM1.QM2`` leads from QM1 to QM2.
+Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from pathlib import Path
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.channels.sender import SenderChannel
+from mqembedded.channels.settings import ChannelStatus
+from mqembedded.cluster.membership import Membership
+from mqembedded.cluster.repository import Repository
+from mqembedded.cluster.workload import Destination, choose
+from mqembedded.cluster_view import local_queue
+from mqembedded.messages.queue import Queue
+from mqembedded.messages.route import Target
+from mqembedded.messages.transmission import Bound
+from mqembedded.objects.attributes import LOCAL
+from mqembedded.objects.instances import Instance, Member
+from mqembedded.queue_manager import QueueManager
+from mqembedded.remote_queues import Way
+
+_TRANSMISSION_QUEUE = {
+    mq.MQIA_USAGE: mq.MQUS_TRANSMISSION,
+    mq.MQIA_MAX_Q_DEPTH: 999_999_999,
+    mq.MQIA_MAX_MSG_LENGTH: 104_857_600,
+    mq.MQIA_DEF_PERSISTENCE: mq.MQPER_PERSISTENT,
+}
+
+
+class Members:
+    """All members, including this queue manager."""
+
+    def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
+        self.cluster_name = membership.cluster
+        self.settings = membership.channels
+        self.repository = Repository(Path(membership.directory))
+        self.ending = threading.Event()
+        self._q_mgr = q_mgr
+        self._names = sorted(membership.members)
+        self._choices = itertools.count(1)
+        self._last_chosen: dict[tuple[str, str], int] = {}
+        self.channels = {
+            name: SenderChannel(q_mgr, self, name, self.channel_name(name), self._transmission_queue(name))
+            for name in membership.members
+            if name != q_mgr.name
+        }
+        # By transmission queue.
+        self.senders: dict[Queue, SenderChannel] = {}
+
+    def _transmission_queue(self, member: str) -> Queue:
+        name = f"SYSTEM.CLUSTER.TRANSMIT.{self.channel_name(member)}"
+        if self._q_mgr.catalogue.get(name) is None:
+            self._q_mgr.catalogue.define(LOCAL, name, {**_TRANSMISSION_QUEUE})
+        queue = self._q_mgr.catalogue.get(name)
+        assert isinstance(queue, Queue)
+        return queue
+
+    def start_senders(self) -> None:
+        """Start the sender channels of new transmission queues, and end those of deleted ones."""
+        for queue in [each for each in self.senders if each.deleted]:
+            self.senders.pop(queue).hurry()
+        partners = {f"{self._q_mgr.name}.{name}": name for name in self.channels}
+        for queue in self._q_mgr.catalogue.queues():
+            name = str(queue.values[mq.MQCA_TRIGGER_DATA])
+            is_wanted = queue.values[mq.MQIA_USAGE] == mq.MQUS_TRANSMISSION and name in partners
+            if is_wanted and queue not in self.senders:
+                # Batches are numbered for each transmission queue.
+                self.senders[queue] = SenderChannel(self._q_mgr, self, partners[name], queue.name, queue)
+                self.senders[queue].open()
+
+    def way(self, q_mgr_name: str) -> Way | None:
+        """Return the way to a member over the cluster; None for any other name."""
+        channel = self.channels.get(q_mgr_name)
+        return None if channel is None else Way(q_mgr_name, channel.queue, self)
+
+    def channel_name(self, member: str) -> str:
+        """Return the name of all channels to a member, which is the name of its cluster-receiver definition."""
+        return f"{self.cluster_name}.{member}"
+
+    def instances(self, queue_name: str) -> list[Instance]:
+        """Return all instances of a cluster queue, ordered by the names of their queue managers."""
+        return self.repository.instances(queue_name, self._names)
+
+    def heard_of(self) -> list[Member]:
+        """Return the members that this one has heard of, ordered by name."""
+        found = map(self.repository.member, self._names)
+        return [member for member in found if member is not None]
+
+    def partner(self, q_mgr_name: str) -> Member | None:
+        """Return the address of a member; None if it has not been heard of yet."""
+        return self.repository.member(q_mgr_name)
+
+    @property
+    def is_fully_known(self) -> bool:
+        """Whether every member has been heard of. Only then an unknown name certainly belongs to no member."""
+        return len(self.heard_of()) == len(self._names)
+
+    # --- choosing
+
+    def choose(
+        self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
+    ) -> str:
+        """Return the queue manager whose instance of a cluster queue a message goes to.
+
+        Args:
+            queue_name: the cluster queue.
+            arrived: whether the message came over a cluster channel.
+            without: a queue manager that must not be chosen.
+            better_than: a channel status; only an instance with a better channel is chosen.
+
+        Raises:
+            Failed: MQRC_NO_DESTINATIONS_AVAILABLE, MQRC_CLUSTER_PUT_INHIBITED.
+        """
+        known = [self._destination(each) for each in self.instances(queue_name) if each.q_mgr_name != without]
+        chosen = choose(known, local_only=arrived or self._uses_local_only(queue_name))
+        if chosen is None:
+            raise Failed(mq.MQRC_CLUSTER_PUT_INHIBITED if known else mq.MQRC_NO_DESTINATIONS_AVAILABLE)
+        if better_than is not None and not chosen.is_better_than(better_than):
+            raise Failed(mq.MQRC_NO_DESTINATIONS_AVAILABLE)
+        self._last_chosen[queue_name, chosen.q_mgr_name] = next(self._choices)
+        return chosen.q_mgr_name
+
+    def _destination(self, instance: Instance) -> Destination:
+        is_local = instance.q_mgr_name == self._q_mgr.name
+        return Destination(
+            instance.q_mgr_name,
+            is_local,
+            instance.put_enabled,
+            instance.integer(mq.MQIA_CLWL_Q_RANK),
+            instance.integer(mq.MQIA_CLWL_Q_PRIORITY),
+            ChannelStatus.RUNNING if is_local else self.channels[instance.q_mgr_name].status,
+            self._last_chosen.get((instance.queue_name, instance.q_mgr_name), 0),
+        )
+
+    def _uses_local_only(self, queue_name: str) -> bool:
+        """Whether CLWLUSEQ of the local instance, if there is one, keeps messages here."""
+        local = self._q_mgr.catalogue.get(queue_name)
+        use = mq.MQCLWL_USEQ_AS_Q_MGR if local is None else local.values.get(mq.MQIA_CLWL_USEQ, mq.MQCLWL_USEQ_AS_Q_MGR)
+        if use == mq.MQCLWL_USEQ_AS_Q_MGR:
+            use = self._q_mgr.catalogue.q_mgr_values[mq.MQIA_CLWL_USEQ]
+        return use == mq.MQCLWL_USEQ_LOCAL
+
+    def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
+        """Return the target of a message for this instance; raises Failed if the instance is local and refuses puts."""
+        if q_mgr_name == self._q_mgr.name:
+            return Target(local_queue(self._q_mgr.catalogue, queue_name), queue_name, q_mgr_name, bound)
+        channel = self.channels[q_mgr_name]
+        return Target(channel.queue, queue_name, q_mgr_name, bound, channel.name)

@@ -1,0 +1,23 @@
+"""What a queue manager must be told to join a cluster. Not here: what it does there (``cluster.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mqembedded.channels.settings import ChannelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a queue manager must be told to join a cluster: the cluster's name, its members, their shared directory."""
+
+    cluster: str
+    members: tuple[str, ...]
+    directory: str
+    channels: ChannelSettings = field(default_factory=ChannelSettings)
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Membership:
+        """Return the value that ``dataclasses.asdict`` made this dictionary of."""
+        return cls(given["cluster"], tuple(given["members"]), given["directory"], ChannelSettings(**given["channels"]))

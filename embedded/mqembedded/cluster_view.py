@@ -1,0 +1,144 @@
+"""The interface through which a queue manager asks its cluster, and its implementation for a queue manager without a cluster.
+
+``cluster/`` has the implementation for members of a cluster. Methods are called under the queue manager's lock if not said
+otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.catalogue import Catalogue
+from mqembedded.messages.queue import Queue
+from mqembedded.messages.route import Route, Target
+from mqembedded.messages.transmission import Bound
+from mqembedded.objects.instances import Member
+from mqembedded.objects.others import CatalogueError
+from mqembedded.remote_queues import Ways
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member of the cluster, and the channel to it: name, status (MQCHS_*), transmission queue ("" for this member)."""
+
+    member: Member
+    cluster_name: str
+    channel_name: str
+    channel_status: int
+    transmission_queue: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this queue manager."""
+        return not self.transmission_queue
+
+
+class ClusterView(Protocol):
+    """The cluster of a queue manager."""
+
+    @property
+    def ways(self) -> Ways:
+        """The ways to other queue managers, in the cluster or not."""
+
+    def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
+        """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
+
+        Raises:
+            Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
+        """
+
+    def addressed(self, name: str, q_mgr_name: str) -> Target:
+        """Return the target of a message for which no application opened a queue: a report, or a forwarded message.
+
+        Raises:
+            Failed: the reason why there is no such queue.
+        """
+
+    def knows(self, name: str) -> bool:
+        """Whether the cluster has a queue of this name."""
+
+    def members(self) -> Sequence[MemberView]:
+        """Return the members that this one has heard of, ordered by name."""
+
+    def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
+        """Carry out a control command about channels, not under the lock. If it fails, the answer has an ``error``."""
+
+    def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any] | None:
+        """Answer the sending end of a channel, not under the lock; None if there cannot be a channel."""
+
+    def start(self, host: str, port: int, token: str) -> None:
+        """Tell the other members where this queue manager is, and start the channels; not under the lock."""
+
+    def stop(self) -> None:
+        """End the channels, not under the lock; batches that are on their way stay in doubt."""
+
+
+class NoCluster:
+    """The view of a queue manager without a cluster: messages for others wait on transmission queues."""
+
+    def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
+        self.ways = Ways(q_mgr_name, catalogue, lambda _: None)
+        self._q_mgr_name = q_mgr_name
+        self._catalogue = catalogue
+
+    def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
+        """Return the route of a remote queue; raises Failed."""
+        way = self.ways.to(q_mgr_name)
+        return self.ways.route(name, options) if way is None else way.route(name, options)
+
+    def addressed(self, name: str, q_mgr_name: str) -> Target:
+        """Return the target of a message for which no application opened a queue; raises Failed."""
+        route = self.route(name, q_mgr_name, mq.MQOO_OUTPUT)
+        return local_target(self._catalogue, self._q_mgr_name, name) if route is None else target_of(route)
+
+    def knows(self, name: str) -> bool:  # noqa: ARG002 - as ClusterView has it
+        """Return False."""
+        return False
+
+    def members(self) -> Sequence[MemberView]:
+        """Return no members."""
+        return ()
+
+    def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:  # noqa: ARG002 - as ClusterView has it
+        """Return an error: there are no channels."""
+        return {"error": f"queue manager {self._q_mgr_name} is in no cluster"}
+
+    def receive(self, command: dict[str, Any], messages: bytes) -> None:
+        """Return None: there are no channels."""
+
+    def start(self, host: str, port: int, token: str) -> None:
+        """Do nothing: there are no channels."""
+
+    def stop(self) -> None:
+        """Do nothing: there are no channels."""
+
+
+def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:
+    """Return the target of a message for a queue of this queue manager; raises Failed as ``local_queue`` does."""
+    return Target(local_queue(catalogue, name), name, q_mgr_name, Bound.ON_OPEN)
+
+
+def target_of(route: Route) -> Target:
+    """Return the target of a message that this route leads; raises Failed if no queue takes it."""
+    if route.fixed:
+        return route.instances.target(route.queue_name, route.fixed, Bound.ON_OPEN)
+    return route.chosen(Bound.NOT_FIXED)
+
+
+def local_queue(catalogue: Catalogue, name: str) -> Queue:
+    """Return the local queue that a name leads to; both must allow puts.
+
+    Raises:
+        Failed: there is no such queue, or puts are inhibited.
+    """
+    try:
+        queue, named = catalogue.resolve(name)
+    except CatalogueError as error:
+        raise Failed(error.reason) from error
+    if mq.MQQA_PUT_INHIBITED in (named.values[mq.MQIA_INHIBIT_PUT], queue.values[mq.MQIA_INHIBIT_PUT]):
+        raise Failed(mq.MQRC_PUT_INHIBITED)
+    return queue

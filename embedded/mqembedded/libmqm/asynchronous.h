@@ -1,0 +1,49 @@
+/* Puts that do not wait for their answer: with MQPMO_ASYNC_RESPONSE, or to a queue whose DEFPRESP is ASYNC. The queue manager
+ * keeps their outcome for MQSTAT. */
+#ifndef MQEMBEDDED_ASYNCHRONOUS_H
+#define MQEMBEDDED_ASYNCHRONOUS_H
+
+#include <cmqc.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire.h"
+
+#define IDENTIFIER_LENGTH 24
+#define CONTEXT_LENGTH 68
+
+/* An object handle for puts, and MQPRT_* of its queue. */
+struct output {
+    MQHOBJ hobj;
+    MQLONG response;
+};
+
+/* The state of a connection. Only the thread that has reserved the connection may use it. */
+struct asynchronous {
+    struct output *outputs; /* ascending by handle */
+    size_t count, capacity;
+    uint8_t identifier[IDENTIFIER_LENGTH]; /* the next one */
+    MQLONG at, left;                       /* the offset of its number, and how many identifiers are left */
+    uint8_t context[CONTEXT_LENGTH];       /* ApplIdentityData, PutApplType, PutApplName, ApplOriginData */
+};
+
+void asynchronous_destroy(struct asynchronous *asynchronous);
+
+/* Called after MQOPEN with the answer's put_response, and after MQCLOSE. */
+void asynchronous_opened(struct asynchronous *asynchronous, MQHOBJ hobj, MQLONG response);
+void asynchronous_closed(struct asynchronous *asynchronous, MQHOBJ hobj);
+
+/* Whether an MQPUT is asynchronous, and simple enough not to wait. Other asynchronous puts are sent like synchronous ones ("if
+ * a message is not eligible for asynchronous put", topic q027340): those with context, message handles or records, and those
+ * with any error in handle, structures or options, so that the error is returned at once. IBM does not document which messages
+ * are eligible. */
+bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ hobj, struct blob md, struct blob pmo);
+
+/* Make such an MQPUT. It returns what topic "MQPMO options" (q098730) promises: four fields of context, and MsgId and CorrelId
+ * if they had to be made. False if the wire failed. */
+bool asynchronous_put(struct asynchronous *asynchronous, struct wire *wire, MQHOBJ hobj, void *md_structure, struct blob md,
+                      struct blob pmo, struct blob data, PMQLONG comp, PMQLONG reason);
+
+#endif

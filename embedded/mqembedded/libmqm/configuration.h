@@ -1,0 +1,22 @@
+/* The client configuration file, mqclient.ini. */
+#ifndef MQEMBEDDED_CONFIGURATION_H
+#define MQEMBEDDED_CONFIGURATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copy the value of an attribute of the stanza Channels. False if there is none, or it does not fit. */
+bool configured(const char *attribute, char *value, size_t size);
+
+/* Whether the stanza Channels says Put1DefaultAlwaysSync=YES (IBM MQ, topic q001670). */
+bool configured_put1_always_sync(void);
+
+/* IBM MQ's data directory. */
+const char *data_directory(void);
+
+bool is_file_url(const char *url);
+
+/* The path in a file: URL, or what was given if it is none. */
+const char *path_of_file_url(const char *url);
+
+#endif

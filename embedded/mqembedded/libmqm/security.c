@@ -1,0 +1,60 @@
+/* Security features that a program asks for and that are not available here. The connection is refused: otherwise data would be
+ * sent unencrypted that the program wanted encrypted, or a user would be let in without a check.
+ *
+ * Tests set MQEMBEDDED_PRETEND_TLS. Then a connection that asks for TLS is made without it, and obeys the rules that a process has
+ * for its TLS environment. */
+#include "security.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "marshal.h"
+
+#define CD_VERSION 20
+#define CD_SSL_CIPHER_SPEC 1688
+#define SCO_KEY_REPOSITORY 8
+
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value != NULL && *value != '\0';
+}
+
+static const uint8_t *sco_of(const MQCNO *options) {
+    bool has_field = options != NULL && options->Version >= 4;
+    return has_field ? pointed_at(options, options->SSLConfigPtr, options->SSLConfigOffset) : NULL;
+}
+
+bool asks_for_tls(const uint8_t *cd) {
+    int32_t version = 0;
+    if (cd != NULL) {
+        memcpy(&version, cd + CD_VERSION, sizeof version);
+    }
+    return version >= 7 && name((const char *)cd + CD_SSL_CIPHER_SPEC, 32).length > 0;
+}
+
+bool gives_tls_information(const MQCNO *options, const uint8_t *cd) {
+    return cd != NULL && sco_of(options) != NULL;
+}
+
+/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
+ * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). An
+ * MQSCO with an MQCD makes it ignore MQSSLKEYR (topic q095520). */
+static MQLONG tls_refusal(const MQCNO *options) {
+    const uint8_t *sco = sco_of(options);
+    bool has_key_repository =
+        sco != NULL ? name((const char *)sco + SCO_KEY_REPOSITORY, 256).length > 0 : is_set("MQSSLKEYR");
+    if (!has_key_repository) {
+        return MQRC_KEY_REPOSITORY_ERROR;
+    }
+    return is_set("MQEMBEDDED_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
+}
+
+MQLONG security_refusal(const MQCNO *options, bool has_tls) {
+    if (options != NULL && options->Version >= MQCNO_VERSION_5) {
+        const MQCSP *csp = (const MQCSP *)pointed_at(options, options->SecurityParmsPtr, options->SecurityParmsOffset);
+        if (csp != NULL && csp->AuthenticationType == MQCSP_AUTH_ID_TOKEN) {
+            return MQRC_NOT_AUTHORIZED;
+        }
+    }
+    return has_tls ? tls_refusal(options) : MQRC_NONE;
+}

@@ -1,0 +1,136 @@
+"""An object handle: what MQOPEN returned, and the state that it keeps between calls."""
+
+from __future__ import annotations
+
+import enum
+from typing import Protocol
+
+from mqembedded import constants as mq
+from mqembedded.messages.logical_order import GroupState
+from mqembedded.messages.queue import Message, Queue
+from mqembedded.messages.route import Route
+from mqembedded.objects.attributes import Value
+
+INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
+
+
+class Direction(enum.Enum):
+    """The three separate sets of group and segment information that a handle has."""
+
+    # The hash of Enum is slow: it hashes the name, in Python. Every call looks states up several times.
+    __hash__ = object.__hash__
+
+    PUT = "put"
+    GET = "get"
+    BROWSE = "browse"
+
+
+class ClosableSubscription(Protocol):
+    """An open subscription, with the methods that closing its handle needs; ``pubsub/`` implements it."""
+
+    def close(self, user: str, option: int) -> None:
+        """Close the subscription for this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if that is refused."""
+
+    def released(self) -> None:
+        """Note that the handle is closed."""
+
+
+class Handle:
+    """One open object: a queue, opened by its own name or an alias; or, if ``queue`` is None, another object (``object_type``),
+    a topic or a subscription.
+
+    ``opened_name`` is the name given to MQOPEN. ``opened_values`` are the attributes of the object with that name, which MQINQ
+    returns; those of an alias are its own. ``cursor`` is the place of the browse cursor, None before the first message.
+    ``logical_cursor`` is the place of the first item of the cursor's group, which is the group's place in logical order.
+    ``browsed_in_logical_order`` says whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
+    ``default_put_response`` is DEFPRESP at MQOPEN. ``topic_string`` is that of a topic; ``subscription`` is what MQSUB opened.
+    ``route`` is set if messages are not simply put on ``queue``. ``waits`` says whether an MQGET with this handle is waiting
+    now. ``changed`` says that a command has ended it: only MQCLOSE takes it.
+    """
+
+    __slots__ = (
+        "browsed_in_logical_order",
+        "changed",
+        "creates_dynamic",
+        "cursor",
+        "default_put_response",
+        "exclusive",
+        "hobj",
+        "locked",
+        "logical_cursor",
+        "object_type",
+        "opened_name",
+        "opened_values",
+        "options",
+        "queue",
+        "route",
+        "saved_context",
+        "states",
+        "subscription",
+        "topic_string",
+        "waits",
+    )
+
+    def __init__(
+        self,
+        hobj: int,
+        options: int,
+        queue: Queue | None = None,
+        opened_name: str = "",
+        opened_values: dict[int, Value] | None = None,
+        *,
+        exclusive: bool = False,
+        creates_dynamic: bool = False,
+        default_put_response: int = mq.MQPRT_SYNC_RESPONSE,
+        topic_string: str = "",
+        subscription: ClosableSubscription | None = None,
+        object_type: int = mq.MQOT_Q,
+        route: Route | None = None,
+    ) -> None:
+        self.hobj = hobj
+        self.options = options
+        self.queue = queue
+        self.opened_name = opened_name
+        self.opened_values = opened_values
+        self.exclusive = exclusive
+        self.creates_dynamic = creates_dynamic
+        self.default_put_response = default_put_response
+        self.topic_string = topic_string
+        self.subscription = subscription
+        self.object_type = object_type
+        self.route = route
+        self.states = dict.fromkeys(Direction, GroupState())
+        self.cursor: int | None = None
+        self.logical_cursor: int | None = None
+        self.browsed_in_logical_order: bool | None = None
+        self.locked: list[Message] = []
+        self.saved_context: bytes | None = None
+        self.waits = False
+        self.changed = False
+
+    def lock(self, messages: list[Message]) -> None:
+        """Lock messages, so that other handles do not see them."""
+        self.locked = messages
+        for message in messages:
+            message.locked_by = self
+        if messages and self.queue is not None:
+            self.queue.locking.add(self)
+
+    def unlock(self) -> bool:
+        """Unlock the locked messages; return whether any of them are still on the queue."""
+        released = False
+        for message in self.locked:
+            if message.locked_by is self:
+                message.locked_by = None
+                released = True
+        self.locked = []
+        if self.queue is not None:
+            self.queue.locking.discard(self)
+            if released:
+                self.queue.wake()
+        return released
+
+    @property
+    def for_input(self) -> bool:
+        """Whether the handle may get messages."""
+        return bool(self.options & INPUT)

@@ -1,0 +1,96 @@
+"""Marks of browsed messages: marks of single handles, and marks of the set of handles that co-operate.
+
+A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue that
+were opened with MQOO_CO_OP are one set. The marks of the set end after MARKINT, or when its last handle is closed. A handle's
+own marks end when it is closed. Both kinds end when the message leaves the queue, even if that is backed out later.
+"""
+
+from __future__ import annotations
+
+from mqembedded import constants as mq
+
+
+class Marks:
+    """The marks on the messages of one queue. Messages and handles are used as keys only.
+
+    All methods are called under the queue manager's lock.
+    """
+
+    def __init__(self) -> None:
+        self._of_handles: dict[object, set[object]] = {}
+        self._by_handle: dict[object, dict[object, None]] = {}
+        # When each message was marked for the set; the oldest mark comes first.
+        self.of_set: dict[object, float] = {}
+        self._members: set[object] = set()
+
+    def join(self, handle: object) -> None:
+        """Note that a handle of the set was opened."""
+        self._members.add(handle)
+
+    def leave(self, handle: object) -> bool:
+        """Note that a handle was closed; return whether a mark ended that other handles saw."""
+        for message in list(self._by_handle.get(handle, ())):
+            self.unmark(message, handle)
+        if handle not in self._members:
+            return False
+        self._members.remove(handle)
+        if self._members or not self.of_set:
+            return False
+        self.of_set.clear()
+        return True
+
+    def mark(self, message: object, handle: object) -> None:
+        """Mark a message for a handle."""
+        self._of_handles.setdefault(message, set()).add(handle)
+        self._by_handle.setdefault(handle, {})[message] = None
+
+    def unmark(self, message: object, handle: object) -> None:
+        """Remove the mark of a handle from a message, if there is one."""
+        handles = self._of_handles.get(message, set())
+        if handle in handles:
+            handles.remove(handle)
+            if not handles:
+                del self._of_handles[message]
+            self._forget(message, handle)
+
+    def _forget(self, message: object, handle: object) -> None:
+        marked = self._by_handle[handle]
+        del marked[message]
+        if not marked:
+            del self._by_handle[handle]
+
+    def mark_for_set(self, message: object, now_s: float) -> None:
+        """Mark a message for the set."""
+        self.of_set[message] = now_s
+
+    def unmark_for_set(self, message: object) -> bool:
+        """Remove the set's mark from a message; return whether there was one."""
+        return self.of_set.pop(message, None) is not None
+
+    def is_marked_for_set(self, message: object) -> bool:
+        """Whether a message is marked for the set."""
+        return message in self.of_set
+
+    def is_marked_for(self, message: object, handle: object) -> bool:
+        """Whether a message counts as marked for a handle, by its own mark or by that of its set."""
+        return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
+
+    def expire(self, now_s: float, interval_ms: int) -> None:
+        """Remove the set's marks that are older than the interval, unless it is MQMMBI_UNLIMITED."""
+        while self.of_set and interval_ms != mq.MQMMBI_UNLIMITED:
+            oldest = next(iter(self.of_set))
+            if now_s - self.of_set[oldest] < interval_ms / 1000:
+                return
+            del self.of_set[oldest]
+
+    def next_expiry_s(self, interval_ms: int) -> float | None:
+        """Return when the next mark of the set ends; None if never."""
+        if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
+            return None
+        return next(iter(self.of_set.values())) + interval_ms / 1000
+
+    def forget(self, message: object) -> None:
+        """Remove all marks of a message that leaves the queue."""
+        for handle in self._of_handles.pop(message, ()):
+            self._forget(message, handle)
+        self.of_set.pop(message, None)

@@ -1,0 +1,84 @@
+"""The outcomes of a connection's asynchronous puts, kept until MQSTAT asks for them.
+
+An asynchronous put itself always returns MQCC_OK. All are counted. Of those that did not succeed the first is kept; a failure
+replaces a warning, though (IBM MQ, topics "MQSTAT", q101920, and its IBM i sibling q106240, usage notes). MQSTAT returns these
+and resets them.
+
+Not here: which puts are asynchronous and what they answer (``calls/put_response.py``).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from mqembedded import constants as mq
+from mqembedded.wire.structures import name_field, version_of
+
+_STS = struct.Struct("<4s7i48s48s48s48s")
+# ObjectString and SubName of version 2 are MQCHARV structures; these are the offsets of their VSLength.
+_STRING_LENGTHS = (240, 264)
+_OPTIONS = struct.Struct("<ii")
+_OPTIONS_OFFSET = 272
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The destination of a put, as MQSTAT names it: unknown names are blank; MQOT_NONE means no object at all."""
+
+    object_type: int = mq.MQOT_NONE
+    name: str = ""
+    q_mgr_name: str = ""
+    resolved_name: str = ""
+    resolved_q_mgr_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PutStatus:
+    """The counts since the last MQSTAT, and the completion code, reason and destination that are kept."""
+
+    succeeded: int = 0
+    warned: int = 0
+    failed: int = 0
+    comp: int = mq.MQCC_OK
+    reason: int = mq.MQRC_NONE
+    destination: Destination = Destination()
+
+    def after(self, comp: int, reason: int, destination: Destination) -> PutStatus:
+        """Return the status after one more asynchronous put with this outcome."""
+        counted = replace(
+            self,
+            succeeded=self.succeeded + (comp == mq.MQCC_OK),
+            warned=self.warned + (comp == mq.MQCC_WARNING),
+            failed=self.failed + (comp == mq.MQCC_FAILED),
+        )
+        if comp <= self.comp:
+            return counted
+        return replace(counted, comp=comp, reason=reason, destination=destination)
+
+
+def status_answered(sts: bytes, status: PutStatus) -> bytes:
+    """Return an MQSTS of the length that its Version says, with all fields set; raises StructureError if it is not an MQSTS."""
+    version = version_of(sts, b"STAT", "MQSTS")
+    to = status.destination
+    names = (to.name, to.q_mgr_name, to.resolved_name, to.resolved_q_mgr_name)
+    out = bytearray(sts)
+    _STS.pack_into(
+        out,
+        0,
+        b"STAT",
+        version,
+        status.comp,
+        status.reason,
+        status.succeeded,
+        status.warned,
+        status.failed,
+        to.object_type,
+        *map(name_field, names),
+    )
+    if version >= 2:
+        # Queues have no long names; only a reconnection error has options and a subscription.
+        for offset in _STRING_LENGTHS:
+            struct.pack_into("<i", out, offset, 0)
+        _OPTIONS.pack_into(out, _OPTIONS_OFFSET, 0, 0)
+    return bytes(out)

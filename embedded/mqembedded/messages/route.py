@@ -1,0 +1,110 @@
+"""The route of a handle whose messages may go to another queue manager.
+
+MQOPEN makes a ``Route`` from the names in an MQOD: they name another member of the cluster, or a cluster queue. As the binding
+says, the instance of a cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route where the
+message goes.
+
+Source: IBM MQ, topics "MQOPEN option for cluster queue" (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not
+here: the resolution of names (``cluster/routing.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.messages.logical_order import IN_GROUP, GroupState, Identity
+from mqembedded.messages.queue import Message, Queue
+from mqembedded.messages.transmission import Bound, to_transmit
+from mqembedded.objects.attributes import Value
+from mqembedded.objects.definition import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel.
+
+    ``channel_name`` is None if the final queue is here, and "" if the transmission queue is in no cluster.
+    """
+
+    queue: Queue
+    queue_name: str
+    q_mgr_name: str
+    bound: Bound
+    channel_name: str | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the message goes to a queue of another queue manager."""
+        return self.channel_name is not None
+
+    def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
+        """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound``: else the target's."""
+        destination = (self.queue_name, self.q_mgr_name)
+        return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
+
+
+class Instances(Protocol):
+    """The instances of the cluster's queues. Both methods raise Failed if no instance takes the message."""
+
+    def choose(self, queue_name: str) -> str:
+        """Return the queue manager whose instance a message goes to."""
+
+    def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
+        """Return where a message for this instance goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where messages put with a handle go.
+
+    Attributes:
+        queue_name: the queue as its own queue manager knows it.
+        binding: MQBND_*.
+        fixed: the queue manager, if the binding or the MQOD has fixed it; else "".
+        values: attributes of the opened object: defaults for messages, and answers of MQINQ.
+        definition: the alias or remote queue that was opened; None for the cluster queue itself.
+        counted_on: the queue that counts the handle: the local instance, or a transmission queue.
+        instances: chooses among the instances.
+    """
+
+    queue_name: str
+    binding: int
+    fixed: str
+    values: dict[int, Value]
+    definition: Definition | None
+    counted_on: Queue
+    instances: Instances
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the opened object is a cluster queue without a local instance."""
+        return self.values.get(mq.MQIA_Q_TYPE) == mq.MQQT_CLUSTER
+
+    def target(self, state: GroupState, msg_flags: int, identity: Identity, *, logical_order: bool) -> Target:
+        """Return where a message goes; ``state`` is the handle's group state after its last put.
+
+        With MQBND_BIND_ON_GROUP a group stays where its first message went. The workload algorithm chooses an instance for each
+        new group, and for every message that is not in a group or is put without logical order while no group is in progress.
+
+        Raises:
+            Failed: MQRC_INCOMPLETE_GROUP, the message is not part of the group that the handle has in progress; or no instance
+                takes it.
+        """
+        if self.fixed:
+            return self.instances.target(self.queue_name, self.fixed, Bound.ON_OPEN)
+        bound = Bound.NOT_FIXED
+        if self.binding == mq.MQBND_BIND_ON_GROUP:
+            if state.current_group:
+                if not msg_flags & IN_GROUP or identity.group_id != state.group_id:
+                    raise Failed(mq.MQRC_INCOMPLETE_GROUP)
+                return self.instances.target(self.queue_name, state.destination, Bound.ON_GROUP)
+            if logical_order and msg_flags & IN_GROUP:
+                bound = Bound.ON_GROUP
+        return self.chosen(bound)
+
+    def chosen(self, bound: Bound) -> Target:
+        """Choose an instance now, and return it as the target of a message."""
+        return self.instances.target(self.queue_name, self.instances.choose(self.queue_name), bound)

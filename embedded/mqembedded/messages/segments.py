@@ -1,0 +1,173 @@
+"""The segments of one logical message on a queue, and whether they are complete.
+
+``Chain`` maintains the run of segments that follow one another from offset 0. So a message of n segments takes n steps to put,
+to get, and to reassemble, whether the offsets ascend or descend.
+
+Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but
+MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, topic "MQGMO options"). So there
+is a chain for each Feedback, and one for any Feedback.
+
+Not here: groups (``group.py``), what a report says (``reports/``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Generic, Protocol, TypeVar
+
+from sortedcontainers import SortedDict
+
+from mqembedded import constants as mq
+from mqembedded.messages.index import Index
+
+# Used in place of a Feedback, which has 32 bits: for messages that are not reports, and for reports of any type.
+NO_REPORT = 1 << 32
+ANY_REPORT = 1 << 33
+
+
+class PhysicalMessage(Protocol):
+    """A message: ``key`` is its place in delivery order, ``feedback`` the Feedback of a report, else NO_REPORT."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def msg_seq_number(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def msg_flags(self) -> int: ...
+    @property
+    def feedback(self) -> int: ...
+    @property
+    def extent(self) -> int: ...
+
+
+P = TypeVar("P", bound=PhysicalMessage)
+
+
+def key_of(message: PhysicalMessage) -> int:
+    """Return a message's place in delivery order."""
+    return message.key
+
+
+class Chain(Generic[P]):
+    """Segments by their offsets, and the run of those that follow one another from offset 0.
+
+    If several segments have the same offset, the first in delivery order counts.
+    """
+
+    __slots__ = ("_by_offset", "_end", "_ended", "_run")
+
+    def __init__(self) -> None:
+        self._by_offset: Index[int, P] = Index()
+        # By ascending offset. The next segment is expected at ``_end``, unless the run has the last one.
+        self._run: dict[int, P] = {}
+        self._end = 0
+        self._ended = False
+
+    def __bool__(self) -> bool:
+        return bool(self._by_offset)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all segments from offset 0 to the one flagged as last are there."""
+        return self._ended
+
+    def segments(self) -> list[P]:
+        """Return the segments of the complete message by ascending offset; an empty list if one is missing."""
+        return list(self._run.values()) if self._ended else []
+
+    def at(self, offset: int) -> Collection[P]:
+        """Return the segments with this offset, in delivery order."""
+        return self._by_offset.all(offset)
+
+    def first_at(self, offset: int) -> P | None:
+        """Return the segment with this offset that counts."""
+        return self._by_offset.first(offset)
+
+    def add(self, segment: P) -> None:
+        """Add a segment."""
+        self._by_offset.add(segment.offset, segment)
+        if self._by_offset.first(segment.offset) is segment:
+            self._follow_from(segment.offset)
+
+    def remove(self, segment: P) -> None:
+        """Remove a segment."""
+        was_first = self._by_offset.first(segment.offset) is segment
+        self._by_offset.remove(segment.offset, segment)
+        if was_first:
+            self._follow_from(segment.offset)
+
+    def _follow_from(self, offset: int) -> None:
+        """Extend or shorten the run after the first segment at this offset has changed or gone."""
+        while offset in self._run:
+            self._end, _ = self._run.popitem()
+            self._ended = False
+        if offset != self._end:
+            return
+        while not self._ended and (segment := self._by_offset.first(self._end)) is not None:
+            if segment.msg_flags & mq.MQMF_LAST_SEGMENT:
+                self._ended = True
+            elif not segment.extent:
+                # Nothing can follow a segment of no bytes that is not the last one.
+                return
+            self._run[self._end] = segment
+            if not self._ended:
+                self._end += segment.extent
+
+
+class Segments(Generic[P]):
+    """All segments with one GroupId and MsgSeqNumber: those of the message itself, and reports on it."""
+
+    __slots__ = ("_chains", "in_order")
+
+    def __init__(self) -> None:
+        self.in_order: SortedDict[int, P] = SortedDict()
+        self._chains: dict[int, Chain[P]] = {}
+
+    def add(self, segment: P) -> None:
+        """Add a segment."""
+        self.in_order[segment.key] = segment
+        for which in _chains_of(segment):
+            if which not in self._chains:
+                self._chains[which] = Chain()
+            self._chains[which].add(segment)
+
+    def remove(self, segment: P) -> None:
+        """Remove a segment."""
+        del self.in_order[segment.key]
+        for which in _chains_of(segment):
+            chain = self._chains[which]
+            chain.remove(segment)
+            if not chain:
+                del self._chains[which]
+
+    def at(self, offset: int) -> list[P]:
+        """Return the segments with this offset, in no particular order."""
+        chains = [self._chains[which] for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
+        return [segment for chain in chains for segment in chain.at(offset)]
+
+    def first_at(self, offset: int) -> list[P | None]:
+        """Return the first segment with this offset in delivery order, of the message itself and of the reports."""
+        return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
+
+    @property
+    def complete(self) -> frozenset[int]:
+        """Return the Feedback values for which the logical message is complete; see ``joined``."""
+        return frozenset(which for which, chain in self._chains.items() if chain.is_complete)
+
+    def are_complete(self, feedback: int) -> bool:
+        """Whether the segments with this Feedback are the complete logical message; see ``joined``."""
+        return feedback in self._chains and self._chains[feedback].is_complete
+
+    def joined(self, feedback: int) -> list[P]:
+        """Return the segments with this Feedback by ascending offset; an empty list if they are not complete.
+
+        ``feedback`` is NO_REPORT for the message itself; with ANY_REPORT the reports may be of different types.
+        """
+        return self._chains[feedback].segments() if feedback in self._chains else []
+
+
+def _chains_of(segment: PhysicalMessage) -> tuple[int, ...]:
+    feedback = segment.feedback
+    return (NO_REPORT,) if feedback == NO_REPORT else (feedback, ANY_REPORT)

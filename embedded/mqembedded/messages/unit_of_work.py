@@ -1,0 +1,70 @@
+"""A unit of work: the messages that a connection has put and got, but not yet committed.
+
+A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the
+connection ends it. It also remembers the group and segment information that handles had before the unit of work first changed
+it, because MQBACK restores that (IBM MQ, topic q101690, usage note 4). Not here: making it durable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mqembedded.messages.handle import Direction, Handle
+from mqembedded.messages.logical_order import GroupState
+from mqembedded.messages.queue import Message, Queue
+
+
+@dataclass(slots=True)
+class UnitOfWork:
+    """Messages put (not yet available) and got (no longer available), in the order of the calls.
+
+    A ``doomed`` unit of work cannot be committed any more, because an asynchronous put in it failed.
+    """
+
+    puts: list[Message] = field(default_factory=list)
+    gets: list[Message] = field(default_factory=list)
+    doomed: bool = False
+    _states: dict[tuple[Handle, Direction], GroupState] = field(default_factory=dict)
+    _size: int = 0
+
+    def __len__(self) -> int:
+        """The number that counts against MAXUMSGS. A put counts once, even if the queue manager splits it into segments."""
+        return self._size
+
+    def add_put(self, messages: list[Message]) -> None:
+        """Add the messages that one MQPUT put."""
+        self.puts.extend(messages)
+        self._size += 1
+
+    def add_reports(self, reports: list[Message]) -> None:
+        """Add the reports that the queue manager made about these puts and gets; each counts as a put."""
+        for report in reports:
+            report.queue.uncommitted_puts += 1
+            self.add_put([report])
+
+    def add_gets(self, messages: list[Message]) -> None:
+        """Add the messages that one MQGET got."""
+        self.gets.extend(messages)
+        self._size += len(messages)
+
+    def keep_state(self, handle: Handle, direction: Direction) -> None:
+        """Remember the handle's state before this unit of work changes it for the first time."""
+        self._states.setdefault((handle, direction), handle.states[direction])
+
+    def forget_state(self, handle: Handle, direction: Direction) -> None:
+        """Forget the remembered state, because a call outside syncpoint changed it: MQBACK must not undo that."""
+        self._states.pop((handle, direction), None)
+
+    def restore_states(self) -> None:
+        """Restore the state that every handle had before."""
+        for (handle, direction), state in self._states.items():
+            handle.states[direction] = state
+
+    def queues(self) -> dict[Queue, tuple[list[Message], list[Message]]]:
+        """Return puts and gets by queue."""
+        by_queue: dict[Queue, tuple[list[Message], list[Message]]] = {}
+        for message in self.puts:
+            by_queue.setdefault(message.queue, ([], []))[0].append(message)
+        for message in self.gets:
+            by_queue.setdefault(message.queue, ([], []))[1].append(message)
+        return by_queue

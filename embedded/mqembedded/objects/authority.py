@@ -1,0 +1,210 @@
+"""Authority records: which user may do what with which object.
+
+A record gives authorities to one entity (a principal or a group), for the objects of one type whose names match a profile. If
+several profiles of an entity match an object, only the most specific one counts. A user has the authorities of all its entities
+together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
+(``admin/commands/authority.py``).
+
+Source: IBM MQ, topics "Using OAM generic profiles" (q013500), "Profile priorities" (q013520), "SET AUTHREC" (q086620),
+"setmqaut" (q083500). Unverified: that the most specific profile is chosen for each entity by itself; which authorities ALLMQI
+and ALLADM are for each type of object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from mqembedded.store.store import Store
+
+# The user that the queue manager runs as, and the group of administrators. Both may do everything.
+ADMINISTRATOR = "mqm"
+# The groups of the users in IBM's developer container.
+_GROUPS = {"app": ("mqclient",), "admin": (ADMINISTRATOR,)}
+Q_MGR_PROFILE = "SELF"
+
+# MQSC's words for authorities, in the order of MQAUTH_* from 1 on.
+WORDS = tuple(
+    (
+        "ALTUSR BROWSE CHG CLR CONNECT CRT DLT DSP GET INQ PUT PASSALL PASSID SET "
+        "SETALL SETID CTRL CTRLX PUB SUB RESUME SYSTEM"
+    ).split()
+)
+_CONTEXT = "PASSALL PASSID SETALL SETID"
+_MQI = {
+    "QMGR": "ALTUSR CONNECT INQ SET SETALL SETID SYSTEM",
+    "QUEUE": f"BROWSE GET INQ PUT SET {_CONTEXT}",
+    "TOPIC": f"PUB SUB RESUME {_CONTEXT}",
+    "NAMELIST": "INQ",
+    "PROCESS": "INQ SET",
+    "CHANNEL": "INQ",
+    "AUTHINFO": "INQ",
+    "RQMNAME": f"PUT {_CONTEXT}",
+    **dict.fromkeys(("CLNTCONN", "COMMINFO", "LISTENER", "SERVICE"), "INQ"),
+}
+_ADMIN = {
+    **dict.fromkeys(_MQI, "CHG DLT DSP"),
+    "QUEUE": "CHG CLR DLT DSP",
+    "TOPIC": "CHG CLR CTRL DLT DSP",
+    "CHANNEL": "CHG CTRL CTRLX DLT DSP",
+    "LISTENER": "CHG CTRL DLT DSP",
+    "SERVICE": "CHG CTRL DLT DSP",
+    "RQMNAME": "",
+}
+OBJECT_TYPES = tuple(_MQI)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entity:
+    """A user (``"PRINCIPAL"``) or a group of users (``"GROUP"``)."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordKey:
+    """The key of a record: an entity, a type of object and a profile."""
+
+    object_type: str
+    profile: str
+    entity: Entity
+
+
+def applicable(object_type: str) -> frozenset[str]:
+    """Return the authorities that exist for objects of a type."""
+    return frozenset(f"{_MQI[object_type]} {_ADMIN[object_type]} CRT".split())
+
+
+def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
+    """Return the authorities that words of MQSC mean. ALL and ALLADM do not include CRT (topic "CMQZC").
+
+    Raises:
+        ValueError: there is no such authority for objects of this type.
+    """
+    together = {
+        "NONE": frozenset[str](),
+        "ALLMQI": frozenset(_MQI[object_type].split()),
+        "ALLADM": frozenset(_ADMIN[object_type].split()),
+        "ALL": applicable(object_type) - {"CRT"},
+    }
+    found: set[str] = set()
+    for word in words:
+        if word not in together and word not in applicable(object_type):
+            raise ValueError(f"{word} is not an authority for OBJTYPE({object_type})")
+        found |= together.get(word, frozenset({word}))
+    return frozenset(found)
+
+
+def entities_of(user: str) -> tuple[Entity, ...]:
+    """Return the entities of a user: the principal and its groups."""
+    return (Entity("PRINCIPAL", user), *(Entity("GROUP", group) for group in _GROUPS.get(user, ())))
+
+
+def is_administrator(user: str) -> bool:
+    """Whether a user may do everything, whatever the records say."""
+    return user == ADMINISTRATOR or ADMINISTRATOR in _GROUPS.get(user, ())
+
+
+def fits(profile: str, name: str) -> bool:
+    """Whether a profile matches the name of an object."""
+    return bool(_pattern(profile).fullmatch(name))
+
+
+def _is_generic(profile: str) -> bool:
+    return "*" in profile or "?" in profile
+
+
+@cache
+def _pattern(profile: str) -> re.Pattern[str]:
+    """``?`` matches a character, ``*`` a qualifier or the rest of one, ``**`` any number of qualifiers, even none."""
+    pattern = ""
+    qualifiers = profile.split(".")
+    for number, qualifier in enumerate(qualifiers):
+        first, last = number == 0, number == len(qualifiers) - 1
+        if qualifier == "**":
+            # Includes the dot before the qualifiers or, for the first ones, the dot behind them.
+            pattern += ".*" if first and last else r"(?:.*\.)?" if first else r"(?:\..*)?"
+            continue
+        if not first and not (number == 1 and qualifiers[0] == "**"):
+            pattern += r"\."
+        one = "".join({"?": "[^.]", "*": "[^.]*"}.get(character, re.escape(character)) for character in qualifier)
+        pattern += "[^.]+" if qualifier == "*" else one
+    return re.compile(pattern)
+
+
+def specificity(profile: str) -> tuple[int, ...]:
+    """Return a sort key, which is lower for a more specific profile.
+
+    Profiles are compared from left to right: a character comes before ``?``, that before ``*``, that before ``**``.
+    """
+    return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
+
+
+class Authorities:
+    """The authority records of one queue manager. Called under its lock."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: dict[RecordKey, frozenset[str]] = {}
+        # The records of each profile; and the records with generic profiles, by type of object and entity.
+        self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
+        self._generic: dict[tuple[str, Entity], set[RecordKey]] = {}
+        for object_type, profile, kind, name, words in store.authorities():
+            self._note(RecordKey(object_type, profile, Entity(kind, name)), frozenset(words.split()))
+
+    def records(self) -> list[tuple[RecordKey, frozenset[str]]]:
+        """Return all records in order."""
+        return sorted(self._records.items())
+
+    def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
+        """Add authorities to a record, then remove some. The record then exists, even if it is empty.
+
+        Raises:
+            ValueError: there is no such authority for objects of this type.
+        """
+        before = self._records.get(key, frozenset())
+        self._keep(key, (before | meant_by(key.object_type, add)) - meant_by(key.object_type, remove))
+
+    def delete(self, key: RecordKey) -> bool:
+        """Delete a record; returns whether there was one."""
+        self._by_profile.get((key.object_type, key.profile), set()).discard(key)
+        self._generic.get((key.object_type, key.entity), set()).discard(key)
+        self._store.delete_authority(key.object_type, key.profile, key.entity.type, key.entity.name)
+        return self._records.pop(key, None) is not None
+
+    def created(self, user: str, object_type: str, name: str) -> None:
+        """Give the user who has created an object all authorities for it."""
+        if not is_administrator(user):
+            self._keep(RecordKey(object_type, name, Entity("PRINCIPAL", user)), meant_by(object_type, ["ALL"]))
+
+    def forget(self, object_type: str, name: str) -> None:
+        """Delete the records of a deleted object; records with generic profiles stay."""
+        for key in self._by_profile.pop((object_type, name), set()):
+            self.delete(key)
+
+    def of(self, user: str, object_type: str, name: str) -> frozenset[str]:
+        """Return the authorities of a user for an object."""
+        if is_administrator(user):
+            return applicable(object_type)
+        return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in entities_of(user)))
+
+    def _of_entity(self, entity: Entity, object_type: str, name: str) -> frozenset[str]:
+        exact = self._records.get(RecordKey(object_type, name, entity))
+        if exact is not None:
+            return exact
+        fitting = [key for key in self._generic.get((object_type, entity), ()) if fits(key.profile, name)]
+        return self._records[min(fitting, key=lambda key: specificity(key.profile))] if fitting else frozenset()
+
+    def _note(self, key: RecordKey, authorities: frozenset[str]) -> None:
+        self._records[key] = authorities
+        self._by_profile.setdefault((key.object_type, key.profile), set()).add(key)
+        if _is_generic(key.profile):
+            self._generic.setdefault((key.object_type, key.entity), set()).add(key)
+
+    def _keep(self, key: RecordKey, authorities: frozenset[str]) -> None:
+        self._note(key, authorities)
+        words = " ".join(sorted(authorities))
+        self._store.put_authority(key.object_type, key.profile, key.entity.type, key.entity.name, words)

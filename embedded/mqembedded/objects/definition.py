@@ -1,0 +1,18 @@
+"""A queue that holds no messages: a model, an alias, or the definition of a remote queue."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from mqembedded.objects.attributes import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A model, alias or remote queue: attributes only."""
+
+    name: str
+    type: int
+    values: dict[int, Value]
+    created: time.struct_time = field(default_factory=time.localtime)

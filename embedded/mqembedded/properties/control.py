@@ -1,0 +1,176 @@
+"""In which form a delivered message's properties go to the application: MQGET's options, the queue's PROPCTL, the message
+handle.
+
+A message has two kinds of properties. Those that came through a message handle are stored apart from its data, as the variable
+part of an MQRFH2. Those in MQRFH2 headers that the application put in front of the data stay there. A delivery asks for all
+properties in the handle, all of them in an MQRFH2, or none. The headers of the data then lose their property folders, and a
+header without any other folder is removed. A delivery that changes nothing passes the data on as it was put.
+
+Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
+
+Source: IBM MQ, topics "PropertyControl" (q103350), "PROPCTL queue options" (q008230), "MQGMO options", "MsgHandle" (q096760).
+Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is ignored
+with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mqembedded import constants as mq
+from mqembedded.code_pages import UTF_8
+from mqembedded.properties import rfh2
+from mqembedded.properties.folders import (
+    folders_of,
+    looks_like_properties,
+    parse_folder,
+    properties_of,
+    property_folders,
+)
+from mqembedded.properties.names import PropertyError
+from mqembedded.properties.sets import Property, PropertySet
+from mqembedded.wire.structures import blank_padded
+
+_DESCRIBES = struct.Struct("<ii8s")
+_DESCRIBES_OFFSET = 24
+
+
+class Delivery(enum.Enum):
+    """The form in which a message's properties are delivered."""
+
+    IN_HANDLE = "in handle"
+    IN_RFH2 = "in an MQRFH2"
+    IF_COMPATIBLE = "in an MQRFH2 if JMS programs know one of them, else discarded"
+    DISCARDED = "discarded"
+    AS_PUT = "headers of the data as they were put, the others discarded"
+    OTHERS_IN_HANDLE = "headers of the data as they were put, the others in the handle"
+
+
+_BY_OPTION = {
+    mq.MQGMO_PROPERTIES_IN_HANDLE: Delivery.IN_HANDLE,
+    mq.MQGMO_NO_PROPERTIES: Delivery.DISCARDED,
+    mq.MQGMO_PROPERTIES_FORCE_MQRFH2: Delivery.IN_RFH2,
+    mq.MQGMO_PROPERTIES_COMPATIBILITY: Delivery.IF_COMPATIBLE,
+}
+PROPERTY_OPTIONS = 0
+for _option in _BY_OPTION:
+    PROPERTY_OPTIONS |= _option
+_BY_PROPCTL = {
+    # The delivery without a message handle, and with one.
+    mq.MQPROP_COMPATIBILITY: (Delivery.IF_COMPATIBLE, Delivery.IN_HANDLE),
+    mq.MQPROP_NONE: (Delivery.DISCARDED, Delivery.IN_HANDLE),
+    mq.MQPROP_ALL: (Delivery.IN_RFH2, Delivery.IN_HANDLE),
+    mq.MQPROP_FORCE_MQRFH2: (Delivery.IN_RFH2, Delivery.IN_RFH2),
+    mq.MQPROP_V6COMPAT: (Delivery.AS_PUT, Delivery.OTHERS_IN_HANDLE),
+}
+
+
+def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
+    """Return the form that MQGET's options ask for. If they have none of the property options, the queue's PROPCTL decides."""
+    chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
+    return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
+
+
+def describes(md: bytes) -> tuple[int, int, bytes]:
+    """Return Encoding, CodedCharSetId and Format (padded with blanks) of a packed descriptor, which describe the data."""
+    encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
+    return encoding, ccsid, blank_padded(format_, 8)
+
+
+def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
+    end = _DESCRIBES_OFFSET + _DESCRIBES.size
+    return md[:_DESCRIBES_OFFSET] + _DESCRIBES.pack(encoding, ccsid, format_) + md[end:]
+
+
+def kept(properties: Iterable[Property]) -> bytes:
+    """Return properties in their stored form."""
+    return rfh2.variable_part(folders_of(properties))
+
+
+def read(variable: bytes) -> list[Property]:
+    """Return properties from their stored form."""
+    folders = map(parse_folder, rfh2.read_variable_part(variable))
+    return [one for folder in folders for one in properties_of(folder)]
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """The destination of a delivered message's properties: an MQRFH2 in front of its data, the handle, or neither."""
+
+    in_header: PropertySet | None = None
+    in_handle: PropertySet | None = None
+
+    def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
+        """Return descriptor and data, with the MQRFH2, if any, in this form in front. Call this after converting the data."""
+        if self.in_header is None:
+            return md, data
+        header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
+        return _describing(md, *form, mq.MQFMT_RF_HEADER_2), header + data
+
+
+_AS_IT_IS = Presented()
+
+
+def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
+    """Return descriptor and data of a delivered message without the properties that go elsewhere, and those properties.
+
+    Args:
+        md: descriptor of the message, version 2.
+        data: its data, with the headers in front of it.
+        variable: the properties that are stored apart from its data, as ``kept`` returned them.
+        how: the form in which the properties are delivered.
+    """
+    encoding, _, format_ = describes(md)
+    if not variable and format_ != mq.MQFMT_RF_HEADER_2:
+        return md, data, _AS_IT_IS
+    if how is Delivery.AS_PUT:
+        return md, data, _AS_IT_IS
+    apart = read(variable)
+    if how is Delivery.OTHERS_IN_HANDLE:
+        return md, data, Presented(in_handle=PropertySet(apart))
+    try:
+        headers, body = rfh2.split(data, encoding, format_)
+        folders = (folder for header in headers for folder in header.folders)
+        found = [one for _, properties in property_folders(folders) for one in properties]
+    except PropertyError:
+        # MQPUT did not check these headers, because their description was another then, as behind an MQMDE. They count as data.
+        headers, body, found = [], data, []
+    names = {one.path for one in apart}
+    everything = PropertySet([*apart, *(one for one in found if one.path not in names)])
+    if how is Delivery.IF_COMPATIBLE:
+        how = Delivery.IN_RFH2 if everything.is_compatible() else Delivery.DISCARDED
+    if how is Delivery.IN_RFH2 and not apart:
+        return md, data, _AS_IT_IS
+    if any(looks_like_properties(folder) for header in headers for folder in header.folders):
+        md, data = _without_properties(md, headers, body)
+    if how is Delivery.IN_RFH2:
+        return md, data, Presented(in_header=everything)
+    return md, data, Presented(in_handle=everything) if how is Delivery.IN_HANDLE else _AS_IT_IS
+
+
+def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
+    """Return descriptor and data without the property folders of the headers, and without headers that become empty.
+
+    Headers that lose nothing are written anew too, in this machine's encoding; what describes them is adapted.
+    """
+    _, ccsid, _ = describes(md)
+    last = headers[-1]
+    # Each header describes what follows it, so the last one is written first.
+    described = (last.encoding, _inherited(headers, ccsid), last.format)
+    pieces = [body]
+    for header in reversed(headers):
+        others = [folder for folder in header.folders if not looks_like_properties(folder)]
+        if others or not header.folders:
+            pieces.append(rfh2.packed(rfh2.variable_part(others), *described, header.flags))
+            described = (mq.MQENC_NATIVE, UTF_8, mq.MQFMT_RF_HEADER_2)
+    return _describing(md, *described), b"".join(reversed(pieces))
+
+
+def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
+    """Return the CCSID of the data behind the headers; MQCCSI_INHERIT means that of the header before."""
+    for header in headers:
+        ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
+    return ccsid

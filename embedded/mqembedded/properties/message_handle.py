@@ -1,0 +1,59 @@
+"""A message handle: the properties and the descriptor of one message.
+
+MQCRTMH creates it, MQSETMP or an MQGET fills it, MQPUT takes properties from it. It belongs to one connection. Not here: the
+verbs (``calls/message_properties.py``), the properties themselves (``sets.py``).
+"""
+
+from __future__ import annotations
+
+from mqembedded import constants as mq
+from mqembedded.properties.names import Path, PropertyError
+from mqembedded.properties.sets import Property, PropertySet
+from mqembedded.wire.structures import MessageDescriptor
+
+_FIELDS = {"".join(map(str.capitalize, name.split("_"))): name for name in MessageDescriptor.__slots__[2:]}
+_BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
+
+
+class MessageHandle:
+    """One message handle.
+
+    ``validates`` says whether MQSETMP checks names (with MQCMHO_NO_VALIDATION only MQPUT checks them). ``md`` is the
+    descriptor, version 2, of the last message that was got with the handle; None if there is none.
+    """
+
+    __slots__ = ("hmsg", "md", "properties", "validates")
+
+    def __init__(self, hmsg: int, *, validates: bool = True) -> None:
+        self.hmsg = hmsg
+        self.validates = validates
+        self.properties = PropertySet()
+        self.md: bytes | None = None
+
+    def clear(self) -> None:
+        """Remove everything, as MQGET does before it looks for a message."""
+        self.properties = PropertySet()
+        self.md = None
+
+    def fill(self, md: bytes, properties: PropertySet | None) -> None:
+        """Store the descriptor of a message that was got, and its properties, if any."""
+        self.properties = properties or PropertySet()
+        self.md = md
+
+    def descriptor_field(self, path: Path) -> Property:
+        """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
+
+        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473, q044840).
+
+        Raises:
+            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, there is no such field, or no message.
+        """
+        field = path[2] if len(path) == 3 else ""
+        if self.md is None or field not in _FIELDS:
+            raise PropertyError(mq.MQRC_PROPERTY_NOT_AVAILABLE)
+        value = getattr(MessageDescriptor(self.md), _FIELDS[field])
+        if isinstance(value, int):
+            return Property(path, mq.MQTYPE_INT32, value)
+        if field in _BYTE_FIELDS:
+            return Property(path, mq.MQTYPE_BYTE_STRING, value)
+        return Property(path, mq.MQTYPE_STRING, value.decode("latin-1"))

@@ -1,0 +1,106 @@
+"""Topic strings: combining one from its parts, and matching them with the wildcards of a subscription.
+
+Pure. Not here: topic objects and their attributes (``topic.py``), subscriptions (``subscription.py``).
+
+Source: IBM MQ, topics "Using topic strings" (q100210), "Combining topic strings" (q005040), "Topic-based wildcard scheme"
+(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard also matches an empty level.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Sequence
+
+from mqembedded import constants as mq
+from mqembedded.code_pages import UTF_8
+from mqembedded.properties.values import codec
+
+SEPARATOR = "/"
+_ESCAPED = frozenset("*?%")
+# Only the queue manager publishes below this prefix (reason code 2598). A wildcard in the place of the prefix does not match
+# it.
+ADMIN_PREFIX = "$SYS/MQ/"
+
+
+def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
+    """Return a text that an application gave, in the character set it names or the queue manager's.
+
+    Bytes that are not valid in it are kept: ``bytes_of`` returns them unchanged.
+    """
+    page = codec(ccsid, mq.MQENC_NATIVE)
+    if page is None or page.name == "utf-8":
+        return raw.decode("utf-8", "surrogateescape")
+    return page.decode(raw, "replace")[0]
+
+
+def bytes_of(text: str) -> bytes:
+    """Return a text in the form that applications get, UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+class Wildcards(enum.Enum):
+    """How wildcards in a subscription's topic string are interpreted."""
+
+    TOPIC = "topic"
+    CHARACTER = "character"
+
+
+def combined(of_object: str, given: str) -> str:
+    """Return the full topic string from a topic object's TOPICSTR and the application's string; either may be empty."""
+    # A part that begins with a blank or a null counts as empty.
+    present = [part for part in (of_object, given) if part and part[0] not in " \0"]
+    return SEPARATOR.join(present)
+
+
+def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
+    """Whether a subscription may have this topic string. With character wildcards, ``%`` must precede ``*``, ``?`` or ``%``."""
+    if wildcards is Wildcards.TOPIC:
+        return True
+    characters = iter(pattern)
+    return all(next(characters, "") in _ESCAPED for one in characters if one == "%")
+
+
+def has_wildcards(pattern: str, wildcards: Wildcards) -> bool:
+    """Whether a subscription's topic string may match more than one topic."""
+    if wildcards is Wildcards.TOPIC:
+        return not {"#", "+"}.isdisjoint(pattern.split(SEPARATOR))
+    return bool(re.search(r"[*?]", re.sub(r"%.", "", pattern, flags=re.DOTALL)))
+
+
+def matcher(pattern: str, wildcards: Wildcards) -> Callable[[str], bool]:
+    """Return a function that tests whether a publication's topic string matches that of a subscription."""
+    if wildcards is Wildcards.TOPIC:
+        levels = pattern.split(SEPARATOR)
+        return lambda topic: _levels_match(levels, topic.split(SEPARATOR)) and _may_see(pattern, topic)
+    expression = re.compile(_expression(pattern), re.DOTALL)
+    return lambda topic: expression.fullmatch(topic) is not None and _may_see(pattern, topic)
+
+
+def _may_see(pattern: str, topic: str) -> bool:
+    return not topic.startswith(ADMIN_PREFIX) or pattern.startswith(ADMIN_PREFIX)
+
+
+def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
+    """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches one; anything else matches itself."""
+    # The numbers of leading levels of the topic that match all levels of the pattern so far.
+    reached = {0}
+    for level in pattern:
+        if level == "#":
+            reached = set(range(min(reached), len(topic) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(topic) and level in ("+", topic[at])}
+        if not reached:
+            return False
+    return len(topic) in reached
+
+
+def _expression(pattern: str) -> str:
+    parts = []
+    characters = iter(pattern)
+    for one in characters:
+        if one == "%":
+            parts.append(re.escape(next(characters, "")))
+        else:
+            parts.append({"*": ".*", "?": "."}.get(one) or re.escape(one))
+    return "".join(parts)

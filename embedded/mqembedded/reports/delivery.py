@@ -1,0 +1,126 @@
+"""Delivery of messages that the queue manager itself puts, and of messages that came over a channel.
+
+A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. Not here: what is
+in a report (``reports.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.messages.logical_order import IS_SEGMENT
+from mqembedded.messages.queue import Message
+from mqembedded.messages.route import Target
+from mqembedded.messages.transmission import Bound
+from mqembedded.platform import Platform
+from mqembedded.queue_manager import MAX_PRIORITY, QueueManager
+from mqembedded.wire.structures import MessageDescriptor, name_field
+
+_log = logging.getLogger(__name__)
+
+DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
+# The place of Encoding, CodedCharSetId and Format, which describe the data behind the MQDLH.
+DLH_FORMAT_OFFSET = 116
+
+
+def delivered(
+    q_mgr: QueueManager, md: MessageDescriptor, data: bytes, properties: bytes, reply_to_q: str, reply_to_q_mgr: str
+) -> list[Message]:
+    """Return the message with this descriptor for the queue that takes it, counted on it; an empty list if no queue does."""
+    try:
+        return [placed(q_mgr, q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr), md, data, properties)]
+    except Failed as failed:
+        reason = failed.reason
+    if not md.report & mq.MQRO_DISCARD_MSG:
+        letter = dead_letter(q_mgr, md, data, properties, reason, (reply_to_q, reply_to_q_mgr or q_mgr.name))
+        if letter is not None:
+            return [letter]
+    _log.warning("a report for %s is dropped: %s", reply_to_q, mq.reason_name(reason))
+    return []
+
+
+def dead_letter(
+    q_mgr: QueueManager,
+    md: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    reason: int,
+    destination: tuple[str, str],
+) -> Message | None:
+    """Return the message on the dead-letter queue, with an MQDLH in front; None if that queue does not take it.
+
+    ``destination`` is the queue and the queue manager that the message was for; ``md`` becomes the descriptor of the dead
+    letter.
+    """
+    name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
+    fields = (
+        b"DLH ",
+        1,
+        reason,
+        name_field(destination[0]),
+        name_field(destination[1]),
+        md.encoding,
+        md.coded_char_set_id,
+        md.format,
+        mq.MQAT_QMGR,
+        name_field(q_mgr.name, 28)[:28],
+        *q_mgr.put_date_and_time(),
+    )
+    platform = q_mgr.platform
+    if platform is Platform.ZOS:
+        in_ebcdic = (each.decode("latin-1").encode("cp500") if isinstance(each, bytes) else each for each in fields)
+        header = struct.pack(DLH.format.replace("<", ">"), *in_ebcdic)
+    else:
+        header = DLH.pack(*fields)
+    md.encoding, md.coded_char_set_id, md.format = platform.encoding, platform.ccsid, mq.MQFMT_DEAD_LETTER_HEADER
+    try:
+        return placed(q_mgr, q_mgr.cluster.addressed(name, q_mgr.name), md, header + data, properties)
+    except Failed as failed:
+        _log.warning("the dead-letter queue %r does not take a message: %s", name, mq.reason_name(failed.reason))
+        return None
+
+
+def placed(
+    q_mgr: QueueManager,
+    target: Target,
+    md: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    *,
+    bound: Bound | None = None,
+) -> Message:
+    """Return the message for a queue, counted on it. For a queue of another queue manager, it is on the transmission queue.
+
+    It is bound as the target says, or as ``bound``.
+
+    Raises:
+        Failed: the reason code with which the queue refuses it.
+    """
+    queue = target.queue
+    persistent = md.persistence == mq.MQPER_PERSISTENT
+    if persistent and queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
+        raise Failed(mq.MQRC_PERSISTENT_NOT_ALLOWED)
+    if len(data) > queue.integer(mq.MQIA_MAX_MSG_LENGTH):
+        raise Failed(mq.MQRC_MSG_TOO_BIG_FOR_Q)
+    if md.msg_flags & IS_SEGMENT and not q_mgr.platform.takes_segments(queue.values[mq.MQIA_INDEX_TYPE]):
+        raise Failed(mq.MQRC_SEGMENTS_NOT_SUPPORTED)
+    if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
+        raise Failed(mq.MQRC_Q_FULL)
+    message = Message(
+        queue,
+        q_mgr.position_on(queue, md.msg_seq_number),
+        queue.delivery_priority(min(md.priority, MAX_PRIORITY)),
+        md.pack(2),
+        data,
+        group_fields=(md.group_id, md.msg_seq_number, md.offset, md.msg_flags),
+        persistent=persistent,
+        expires_at_s=queue.expires_at_s(md.expiry),
+    )
+    message.properties = properties
+    if target.is_away:
+        message = target.transmitted(message, q_mgr.new_identifier(), bound)
+    queue.count_puts(1)
+    return message

@@ -1,0 +1,262 @@
+"""Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration.
+
+The Report field of a message asks for them, and says how much of its data and whose identifiers they carry. A report goes to
+the message's ReplyToQ. If that queue does not take it, it goes to the dead-letter queue, unless the message has
+MQRO_DISCARD_MSG; if that does not take it either, it is dropped and logged. A report belongs to the unit of work of the put or
+the get that it reports on, and is written to disk together with it. Exception reports are made only for messages that a channel
+cannot deliver: an application that puts to a queue of its own queue manager gets a reason code instead.
+
+Source: IBM MQ, topics "Report" (q097680), "Structure of the report field", "OriginalLength" (q097590), "Reports and segmented
+messages" (q022880), "Feedback" (q097510), "Activity report MQMD" (q037020), "Conversion of report messages" (q107770).
+Unverified: that identity context and priority are the original message's; the 60 seconds of an expiry report with
+MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy options say; that messages with an
+MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the message it is
+about.
+
+Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from mqembedded import constants as mq
+from mqembedded.answer import Failed
+from mqembedded.messages.logical_order import IS_SEGMENT
+from mqembedded.messages.queue import Message, Queue
+from mqembedded.properties.control import kept, read
+from mqembedded.properties.sets import combined
+from mqembedded.queue_manager import QueueManager
+from mqembedded.reports.delivery import DLH, DLH_FORMAT_OFFSET, delivered
+from mqembedded.wire.structures import MessageDescriptor, as_only_segment, name_field, text_field
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of report: its Report options (without data, with the first data, with all data), and its Feedback.
+
+    Each option contains the bits of the one before.
+    """
+
+    plain: int
+    with_data: int
+    with_full_data: int
+    feedback: int
+
+    def asked(self, report: int) -> int:
+        """Return the option of this kind that a Report field has, 0 for none."""
+        return report & self.with_full_data
+
+
+COA = Kind(mq.MQRO_COA, mq.MQRO_COA_WITH_DATA, mq.MQRO_COA_WITH_FULL_DATA, mq.MQFB_COA)
+COD = Kind(mq.MQRO_COD, mq.MQRO_COD_WITH_DATA, mq.MQRO_COD_WITH_FULL_DATA, mq.MQFB_COD)
+EXPIRATION = Kind(
+    mq.MQRO_EXPIRATION, mq.MQRO_EXPIRATION_WITH_DATA, mq.MQRO_EXPIRATION_WITH_FULL_DATA, mq.MQFB_EXPIRATION
+)
+# Its Feedback is a reason code.
+EXCEPTION = Kind(mq.MQRO_EXCEPTION, mq.MQRO_EXCEPTION_WITH_DATA, mq.MQRO_EXCEPTION_WITH_FULL_DATA, mq.MQFB_NONE)
+_KINDS = (COA, COD, EXPIRATION, EXCEPTION)
+_OTHERS = (
+    mq.MQRO_PAN
+    | mq.MQRO_NAN
+    | mq.MQRO_ACTIVITY
+    | mq.MQRO_PASS_MSG_ID
+    | mq.MQRO_PASS_CORREL_ID
+    | mq.MQRO_DISCARD_MSG
+    | mq.MQRO_PASS_DISCARD_AND_EXPIRY
+)
+_REPORT_AND_FORMAT = struct.Struct("<i20x8s")
+_REPORT_OFFSET = 8
+_DATA_LENGTH = 100
+_EXPIRY_OF_EXPIRY_REPORT = 600  # tenths of a second
+# The fields with which all headers that have a StrucLength begin: StrucId, Version, StrucLength, and Encoding, CodedCharSetId
+# and Format of the data behind.
+_HEADER = struct.Struct("<4siiii8s")
+
+
+def check_report(report: int) -> int:
+    """Check a Report field; returns MQRC_UNKNOWN_REPORT_OPTION, a warning, or MQRC_NONE.
+
+    Three masks sort the unknown options: those that are rejected, those that are accepted with a warning, and those that are
+    accepted on their way to another queue manager only, which are rejected here too (topic "Structure of the report field").
+    Unverified: that a WITH_DATA bit without the bits below it counts as unknown.
+
+    Raises:
+        Failed: MQRC_REPORT_OPTIONS_ERROR.
+    """
+    unknown = report & ~_OTHERS
+    for kind in _KINDS:
+        if kind.asked(report) in (kind.plain, kind.with_data, kind.with_full_data):
+            unknown &= ~kind.with_full_data
+    if unknown & (mq.MQRO_REJECT_UNSUP_MASK | mq.MQRO_ACCEPT_UNSUP_IF_XMIT_MASK):
+        raise Failed(mq.MQRC_REPORT_OPTIONS_ERROR)
+    return mq.MQRC_UNKNOWN_REPORT_OPTION if unknown & mq.MQRO_ACCEPT_UNSUP_MASK else mq.MQRC_NONE
+
+
+def wants_reply_queue(report: int) -> bool:
+    """Whether a Report field asks for a report, which needs a ReplyToQ (reason code 2027)."""
+    wanted = mq.MQRO_PAN | mq.MQRO_NAN | mq.MQRO_ACTIVITY
+    return bool(report & wanted) or any(kind.asked(report) for kind in _KINDS)
+
+
+def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
+    """Whether the queue manager makes a report of this kind, COA or COD, for a message with this Report and Format."""
+    return bool(kind.asked(report)) and format_ not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
+
+
+def delivery_is_confirmed(message: Message) -> bool:
+    """Whether the delivery of this message will be confirmed with a COD report."""
+    report, format_ = _REPORT_AND_FORMAT.unpack_from(message.md, _REPORT_OFFSET)
+    return is_confirmed(COD, report, format_)
+
+
+def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
+    """Return the COA reports that these newly put messages ask for, counted on their queues but not yet available."""
+    made = []
+    for message in messages:
+        made += _of(q_mgr, COA, message)
+    return made
+
+
+def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
+    """Return the COD report for one MQGET of messages that ask for it, counted on its queue but not yet available.
+
+    Segments that are got together get one report (topic q022880).
+    """
+    first, last = parts[0], parts[-1]
+    raw = first.md
+    if len(parts) > 1 and last.msg_flags & mq.MQMF_LAST_SEGMENT:
+        raw = as_only_segment(raw, first.msg_flags | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT)
+    md = MessageDescriptor(raw)
+    md.original_length = sum(part.extent for part in parts)
+    data = b"".join(part.data for part in parts)
+    return _report(q_mgr, COD, md, data, first.properties, first.expires_at_s)
+
+
+def report_on_exception(
+    q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
+) -> list[Message]:
+    """Return the exception report on a message that a channel could not deliver, counted on its queue but not yet available.
+
+    The list is empty if the message does not ask for one.
+    """
+    if not EXCEPTION.asked(about.report):
+        return []
+    return _report(q_mgr, replace(EXCEPTION, feedback=reason), about, data, properties, None)
+
+
+def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
+    """Remove expired messages from a queue, and make the reports that they ask for; under the lock.
+
+    Raises:
+        Failed: the disk refuses the write.
+    """
+    expired = queue.expire(time.time())
+    if not expired:
+        return
+    reports: list[Message] = []
+    for message in expired:
+        if EXPIRATION.asked(MessageDescriptor(message.md).report):
+            reports += _of(q_mgr, EXPIRATION, message)
+    # Written under the lock, unlike other writes: this is rare, and a removed message must not come back.
+    try:
+        q_mgr.write_now(reports, expired)
+    except Failed:
+        forget(reports)
+        raise
+    publish(reports)
+
+
+def forget(messages: Iterable[Message]) -> None:
+    """Uncount reports that could not be written; under the lock."""
+    for message in messages:
+        message.queue.held -= 1
+
+
+def publish(messages: Iterable[Message]) -> None:
+    """Make reports available that are written; under the lock."""
+    for message in messages:
+        message.queue.make_available((message,))
+
+
+# --- making a report
+
+
+def _of(q_mgr: QueueManager, kind: Kind, message: Message) -> list[Message]:
+    about = MessageDescriptor(message.md)
+    return _report(q_mgr, kind, about, message.data, message.properties, message.expires_at_s)
+
+
+def _report(
+    q_mgr: QueueManager,
+    kind: Kind,
+    about: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    expires_at_s: float | None,
+) -> list[Message]:
+    """Return one report, counted on its queue; an empty list if no queue takes it.
+
+    ``about`` is the descriptor of the message that is reported on; the other parameters are its data, properties and expiry.
+    For segments that are got together, descriptor and data are those of the reassembled message.
+    """
+    option = kind.asked(about.report)
+    if option == kind.plain:
+        data = properties = b""
+    else:
+        if properties:
+            properties = kept(combined(read(properties), (), mq.MQACTP_REPORT))
+        if option == kind.with_data:
+            data = data[: _headers_length(about.format, data) + _DATA_LENGTH]
+    md = _descriptor(q_mgr, kind, about, expires_at_s)
+    return delivered(q_mgr, md, data, properties, text_field(about.reply_to_q), text_field(about.reply_to_q_mgr))
+
+
+def _headers_length(format_: bytes, data: bytes) -> int:
+    """Return the length of the MQ headers in front of the data, which do not count among its first 100 bytes."""
+    at = 0
+    while True:
+        if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
+            length, format_offset = DLH.size, DLH_FORMAT_OFFSET
+        elif format_.startswith(b"MQH") and at + _HEADER.size <= len(data):
+            length, format_offset = _HEADER.unpack_from(data, at)[2], 20
+        else:
+            return at
+        if length < _HEADER.size or at + length > len(data):
+            return at
+        format_ = data[at + format_offset : at + format_offset + 8]
+        at += length
+
+
+def _descriptor(
+    q_mgr: QueueManager, kind: Kind, about: MessageDescriptor, expires_at_s: float | None
+) -> MessageDescriptor:
+    """Return the descriptor of a report.
+
+    The report takes over GroupId, MsgSeqNumber, Offset and MsgFlags, so a report on a segment is a segment. It also takes over
+    Format, CodedCharSetId, Encoding, Priority, Persistence and the identity context.
+    """
+    md = MessageDescriptor(about.pack(2))
+    md.msg_type, md.feedback = mq.MQMT_REPORT, kind.feedback
+    md.report, md.expiry = mq.MQRO_NONE, mq.MQEI_UNLIMITED
+    if about.report & mq.MQRO_PASS_DISCARD_AND_EXPIRY:
+        md.report = about.report & mq.MQRO_DISCARD_MSG
+        if kind is EXPIRATION:
+            md.expiry = _EXPIRY_OF_EXPIRY_REPORT
+        elif expires_at_s is not None:
+            md.expiry = max(1, int((expires_at_s - time.time()) * 10))
+    if not about.report & mq.MQRO_PASS_CORREL_ID:
+        md.correl_id = about.msg_id
+    if not about.report & mq.MQRO_PASS_MSG_ID:
+        md.msg_id = q_mgr.new_identifier()
+    md.backout_count = 0
+    md.reply_to_q, md.reply_to_q_mgr = b" " * 48, q_mgr.name_bytes()
+    md.put_appl_type, md.put_appl_name = mq.MQAT_QMGR, name_field(q_mgr.name, 28)[:28]
+    md.put_date, md.put_time = q_mgr.put_date_and_time()
+    md.appl_origin_data = b" " * 4
+    if not md.msg_flags & IS_SEGMENT:
+        md.original_length = mq.MQOL_UNDEFINED
+    return md

@@ -1,0 +1,143 @@
+"""Starting a cluster of embedded queue managers, each a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from mqembedded.cluster.membership import Membership
+from mqembedded.readings import CLEANUP_GAP_S, Readings
+from mqembedded.serve.cluster_file import ClusterFile, QueueManagerEntry, read
+from mqembedded.serve.launcher import EmbeddedQueueManager, temporary_directory
+
+_REPOSITORY = "repository"
+
+
+def queue_manager(
+    described: ClusterFile,
+    entry: QueueManagerEntry,
+    data: Path,
+    *,
+    mqsc: Sequence[Path | str] = (),
+    users: Mapping[str, str] | None = None,
+    log_level: str = "WARNING",
+    readings: Mapping[str, str] | None = None,
+    cleanup_gap_s: float = CLEANUP_GAP_S,
+) -> EmbeddedQueueManager:
+    """Return one queue manager of a cluster, not yet started.
+
+    Args:
+        described: the cluster.
+        entry: the queue manager.
+        data: the cluster's directory: the members exchange files there, and it has the data of those for which the file names
+            none.
+        mqsc: command files to read before those of the file.
+        users: passwords by user.
+        log_level: of its log on standard error.
+        readings: see ``EmbeddedQueueManager``.
+        cleanup_gap_s: see there.
+    """
+    return EmbeddedQueueManager(
+        entry.name,
+        listen=entry.listen,
+        data=entry.data or data / entry.name,
+        mqsc=[*mqsc, *entry.mqsc],
+        users=users,
+        log_level=log_level,
+        membership=membership(described, data),
+        readings=readings,
+        cleanup_gap_s=cleanup_gap_s,
+    )
+
+
+def membership(described: ClusterFile, data: Path) -> Membership:
+    """Return what each member needs to know about the cluster; ``data`` is the cluster's directory."""
+    return Membership(described.cluster, described.names, str((data / _REPOSITORY).resolve()), described.channels)
+
+
+class EmbeddedCluster:
+    """Several queue managers that know each other. As a context manager it starts them on entry and stops them on exit.
+
+    Each is an ``EmbeddedQueueManager`` of its own and can be killed and started again while the others run::
+
+        with EmbeddedCluster("docker/cluster/cluster.toml") as cluster:
+            connection = pymqi.connect("QM1", cluster["QM1"].channel, cluster["QM1"].conn_name)
+            cluster["QM2"].kill()
+            cluster["QM2"].start()
+            cluster["QM1"].control.stop_channel("QM3")
+    """
+
+    def __init__(
+        self,
+        file: Path | str | ClusterFile,
+        *,
+        data: Path | str | None = None,
+        mqsc: Sequence[Path | str] = (),
+        users: Mapping[str, str] | None = None,
+        log_level: str = "WARNING",
+        readings: Mapping[str, str] | None = None,
+        cleanup_gap_s: float = CLEANUP_GAP_S,
+    ) -> None:
+        """Set up the cluster; nothing is started yet.
+
+        Args:
+            file: the cluster file, or its content.
+            data: the cluster's directory; a temporary one, deleted on exit, if None.
+            mqsc: command files that every queue manager reads before those of the file.
+            users: passwords by user, the same for all.
+            log_level: of the servers' logs on standard error.
+            readings: see ``EmbeddedQueueManager``; the same for all.
+            cleanup_gap_s: see there.
+
+        Raises:
+            ClusterFileError: the file does not describe a cluster.
+            ReadingError: no such reading or value.
+        """
+        # A wrong reading is refused here, before there is anything to clean up.
+        Readings(readings, cleanup_gap_s=cleanup_gap_s)
+        self.file = file if isinstance(file, ClusterFile) else read(Path(file))
+        self._temporary = temporary_directory() if data is None else None
+        self.data = Path(self._temporary.name if self._temporary else data or "")
+        self.queue_managers = {
+            entry.name: queue_manager(
+                self.file,
+                entry,
+                self.data,
+                mqsc=mqsc,
+                users=users,
+                log_level=log_level,
+                readings=readings,
+                cleanup_gap_s=cleanup_gap_s,
+            )
+            for entry in self.file.queue_managers
+        }
+
+    def __getitem__(self, q_mgr_name: str) -> EmbeddedQueueManager:
+        return self.queue_managers[q_mgr_name]
+
+    def __enter__(self) -> EmbeddedCluster:
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def start(self) -> None:
+        """Start every queue manager that is not running; raises EmbeddedQueueManagerError."""
+        for each in self.queue_managers.values():
+            if not each.is_running:
+                each.start()
+
+    def stop(self) -> None:
+        """Stop all queue managers in order."""
+        for each in self.queue_managers.values():
+            each.stop()

@@ -1,0 +1,137 @@
+"""Control of a running server, apart from the MQI: faults, counts of calls, a full disk, quiescing, channels, MQSC commands.
+
+A server writes its address, and the token that its control verb asks for, to ``control.json`` in its data directory. Only the
+owner can read that file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mqembedded.serve.faults import Fault
+from mqembedded.wire.frames import FrameReader, decode_reply, encode_request
+from mqembedded.wire.verbs import BY_NAME
+
+_FILE = "control.json"
+
+
+class ControlError(Exception):
+    """The server cannot be reached, or refuses the command; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Controls one server."""
+
+    host: str
+    port: int
+    token: str
+    q_mgr_name: str
+
+    @classmethod
+    def of(cls, data: Path) -> Control:
+        """Return the control of the server that uses this data directory; raises ControlError if there is none."""
+        try:
+            return cls(**json.loads((data / _FILE).read_text()))
+        except FileNotFoundError as error:
+            raise ControlError(f"no embedded queue manager runs on {data}: there is no {_FILE}") from error
+
+    def write(self, data: Path) -> None:
+        """Write the file in the data directory."""
+        path = data / _FILE
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(asdict(self), file)
+
+    def arm(self, fault: Fault) -> None:
+        """Arm a fault; see ``Fault``."""
+        self._do("arm", **asdict(fault))
+
+    def clear_faults(self) -> None:
+        """Disarm faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
+        self._do("clear")
+
+    def calls(self) -> dict[str, int]:
+        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        calls: dict[str, int] = self._do("count")["calls"]
+        return calls
+
+    def faults_fired(self) -> int:
+        """Return how many faults fired since the start or since ``clear_faults``."""
+        fired: int = self._do("count")["fired"]
+        return fired
+
+    def fill_log(self, full: bool = True) -> None:
+        """Simulate a full disk, or end that.
+
+        While the disk is full, a put outside syncpoint that needs it ends with MQRC_STORAGE_MEDIUM_FULL, and units of work are
+        backed out.
+        """
+        self._do("fill_log", full=full)
+
+    def quiesce(self) -> None:
+        """End as ``endmqm`` does: calls that ask for it get MQRC_Q_MGR_QUIESCING, and the last MQDISC ends the server."""
+        self._do("quiesce")
+
+    def mqsc(self, text: str) -> tuple[bool, list[str]]:
+        """Run an MQSC command as administrator, as runmqsc does; returns whether it was done, and what it says, text by text."""
+        answer = self._do("mqsc", text=text)
+        return answer["done"], answer["said"]
+
+    def channels(self) -> list[dict[str, Any]]:
+        """Return the status of the channels to the other members of the cluster, ordered by their names."""
+        channels: list[dict[str, Any]] = self._do("channel", action="status")["channels"]
+        return channels
+
+    def stop_channel(self, to: str) -> None:
+        """Stop the channel to a queue manager when its current batch is over; later messages wait."""
+        self._do("channel", action="stop", to=to)
+
+    def start_channel(self, to: str) -> None:
+        """Start a stopped channel."""
+        self._do("channel", action="start", to=to)
+
+    def slow_channel(self, to: str, delay_s: float) -> None:
+        """Let a channel wait this many seconds before each batch; 0 ends that."""
+        self._do("channel", action="slow", to=to, delay_s=delay_s)
+
+    def interleave_channel(self, to: str, seed: int | None) -> None:
+        """Let a channel deliver the messages of each batch in a random order that depends on ``seed``; None ends that."""
+        self._do("channel", action="interleave", to=to, seed=seed)
+
+    def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
+        """Let the connection break before or after the next batch, which is then in doubt.
+
+        Args:
+            to: the queue manager that the channel leads to.
+            when: ``before`` or ``after`` the other end has received the batch; "" cancels a cut that has not happened yet.
+            stop: whether the channel then stops; otherwise it resolves the doubt as soon as it can.
+        """
+        self._do("channel", action="cut", to=to, when=when, stop=stop)
+
+    def disconnect(self, pid: int) -> None:
+        """Drop the connections of a process, as happens to a client that misses its heartbeats."""
+        self._do("disconnect", pid=pid)
+
+    def _do(self, what: str, **arguments: Any) -> dict[str, Any]:
+        verb = BY_NAME["CONTROL"]
+        command = json.dumps({"do": what, **arguments}).encode()
+        try:
+            with socket.create_connection((self.host, self.port)) as sock:
+                sock.sendall(encode_request(verb, 1, [self.token.encode(), command]))
+                frame = FrameReader(sock).read()
+        except OSError as error:
+            raise ControlError(f"nobody answers at {self.host}:{self.port}: {error}") from error
+        if frame is None:
+            raise ControlError(f"the queue manager at {self.host}:{self.port} refused the command {what}")
+        _, _, values = decode_reply(verb, frame[2])
+        answer: dict[str, Any] = json.loads(values[0])
+        if "error" in answer:
+            raise ControlError(answer["error"])
+        return answer

@@ -1,0 +1,149 @@
+"""Faults for tests: calls that are refused or delayed, lost replies, and clients and servers that are killed.
+
+A fault is armed through the control verb. It fires at the n-th MQI call that matches, before or after the call takes effect,
+once or several times. Everything is counted and nothing is random: a random campaign draws its faults beforehand with
+``random_fault``, and the same seed gives the same faults. The queue manager itself knows nothing of faults; ``server.py`` asks
+here around every call.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mqembedded import constants as mq
+
+ACTIONS = ("kill_client", "kill_server", "drop", "freeze", "answer", "delay")
+_WHEN = ("before", "after")
+
+
+class ConnectionDropped(Exception):
+    """A fault ended this connection; there is no reply."""
+
+
+class CallAnswered(Exception):
+    """A fault refused this call."""
+
+    def __init__(self, comp: int, reason: int) -> None:
+        super().__init__(reason)
+        self.comp = comp
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (for an MQCMIT,
+            the commit is then in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
+            ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
+        when: ``before`` or ``after`` the call takes effect. ``answer`` after a call took effect is a false reply.
+        nth: the fault fires at this matching call, counted from 1 since it was armed.
+        verb: only calls of this verb count; "" for all.
+        appl_name: only calls of applications with this name count; "" for all.
+        comp, reason: completion and reason code for ``answer``.
+        delay_s: seconds for ``delay``.
+        times: the number of calls at which it fires, from the n-th on; 0 for all.
+    """
+
+    action: str
+    when: str = "before"
+    nth: int = 1
+    verb: str = ""
+    appl_name: str = ""
+    comp: int = mq.MQCC_FAILED
+    reason: int = 0
+    delay_s: float = 0.0
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS or self.when not in _WHEN:
+            raise ValueError(
+                f"a fault is one of {', '.join(ACTIONS)}, before or after a call; not {self.action} {self.when}"
+            )
+        if self.nth < 1 or self.times < 0:
+            raise ValueError(
+                f"a fault needs nth of 1 or higher and times of 0 or higher, not {self.nth} and {self.times}"
+            )
+        if self.action == "answer" and not self.reason and self.comp:
+            raise ValueError("an answer that is not MQCC_OK needs a reason code")
+        if not self.delay_s >= 0:
+            raise ValueError(f"a delay lasts 0 seconds or longer, not {self.delay_s!r}")
+
+
+def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client", "drop", "kill_server")) -> Fault:
+    """Return a fault at one of the first ``calls`` calls; the same seed gives the same fault."""
+    draw = random.Random(seed)
+    return Fault(draw.choice(actions), draw.choice(_WHEN), draw.randint(1, calls))
+
+
+class Faults:
+    """The armed faults and the count of calls."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._armed: list[Fault] = []
+        self._thawed = threading.Event()
+        self.calls: Counter[str] = Counter()
+        self.fired = 0
+
+    def arm(self, fault: Fault) -> None:
+        """Arm a fault."""
+        with self._lock:
+            self._armed.append(fault)
+
+    def clear(self) -> None:
+        """Disarm all faults, set all counts to zero, and end freezes and delays."""
+        with self._lock:
+            self._armed.clear()
+            self.calls.clear()
+            self.fired = 0
+            self._thawed.set()
+            self._thawed = threading.Event()
+
+    def at(self, verb: str, appl_name: str) -> Fault | None:
+        """Count one call; return the fault that fires at it, or None."""
+        with self._lock:
+            self.calls[verb] += 1
+            if not self._armed:
+                return None
+            due = None
+            for fault in tuple(self._armed):
+                if fault.verb not in ("", verb) or fault.appl_name not in ("", appl_name):
+                    continue
+                if fault.nth > 1:
+                    fault.nth -= 1
+                elif due is None:
+                    due = fault
+                    self.fired += 1
+                    if fault.times:
+                        fault.times -= 1
+                        if not fault.times:
+                            self._armed.remove(fault)
+            return due
+
+    def perform(self, fault: Fault, client_pid: int) -> None:
+        """Carry out a fault; return if the call continues.
+
+        Raises:
+            CallAnswered: the call ends with the fault's codes.
+            ConnectionDropped: the connection must be closed without a reply.
+        """
+        if fault.action == "answer":
+            raise CallAnswered(fault.comp, fault.reason)
+        if fault.action == "delay":
+            self._thawed.wait(fault.delay_s)
+            return
+        if fault.action == "freeze":
+            self._thawed.wait()
+        if fault.action == "kill_server":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault.action == "kill_client" and client_pid > 0:
+            os.kill(client_pid, signal.SIGKILL)
+        raise ConnectionDropped(fault.action)

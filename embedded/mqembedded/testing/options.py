@@ -1,0 +1,75 @@
+"""The plugin's options, and the values that its modules share through pytest's stash."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from mqembedded.readings import ReadingError, chosen_by
+from mqembedded.testing import IMAGE, provision
+from mqembedded.testing.bindings import BINDINGS
+from mqembedded.testing.provision import Wanted
+from mqembedded.testing.under_test import QueueManagerUnderTest
+
+KINDS = (provision.EMBEDDED, provision.CONTAINER, provision.GIVEN, provision.AUTO)
+SCOPES = ("session", "package", "module", "class", "function")
+# The fixture that needs an embedded queue manager which the tests control.
+EMBEDDED_ONLY = "own_queue_manager"
+
+# The reason why there is no queue manager, with --mq=auto.
+MISSING = pytest.StashKey[str]()
+# The queue manager that is started for the whole session.
+SESSION = pytest.StashKey[QueueManagerUnderTest]()
+# Of a test: that it ended in an error.
+FAILED = pytest.StashKey[bool]()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options, and the ini option ``mq_mqsc``."""
+    group = parser.getgroup("mqembedded", "a queue manager for tests")
+    group.addoption(
+        "--mq",
+        choices=KINDS,
+        default=provision.EMBEDDED,
+        help="queue manager under test: the embedded one; IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, "
+        "…; auto: IBM's container if available, else tests that need a queue manager are skipped",
+    )
+    group.addoption(
+        "--mq-scope",
+        choices=SCOPES,
+        default="session",
+        help="scope of the queue manager under test (default: session)",
+    )
+    group.addoption(
+        "--mq-license",
+        default=os.environ.get(provision.LICENSE_VARIABLE, ""),
+        help=f"'accept' accepts the licence of IBM's container; environment variable: {provision.LICENSE_VARIABLE}",
+    )
+    group.addoption("--mq-image", default=IMAGE, help=f"image of IBM's container, with its tag (default: {IMAGE})")
+    group.addoption(
+        "--mqi",
+        choices=(*BINDINGS, "both"),
+        default="both",
+        help="binding under test; both: each that is installed",
+    )
+    group.addoption(
+        "--mq-reading",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="behaviour of embedded queue managers where IBM's documentation is not definite, or @FILE: as one did that the "
+        "file is a record of; may be repeated",
+    )
+    parser.addini(
+        "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]
+    )
+
+
+def wanted(config: pytest.Config) -> Wanted:
+    """Return the queue manager that the options ask for; raises pytest.UsageError for an unknown reading."""
+    try:
+        readings = chosen_by(config.getoption("--mq-reading"))
+    except ReadingError as error:
+        raise pytest.UsageError(f"--mq-reading: {error}") from error
+    return Wanted(config.getoption("--mq"), config.getoption("--mq-license"), config.getoption("--mq-image"), readings)

@@ -1,0 +1,128 @@
+"""A pytest plugin: the queue manager under test, its queues, and the bindings to reach it.
+
+``--mq=embedded`` (the default) starts an embedded queue manager, and ``container`` starts IBM MQ's developer container. ``url``
+uses the queue manager that the environment names. ``auto`` is ``container`` if that is available; otherwise tests that need it
+are skipped. ``--mqi`` chooses the bindings for tests with the fixture ``binding``. README.md beside this file tells more.
+
+Tests marked ``embedded`` need an embedded queue manager that they control; tests marked ``real`` need IBM MQ. Other tests run on
+any queue manager. The fixtures are in ``fixtures.py``.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import pytest
+
+from mqembedded.testing import provision
+from mqembedded.testing.bindings import bindings, loaded
+from mqembedded.testing.options import EMBEDDED_ONLY, FAILED, MISSING, SESSION, add_options, wanted
+from mqembedded.testing.provision import NotToBeHad
+from mqembedded.testing.under_test import embedded_client, given
+
+pytest_plugins = ["mqembedded.testing.fixtures"]
+
+_ENDING = pytest.StashKey[ExitStack]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, and the ini option ``mq_mqsc``."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks."""
+    config.addinivalue_line("markers", "embedded: needs the embedded queue manager")
+    config.addinivalue_line("markers", "real: needs IBM MQ")
+    config.addinivalue_line("markers", "one_binding: shows nothing more on a second binding")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Check whether the queue manager is available, and start the container now, because the header shows its version."""
+    config = session.config
+    if config.option.collectonly:
+        return
+    asked = wanted(config)
+    try:
+        provision.check(asked)
+    except NotToBeHad as error:
+        if asked.kind != provision.AUTO:
+            raise pytest.UsageError(str(error)) from error
+        config.stash[MISSING] = str(error)
+        return
+    if asked.is_container and config.getoption("--mq-scope") == "session":
+        ending = config.stash[_ENDING] = ExitStack()
+        config.stash[SESSION] = ending.enter_context(provision.running(asked, config.getini("mq_mqsc")))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the container that the start of the session has started."""
+    config.stash.get(_ENDING, ExitStack()).close()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Return the header line: the queue manager, its level, and the bindings that the tests run on."""
+    names = bindings(config.getoption("--mqi"))
+    installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
+    return f"mq: {_where(config, names)}; bindings {installed}"
+
+
+def _where(config: pytest.Config, names: Sequence[str]) -> str:
+    asked = wanted(config)
+    if asked.kind == provision.EMBEDDED:
+        from mqembedded.queue_manager import COMMAND_LEVEL
+
+        follows = "".join(f", {name}={value}" for name, value in asked.readings.items())
+        return f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}{follows}"
+    if MISSING in config.stash:
+        return f"none, tests that need one are skipped: {config.stash[MISSING]}"
+    if config.option.collectonly:
+        return f"--mq={asked.kind}, not asked"
+    if asked.is_container and SESSION not in config.stash:
+        return f"IBM MQ in {asked.image}, one for each {config.getoption('--mq-scope')}"
+    if not names:
+        return "not asked"
+    under_test = config.stash.get(SESSION, None) or given(os.environ)
+    try:
+        return under_test.described(loaded(names[0]))
+    except ImportError as error:
+        return f"{under_test.q_mgr_name} at {under_test.conn_name}, not asked: {error}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Mark tests that need a controlled embedded queue manager, and skip tests that the queue manager cannot run."""
+    embedded = config.getoption("--mq") == provision.EMBEDDED
+    unwanted, why = ("real", "needs IBM MQ") if embedded else ("embedded", "needs --mq=embedded")
+    for item in items:
+        if EMBEDDED_ONLY in getattr(item, "fixturenames", ()):
+            item.add_marker("embedded")
+        if item.get_closest_marker(unwanted):
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Skip a test that needs IBM MQ if the given queue manager turns out to be an embedded one."""
+    if item.get_closest_marker("real") and embedded_client():
+        pytest.skip("needs IBM MQ, and this is an embedded queue manager")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note that a test ended in an error, for the fixtures that clean up after it."""
+    if call.excinfo is not None:
+        item.stash[FAILED] = True
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test with the fixture ``binding`` once with each binding; with the first one only if it is marked ``one_binding``."""
+    if "binding" in metafunc.fixturenames:
+        names = bindings(metafunc.config.getoption("--mqi"))
+        if metafunc.definition.get_closest_marker("one_binding"):
+            names = names[:1]
+        metafunc.parametrize("binding", names or [None], indirect=True, scope="session")

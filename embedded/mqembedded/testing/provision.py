@@ -1,0 +1,110 @@
+"""Start the queue manager that ``--mq`` names: the embedded one or IBM's container. An existing one is only described.
+
+If the queue manager is not available, one sentence says why, before anything is started. Not here: fixtures (``fixtures.py``) and
+options (``options.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqembedded import EmbeddedQueueManager
+from mqembedded.testing.under_test import EMBEDDED_MQSC, MQSC, NotGiven, QueueManagerUnderTest, given
+
+if TYPE_CHECKING:
+    from mqembedded.testing.container import MQContainer
+
+EMBEDDED, CONTAINER, GIVEN, AUTO = "embedded", "container", "url", "auto"
+LICENSE_VARIABLE = "MQTEST_LICENSE"
+
+
+class NotToBeHad(Exception):
+    """The requested queue manager is not available here; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The queue manager that a test run asks for.
+
+    Attributes:
+        kind: EMBEDDED, CONTAINER, GIVEN or AUTO.
+        license: ``accept`` if IBM's terms are accepted.
+        image: of the container.
+        readings: for embedded queue managers, values by names.
+    """
+
+    kind: str
+    license: str = ""
+    image: str = ""
+    readings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_container(self) -> bool:
+        """Whether a container is started, if that is possible."""
+        return self.kind in (CONTAINER, AUTO)
+
+
+def check(wanted: Wanted) -> None:
+    """Raise NotToBeHad if the queue manager is not available, as far as this is known without starting it."""
+    if wanted.kind == GIVEN:
+        try:
+            given(os.environ)
+        except NotGiven as error:
+            raise NotToBeHad(str(error)) from error
+    elif wanted.is_container:
+        try:
+            from mqembedded.testing.container import MQContainerError, docker_engine
+        except ImportError as error:
+            raise NotToBeHad(
+                f"--mq={wanted.kind} needs testcontainers ({error}): pip install 'mqembedded[testing]'"
+            ) from error
+        try:
+            docker_engine()
+        except MQContainerError as error:
+            raise NotToBeHad(f"--mq={wanted.kind}: {error}.") from error
+        if wanted.license != "accept":
+            raise NotToBeHad(
+                f"--mq={wanted.kind}: the licence of {wanted.image} is not accepted: read it (docker run --rm -e LICENSE=view "
+                f"{wanted.image}), then pass --mq-license=accept or set {LICENSE_VARIABLE}=accept."
+            )
+
+
+@contextmanager
+def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
+    """Start the queue manager if necessary, and yield it. If it is started, it reads the command files in ``mqsc``."""
+    files = [MQSC, *mqsc]
+    if wanted.kind == GIVEN:
+        yield given(os.environ)
+    elif wanted.is_container:
+        from mqembedded.testing.container import MQContainer
+
+        with MQContainer(wanted.image, license=wanted.license, mqsc=files) as container:
+            yield _in_container(container)
+    else:
+        with EmbeddedQueueManager(
+            "QM1", mqsc=[*files, EMBEDDED_MQSC], users={"app": "passw0rd"}, readings=wanted.readings
+        ) as queue_manager:
+            yield QueueManagerUnderTest(
+                q_mgr_name=queue_manager.q_mgr_name,
+                channel=queue_manager.channel,
+                conn_name=queue_manager.conn_name,
+                user="app",
+                password="passw0rd",
+                queue_manager=queue_manager,
+            )
+
+
+def _in_container(container: MQContainer) -> QueueManagerUnderTest:
+    return QueueManagerUnderTest(
+        q_mgr_name=container.q_mgr_name,
+        channel=container.channel,
+        conn_name=container.conn_name,
+        user=container.user,
+        password=container.password,
+        version=f"{container.version()} in {container.image}",
+    )

@@ -1,0 +1,137 @@
+"""The queue manager that tests run on: where it is, how to connect, and whether it is IBM MQ.
+
+The client library in the process decides that: the embedded queue manager's library cannot reach IBM MQ, and IBM's library cannot
+reach the embedded queue manager. Not here: starting a queue manager (``provision.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mqembedded import EmbeddedQueueManager
+from mqembedded import constants as mqi
+from mqembedded.libmqm.build import CLIENT_LIBRARY
+from mqembedded.wire.verbs import table_digest
+
+MQSC = Path(__file__).with_name("queues.mqsc")
+EMBEDDED_MQSC = Path(__file__).with_name("embedded.mqsc")
+MODEL = "MQTEST.MODEL"
+
+
+class NotGiven(Exception):
+    """The environment does not say which queue manager to use."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueManagerUnderTest:
+    """The queue manager that tests connect to.
+
+    Attributes:
+        model: the model queue from which test queues are created.
+        queue_manager: the embedded one that was started for the tests, for killing it and arming faults; None for others.
+        version: as the product reports it; empty if it was not asked.
+    """
+
+    q_mgr_name: str
+    channel: str
+    conn_name: str
+    user: str | None
+    password: str | None = field(repr=False)
+    model: str = MODEL
+    queue_manager: EmbeddedQueueManager | None = None
+    version: str = ""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is an embedded queue manager, whoever started it. Reliable only after a binding is imported."""
+        return self.queue_manager is not None or embedded_client()
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables with which other processes reach it as the user of the tests, with any binding.
+
+        ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` say where it is; ``MQGROUPS_Q_MGR_NAME`` and so
+        on say it to programs that use mqgroups. ``MQSERVER`` is IBM's. IBM MQ has no variable for credentials: a program has to
+        pass user and password itself. One that does not is ``app`` on the embedded queue manager, and is refused by IBM's
+        container.
+        """
+        given = {"MQSERVER": f"{self.channel}/TCP/{self.conn_name}"}
+        for prefix, q_mgr in (("MQTEST", "QMGR"), ("MQGROUPS", "Q_MGR_NAME")):
+            given |= {
+                f"{prefix}_{q_mgr}": self.q_mgr_name,
+                f"{prefix}_CHANNEL": self.channel,
+                f"{prefix}_CONN_NAME": self.conn_name,
+                f"{prefix}_USER": self.user or "",
+                f"{prefix}_PASSWORD": self.password or "",
+            }
+        embedded = {} if self.queue_manager is None else self.queue_manager.environment()
+        return {**embedded, **{name: value for name, value in given.items() if value}}
+
+    def connect(self, binding: Any) -> Any:
+        """Return a connected ``QueueManager`` of the binding, which never disconnects by itself (MQDISC commits)."""
+        q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
+        cd = binding.CD()
+        cd.ChannelName = self.channel.encode()
+        cd.ConnectionName = self.conn_name.encode()
+        cd.ChannelType = binding.CMQXC.MQCHT_CLNTCONN
+        cd.TransportType = mqi.MQXPT_TCP
+        q_mgr.connect_with_options(
+            self.q_mgr_name,
+            cd=cd,
+            # ibmmq would try a queue manager of this machine first.
+            opts=mqi.MQCNO_CLIENT_BINDING,
+            **({} if self.user is None else {"user": self.user, "password": self.password or ""}),
+        )
+        return q_mgr
+
+    def described(self, binding: Any) -> str:
+        """Return product, name, address and command level, inquired over a separate connection."""
+        product = "embedded queue manager (not IBM MQ)" if self.is_embedded else "IBM MQ"
+        if self.version:
+            product += f" {self.version}"
+        try:
+            q_mgr = self.connect(binding)
+            level = q_mgr.inquire(mqi.MQIA_COMMAND_LEVEL)
+            q_mgr.disconnect()
+        except binding.MQMIError as error:
+            return f"{self.q_mgr_name} at {self.conn_name}, not reachable ({error.errorAsString()})"
+        return f"{product}, {self.q_mgr_name} at {self.conn_name}, command level {level}"
+
+
+def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
+    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe.
+
+    Raises:
+        NotGiven: a required variable is missing.
+    """
+
+    def needed(name: str) -> str:
+        if name not in environment:
+            raise NotGiven(
+                f"--mq=url needs {name} in the environment; README.md of mqembedded.testing lists all variables."
+            )
+        return environment[name]
+
+    return QueueManagerUnderTest(
+        q_mgr_name=needed("MQTEST_QMGR"),
+        channel=needed("MQTEST_CHANNEL"),
+        conn_name=needed("MQTEST_CONN_NAME"),
+        user=environment.get("MQTEST_USER"),
+        password=environment.get("MQTEST_PASSWORD"),
+        model=environment.get("MQTEST_MODEL", MODEL),
+    )
+
+
+def embedded_client() -> bool:
+    """Return whether the MQ client library that this process has loaded is the embedded queue manager's."""
+    try:
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        # Only Linux tells what a process has loaded.
+        return False
+    libraries = {path for line in mapped if (path := line.partition("/")[2]) and path.endswith(CLIENT_LIBRARY)}
+    # The digest of the table of verbs that the library was compiled from; a server with another table refuses it.
+    return any(table_digest().encode() in Path(os.sep, path).read_bytes() for path in libraries)

@@ -1,7 +1,0 @@
-/* Programmable command formats. pymqi builds its commands in Python; its C part only needs this file to exist. */
-#ifndef MQGROUPS_CMQCFC_H
-#define MQGROUPS_CMQCFC_H
-
-#include <cmqc.h>
-
-#endif
