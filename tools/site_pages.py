@@ -108,8 +108,9 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "This page answers: which commands and options are there? It is made from the commands' own help.",
-        """`pip install "mqgroups[cli]"` brings the command; `demo` needs the extra `demo`, `pipeline` needs `spark`. Exit codes: 0 done;
-1 failed, and standard error says why; 2 the command line is wrong. A command that has others names them.""",
+        'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`, `pipeline` needs `spark`.',
+        """Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. A command that has others
+names them.""",
     ]
     contexts = [click.Context(main, info_name="mqgroups"), click.Context(embedded_main, info_name="mqembedded")]
     for context in chain.from_iterable(map(_commands, contexts)):

@@ -49,6 +49,7 @@ def run(site: Site, name: str, fault: str, level: str, connection: str) -> Resul
         except MQGroupsError as error:
             result.wrong.append(f"does not go on: {type(error).__name__}: {error}")
         result.fired = machine.fired() or 0
+        result.left = sum(call == ("MQBACK", _REASON) for call in result.calls)
         machine.look(program, result, PATIENCE_S)
     return result
 

@@ -17,6 +17,7 @@ class Result:
         starts: how often programs were started.
         in_doubt, verdicts: commits in doubt, and conclusions about them that were compared with the queues.
         errors: errors that reached an application, by class and reason code.
+        left: connections that nobody ends: their MQBACK was refused, and MQDISC would commit.
         places: groups of cluster queues, by the queue managers they were found at; "QM1 QM2" is a split one.
         outcomes: how cases ended, in words, where there is more than one good end.
         wrong: what is not as it should be, each with the name of its case.
@@ -29,6 +30,7 @@ class Result:
     in_doubt: int = 0
     verdicts: int = 0
     wrong_verdicts: int = 0
+    left: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class Result:
 
     def add(self, other: Result) -> None:
         """Add another result's counts to these."""
-        for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts"):
+        for name in ("runs", "fired", "starts", "in_doubt", "verdicts", "wrong_verdicts", "left"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("errors", "places", "outcomes"):
             for what, count in getattr(other, name).items():
