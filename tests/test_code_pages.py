@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from mqgroups.code_pages import code_page
+import mqembedded.code_pages
+import mqgroups.code_pages
 
 # The 52 CCSIDs of a report, and more. No text: there is no table for it.
 SAMPLES: dict[int, tuple[str, str]] = {
@@ -89,7 +90,13 @@ SAMPLES: dict[int, tuple[str, str]] = {
 }
 
 
-def test_text_is_read_and_written_in_each_ccsid_or_there_is_no_page():
+@pytest.fixture(params=[mqgroups.code_pages, mqembedded.code_pages], ids=["mqgroups", "mqembedded"])
+def code_page(request):
+    """The function of each distribution, which has a table of its own."""
+    return request.param.code_page
+
+
+def test_text_is_read_and_written_in_each_ccsid_or_there_is_no_page(code_page):
     for ccsid, (text, raw) in SAMPLES.items():
         page = code_page(ccsid, little_endian=True)
         if not text:
@@ -107,7 +114,7 @@ _PAGES = """37 273 277 278 280 284 285 297 500 871 1047 1140 1141 1142 1143 1144
 
 
 @pytest.mark.skipif(shutil.which("iconv") is None, reason="there is no iconv")
-def test_the_c_library_has_the_same_pages():
+def test_the_c_library_has_the_same_pages(code_page):
     every_byte = bytes(range(256))
     for ccsid in map(int, _PAGES.split()):
         page = code_page(ccsid, little_endian=True)

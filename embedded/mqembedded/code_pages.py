@@ -1,7 +1,7 @@
 """CCSIDs and their code pages: which codec of Python reads and writes text in a coded character set.
 
-Facts only, for the library and for the embedded queue manager, like ``mqi.constants``; the tests compare them with the C
-library's own tables. Not here: byte order marks, errors (``mqi/text.py``), and what a queue manager converts.
+Facts only; the tests compare them with the C library's own tables. Not here: what MQGMO_CONVERT converts
+(``calls/conversion.py``).
 
 Source: IBM's Character Data Representation Architecture. A page that is only called differently in Python is in ``_NAMES``, an
 EBCDIC page that Python lacks in ``_EBCDIC``. Every other CCSID is asked of Python as ``cp<CCSID>``, so an application can add a

@@ -1,7 +1,7 @@
-"""Shows texts and objects of others in terminals, logs, files and tracebacks.
+"""Shows texts and objects of others in terminals, logs and tracebacks.
 
-A line end in the text of a message, a record or a peer would begin a line of a log that nobody has written, an escape character
-controls the terminal, and a text may be a megabyte long. What programs read (attributes, JSON) keeps the text as it is.
+A line end in the text of a message or a peer would begin a line of a log that nobody has written, and an escape character
+controls the terminal.
 
 An object whose constructor has not ended is ``self`` in the frames of its error. Whoever shows the locals of frames asks for its
 representation, and an error there would hide the first one.
@@ -15,18 +15,11 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-# Of somebody else's words in one of our sentences.
-LONGEST = 1000
 
 
 def printable(text: str) -> str:
     """Return text with ``?`` for each control character, and for each character that changes the direction of what follows."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
-
-
-def brief(text: str, most: int = LONGEST) -> str:
-    """Return the beginning of a text, printable, with ``...`` at its end if it was longer."""
-    return printable(text if len(text) <= most else f"{text[: most - 3]}...")
 
 
 class OneLine(logging.Formatter):
