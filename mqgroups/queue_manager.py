@@ -6,6 +6,7 @@ Not here: the operators' functions (``mqgroups.operate``), and the checks on set
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Collection
 from types import TracebackType
 
@@ -25,6 +26,7 @@ from mqgroups.connection import rules
 from mqgroups.connection.connecting import open_connection
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.connection.interruptions import WithBlock
 from mqgroups.connection.retry import Patience, Sleep
 from mqgroups.connection.wrapping import refuse_ends
 from mqgroups.core.model import Persistence, Role
@@ -49,7 +51,11 @@ from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_NO_CONV_SHARING
 
 
-class QueueManager(ConnectionHolder):
+# Those that are not closed, by their identities.
+_open: weakref.WeakValueDictionary[int, QueueManager] = weakref.WeakValueDictionary()
+
+
+class QueueManager(ConnectionHolder, WithBlock):
     """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
 
     It has one unit of work, and one thread at a time can use it. Producers and consumers that work at the same time need a
@@ -60,6 +66,7 @@ class QueueManager(ConnectionHolder):
         """Take over ``connection``; ``leave`` is called when this queue manager is closed."""
         super().__init__(connection)
         self._leave = leave
+        _open[id(self)] = self
 
     def close(self) -> None:
         """Back out what is not committed, and disconnect if this package made the connection. Idempotent."""
@@ -68,12 +75,16 @@ class QueueManager(ConnectionHolder):
         finally:
             if self._leave is not None:
                 self._leave()
+        _open.pop(id(self), None)
 
     def __enter__(self) -> QueueManager:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    def _leave_block(
+        self,
+        kind: type[BaseException] | None,  # noqa: ARG002 - as __exit__
+        error: BaseException | None,  # noqa: ARG002
+        traceback: TracebackType | None,  # noqa: ARG002
     ) -> None:
         try:
             self.close()
@@ -433,6 +444,7 @@ def connect(
     patience = Patience(checked_seconds("connect_wait_s", connect_wait_s))
     reconnect = Patience(checked_seconds("reconnect_wait_s", reconnect_wait_s))
     telemetry = _telemetry(trace, propagate=propagate)
+    _close_what_was_left()
     return QueueManager(open_connection(load_binding(), arguments, patience, reconnect, sleep, telemetry))
 
 
@@ -467,11 +479,23 @@ def wrap(
         ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
         GroupUsage: ``q_mgr`` is wrapped already, and the result is not closed.
     """
+    _close_what_was_left()
     binding = binding_of(q_mgr)
     connection = Connection(
         binding, binding.handle_of(q_mgr), sleep=sleep, telemetry=_telemetry(trace, propagate=propagate)
     )
     return QueueManager(connection, refuse_ends(q_mgr, connection))
+
+
+def _close_what_was_left() -> None:
+    """Close connections whose ``with`` block was left, and which an interruption has kept from being closed.
+
+    The application may still hold them, or a producer on them whose status queue is then open.
+    """
+    for reference in _open.valuerefs():
+        q_mgr = reference()
+        if q_mgr is not None and q_mgr.was_left:
+            q_mgr.close()
 
 
 def _telemetry(trace: Trace, *, propagate: bool) -> TelemetrySettings:

@@ -32,6 +32,20 @@ class Mutation:
 
 MUTATIONS = (
     Mutation(
+        "an interruption on the way into a block leaves nobody in it",
+        "connection/interruptions.py",
+        "            made.clear()\n            raise",
+        "            raise",
+        "tests/connection/test_interruptions.py -k nobody_is_in_a_block",
+    ),
+    Mutation(
+        "a connection whose block was left is closed before the next one is made",
+        "queue_manager.py",
+        "    _close_what_was_left()\n    return QueueManager(open",
+        "    return QueueManager(open",
+        "tests/connection/test_interruptions.py -k block_was_left",
+    ),
+    Mutation(
         "the restart put uses the recorded number plus one",
         "core/group.py",
         "return PutPlan(False, flags, position.group_id, position.msg_seq_number + 1, position.offset)",

@@ -12,7 +12,8 @@ around MQOPEN      ``call_and_keep``: the result is stored within the C call tha
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. The handle of an object that
                    nobody stores is backed out and disconnected in garbage collection. Otherwise it would stay connected, with
                    all that is open on it, until the process ends.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once: no later call would close.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once. A connection whose block was left, and which
+                   is open, is closed before the next one is made.
 
 The rest of the package asks ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside. Only the connection resets
 them, after it has recovered.
@@ -111,9 +112,14 @@ class _NewExit:
         if block is None:
             return owner._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
         # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
-        leave = partial(block._leave_block)
-        block._exit = weakref.ref(leave)
-        return leave
+        made = [partial(block._leave_block)]
+        try:
+            block._exit = weakref.ref(made[0])
+            return made.pop()
+        except BaseException:
+            # The block was not entered. Who holds the error's traceback holds this frame.
+            made.clear()
+            raise
 
 
 class WithBlock:

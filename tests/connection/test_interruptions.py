@@ -16,7 +16,7 @@ import pytest
 import mqgroups
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
-from mqgroups.connection.interruptions import call_and_keep
+from mqgroups.connection.interruptions import WithBlock, call_and_keep
 from mqgroups.put.group import OutgoingGroup
 from tests.faults.interrupter import Interrupter, Place, Point
 from tests.put.whole_groups import THIS, is_whole_group
@@ -326,3 +326,42 @@ def test_an_object_whose_wrapping_was_interrupted_can_be_disconnected(mq, bindin
         with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt):
             mqgroups.wrap(q_mgr)
         q_mgr.disconnect()
+
+
+class Block(WithBlock):
+    def __enter__(self):
+        return self
+
+    def _leave_block(self, kind, error, traceback):
+        pass
+
+
+def entered_and_left(block):
+    with block:
+        pass
+
+
+def test_nobody_is_in_a_block_after_an_interruption_also_while_its_error_is_held():
+    for place in places_of(lambda: entered_and_left(Block())):
+        block = Block()
+        with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt) as held:
+            entered_and_left(block)
+        assert held.value.__traceback__ is not None
+        assert not block.is_in_block, place
+
+
+def test_a_connection_whose_block_was_left_is_closed_wherever_an_interruption_comes(owner):
+    text, first = inspect.getsourcelines(mqgroups.QueueManager._leave_block)
+    ends = range(first, first + len(text))
+    places = places_of(lambda: entered_and_left(owner.connect()))
+    places = [each for each in places if each.file == "queue_manager.py" and each.line in ends and each.offset < 0]
+    assert len(places) > 1
+    for place in places:
+        q_mgr = owner.connect()
+        # Its status queue is open, and stays open as long as the connection does.
+        producer = owner.producer(q_mgr)
+        with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt):
+            entered_and_left(q_mgr)
+        owner.producer(owner.connect(), owner_wait_s=0).close()
+        assert not q_mgr.usable, place
+        producer.close()
