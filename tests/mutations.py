@@ -1819,7 +1819,7 @@ def killed_by(mutation: Mutation) -> str | None:
             f"{sys.executable} -m pytest {options} {mutation.tests}",
             shell=True,
             cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy)},
+            env={**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{ROOT / 'embedded'}"},
             capture_output=True,
             text=True,
             check=False,
