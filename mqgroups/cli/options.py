@@ -123,9 +123,6 @@ status_model_option = click.option(
     metavar="QUEUE",
     help="The model queue that the status queue is made from.",
 )
-data_option = click.option(
-    "--data", type=DIRECTORY, required=True, help="The data directory of a queue manager that runs on this machine."
-)
 status_queue_option = click.option(
     "--status-queue",
     "status_queues",

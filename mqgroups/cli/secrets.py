@@ -6,8 +6,7 @@ Every user of the machine can read a command line.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import click
 
@@ -65,27 +64,3 @@ def no_password(user: str, variable: str, option: str) -> click.BadParameter:
         f"the environment variable {variable} is not set or empty. It must hold the password of user {user}",
         param_hint=f"'{option}'",
     )
-
-
-def user_and_password(given: str) -> tuple[str, Secret]:
-    """Return the user name of NAME:VARIABLE, and the password in that variable."""
-    name, _, variable = given.partition(":")
-    if not name or not variable:
-        raise click.BadParameter(f"{given!r} is not NAME:VARIABLE", param_hint="'--user'")
-    if not os.environ.get(variable):
-        raise no_password(name, variable, "--user")
-    return name, Secret.from_variable(variable)
-
-
-def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
-    """Return passwords by user name, from each NAME:VARIABLE and from each line NAME:PASSWORD of a file."""
-    users = {name: password.read("password") for name, password in map(user_and_password, variables)}
-    if file is not None:
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            name, _, password = line.partition(":")
-            if not name or not password:
-                raise click.BadParameter(f"{file}, line {number}: expected NAME:PASSWORD", param_hint="'--users-file'")
-            users[name] = password
-    return users
