@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Collection
-from types import TracebackType
 
 from mqgroups.config import (
     STATUS_MODEL,
@@ -80,12 +79,7 @@ class QueueManager(ConnectionHolder, WithBlock):
     def __enter__(self) -> QueueManager:
         return self
 
-    def _leave_block(
-        self,
-        kind: type[BaseException] | None,  # noqa: ARG002 - as __exit__
-        error: BaseException | None,  # noqa: ARG002
-        traceback: TracebackType | None,  # noqa: ARG002
-    ) -> None:
+    def _leave_block(self, *_: object) -> None:
         try:
             self.close()
         except BaseException:

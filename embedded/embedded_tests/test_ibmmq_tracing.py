@@ -15,12 +15,10 @@ import pytest
 
 from mqembedded import constants as c
 
+pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk")
 pytestmark = [
     pytest.mark.embedded,
-    pytest.mark.skipif(
-        importlib.util.find_spec("ibmmq") is None or importlib.util.find_spec("opentelemetry.sdk") is None,
-        reason="needs ibmmq and opentelemetry-sdk",
-    ),
+    pytest.mark.skipif(importlib.util.find_spec("ibmmq") is None, reason="needs ibmmq"),
 ]
 
 # Prints for every message: its data without what stands in front, its Format, and whether the span it was got in is linked

@@ -11,7 +11,7 @@ import pytest
 
 import mqgroups
 from embedded_tests.tables import table
-from mqembedded import READINGS
+from mqembedded import READINGS, EmbeddedQueueManager
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
@@ -268,3 +268,15 @@ def test_authorities_of_several_records_count_together():
 def test_what_cannot_be_printed_ends_2(arguments, said):
     result = invoke("mqsc", *arguments, MQGROUPS_Q_MGR_NAME="")
     assert (result.exit_code, said in result.stderr) == (USAGE, True)
+
+
+@pytest.mark.embedded
+def test_the_queues_of_the_examples_are_printed_for_a_queue_manager_of_development(tmp_path):
+    printed = invoke("mqsc", "development")
+    assert printed.exit_code == DONE
+    (tmp_path / "queues.mqsc").write_text(printed.stdout)
+    texts = [[command.text for command in commands(text)] for text in (printed.stdout, DEVELOPMENT_MQSC.read_text())]
+    assert texts[0] == texts[1]
+    with EmbeddedQueueManager("QM6", mqsc=[tmp_path / "queues.mqsc"]) as q_mgr:
+        assert q_mgr.control.mqsc("DISPLAY QLOCAL(FLIGHTS.REJECTED)")[0]
+        assert not q_mgr.control.mqsc("DISPLAY QLOCAL(NO.SUCH)")[0]

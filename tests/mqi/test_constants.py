@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
-from types import ModuleType
-
-import pytest
 
 from embedded_tests.tables import table
+from embedded_tests.test_constants import differing
 from mqgroups.mqi import constants as mq
 
 NAMES = sorted(name for name in vars(mq) if name.startswith("MQ"))
-# ibmmq keeps this one in CMQXC; and there a name can only be missing, not different.
-NOT_IN_IBMMQ_CMQC = {"MQXPT_TCP"}
-
-
-def binding_constants(package: str, *files: str) -> ModuleType:
-    """The package's CMQC, loaded by path: importing the package itself would want the MQ client library."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        pytest.skip(f"{package} is not installed")
-    folder = Path(found.submodule_search_locations[0])
-    path = next(folder / file for file in files if (folder / file).exists())
-    spec = importlib.util.spec_from_file_location(f"_{package}_constants", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @table("package", ["pymqi", "ibmmq"])
 def test_every_constant_is_the_binding_s(package):
-    binding = binding_constants(package, "_CMQC_linux_x64.py", "CMQC.py")
-    missing = NOT_IN_IBMMQ_CMQC if package == "ibmmq" else set()
-    differing = {
-        name: (getattr(mq, name), getattr(binding, name, None))
-        for name in NAMES
-        if name not in missing and getattr(mq, name) != getattr(binding, name, None)
-    }
-    assert differing == {}
+    assert differing(mq, package) == {}
 
 
 def test_every_reason_code_has_one_name():

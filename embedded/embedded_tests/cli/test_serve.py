@@ -252,3 +252,22 @@ def test_run_on_an_address_in_use_says_so_in_one_line(tmp_path):
     assert done.stderr.startswith(f"mqembedded: queue manager QM1 on 127.0.0.1({port}): ")
     assert "in use" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.embedded
+def test_a_variable_names_files_of_mqsc_commands_where_the_option_does_not(tmp_path, execute):
+    for name in ("ONE", "TWO", "THREE"):
+        (tmp_path / name).write_text(f"DEFINE QLOCAL({name})\n")
+    opens = """
+import os, pymqi as mq
+q_mgr = mq.connect("QM1", "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
+for name in ("ONE", "TWO", "THREE"):
+    try:
+        mq.Queue(q_mgr, name).inquire(mq.CMQC.MQIA_CURRENT_Q_DEPTH)
+        print(name)
+    except mq.MQMIError as error:
+        assert error.reason == 2085
+"""
+    both = {"MQEMBEDDED_MQSC": f"{tmp_path / 'ONE'}:{tmp_path / 'TWO'}"}
+    assert execute("--", sys.executable, "-c", opens, **both) == (0, "ONE\nTWO\n", "")
+    assert execute("--mqsc", tmp_path / "THREE", "--", sys.executable, "-c", opens, **both) == (0, "THREE\n", "")
