@@ -32,8 +32,6 @@ _MAX_QUEUE_NAME_LENGTH = 48
 _POSITIVE = range(1, sys.maxsize)
 _CCSIDS = range(1, 65535)
 _NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
-# In units of work of up to this many messages, segmented records save at least one call in 23 (an MQGET).
-_SMALL_UNIT_OF_WORK = 20
 
 
 class Codec(Protocol):
@@ -98,11 +96,6 @@ class ProducerSettings(OwnerSettings):
         if self.segment_bytes is not None:
             _check_integer("segment_bytes", self.segment_bytes, _POSITIVE, "at least 1")
             _refuse_on_zos(q_mgr, f"segment_bytes={self.segment_bytes}")
-            if self.bind == "not fixed":
-                raise ConfigurationError(
-                    f"bind='not fixed' cannot be combined with segment_bytes={self.segment_bytes}: MQOO_BIND_NOT_FIXED could "
-                    "send the segments of one message to different queue managers. Use bind='group' or bind='open'"
-                )
         return self
 
 
@@ -150,8 +143,7 @@ class ConsumerSettings(OwnerSettings):
             )
         if self.stream and self.poison in ("skip", "quarantine"):
             raise ConfigurationError(
-                f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt' "
-                "or poison='ignore'"
+                f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt'"
             )
         if self.stream and self.stalled == "quarantine":
             raise ConfigurationError(
@@ -188,9 +180,7 @@ def _check_owner(settings: OwnerSettings) -> None:
         )
 
 
-def segmented_status(
-    layout: StatusLayout, commit_every: Every, q_mgr: ConnectionHolder, put_response: PutResponse = "sync"
-) -> bool:
+def segmented_status(layout: StatusLayout, q_mgr: ConnectionHolder) -> bool:
     """Return whether status records are put as segments of one message.
 
     Raises:
@@ -199,10 +189,7 @@ def segmented_status(
     check_mode("status_layout", layout, StatusLayout)
     if layout == "segmented":
         _refuse_on_zos(q_mgr, "status_layout='segmented'")
-    # With asynchronous puts that MQGET is one of five answers for which a unit of work waits, whatever its size.
-    small = commit_every.messages is not None and commit_every.messages <= _SMALL_UNIT_OF_WORK
-    pays = small or put_response == "async"
-    return layout == "segmented" or (layout == "auto" and pays and q_mgr.platform != mq.MQPL_ZOS)
+    return layout == "segmented"
 
 
 def _refuse_on_zos(q_mgr: ConnectionHolder, setting: str) -> None:

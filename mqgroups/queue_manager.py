@@ -125,8 +125,7 @@ class QueueManager(ConnectionHolder, WithBlock):
                 ``MQGROUPS.PUT.<name>``.
             status_model: the model queue to make the status queue from if it does not exist.
             status_layout: ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"`` puts records as segments
-                of one message, which saves that MQGET but is not available on z/OS; ``"auto"`` chooses ``"segmented"`` for small
-                units of work, and with ``put_response="async"``. The layout can be changed at any restart.
+                of one message, which saves that MQGET but is not available on z/OS. The layout can be changed at any restart.
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
             record_users: users whose status records are believed besides those of this program's own user: operators who write
                 records, or the user that the program ran under before. A record of anybody else is refused
@@ -140,8 +139,7 @@ class QueueManager(ConnectionHolder, WithBlock):
                 two segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
             bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen
                 for each group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or
-                reconnects. ``"as queue"``: the queue's DEFBIND. ``"not fixed"``, or DEFBIND(NOTFIXED), is refused for a cluster
-                queue, because it would split groups. An interrupted group always goes on at the instance where it began.
+                reconnects. DEFBIND of the queue is not used. An interrupted group always goes on at the instance where it began.
             put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster
                 if a round trip takes long. The first message of a group and the last one of a unit of work are put
                 synchronously, and no unit of work is committed before the queue manager has confirmed all its messages. After
@@ -170,7 +168,7 @@ class QueueManager(ConnectionHolder, WithBlock):
             commit_every=every,
             status_queue=status_queue_name(Role.PUT, name, status_queue),
             status_model=status_model,
-            segmented_status=segmented_status(status_layout, every, self, put_response),
+            segmented_status=segmented_status(status_layout, self),
             owner_wait_s=owner_wait_s,
             record_users=record_users,
             full_wait_s=full_wait_s,
@@ -232,7 +230,7 @@ class QueueManager(ConnectionHolder, WithBlock):
             poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected
                 only if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own.
                 ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves
-                the rest of its group there and raises ``GroupQuarantined``; ``"ignore"`` does not look at backout counts.
+                the rest of its group there and raises ``GroupQuarantined``.
             repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has
                 the same MsgId (``group.repeats``): a copy, or a partner that uses identifiers again. ``"tell"`` logs a warning;
                 ``"halt"`` raises ``GroupRepeated`` before a message is handed out. After a stop in order, which removes the
@@ -263,7 +261,7 @@ class QueueManager(ConnectionHolder, WithBlock):
             commit_every=every,
             status_queue=status_queue_name(Role.GET, name, status_queue),
             status_model=status_model,
-            segmented_status=segmented_status(status_layout, every, self),
+            segmented_status=segmented_status(status_layout, self),
             owner_wait_s=owner_wait_s,
             record_users=record_users,
             wait_s=wait_s,
@@ -318,7 +316,7 @@ class QueueManager(ConnectionHolder, WithBlock):
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
-        segmented = segmented_status(status_layout, every, self, put_response)
+        segmented = segmented_status(status_layout, self)
         incoming = ConsumerSettings(
             codec=codec,
             queue=source,

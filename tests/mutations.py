@@ -319,13 +319,6 @@ MUTATIONS = (
         "tests/put/test_cluster_producer.py -k elsewhere",
     ),
     Mutation(
-        "a binding that splits groups is refused",
-        "put/destination.py",
-        "if is_clustered and not_fixed:",
-        "if False:",
-        "tests/put/test_cluster_producer.py -k refused",
-    ),
-    Mutation(
         "a status queue is in no cluster",
         "status/opening.py",
         "if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:",

@@ -53,11 +53,8 @@ def find_backout_queue(
         ConfigurationError: by the consumer's policies messages are moved, but there is no backout queue.
         MQIError: the queue's attributes cannot be inquired.
     """
-    poison, stalled = settings.poison, settings.stalled
-    moves_groups = stalled == "quarantine" or owner.unit.note.quarantine
-    if poison == "ignore" and not moves_groups:
-        return None
-    found = BackoutQueue(connection, queue, poison, stalled)
+    found = BackoutQueue(connection, queue, settings.poison, settings.stalled)
+    moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
     return found if found.threshold or moves_groups else None
 
 

@@ -290,7 +290,7 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
             f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
         )
     if asked.role is Role.GET:
-        # With poison="halt" and "ignore" nothing is moved there.
+        # With poison="halt" nothing is moved there.
         yield from _authorities(
             connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal, lacking=Severity.WARNING
         )

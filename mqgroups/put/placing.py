@@ -65,7 +65,6 @@ class Placing:
         self._pinned = False
         self._descriptors = Descriptors(connection, settings)
         self._answers = Answers(connection, settings, work)
-        self._destination.check()
         expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
         self.owner = work.add(keeper, expected, settings.owner_id or uuid.uuid4().hex, settings.hooks)
         self._run = Run(self.owner.committed)
