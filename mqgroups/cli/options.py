@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from mqgroups.cli.secrets import Command
-from mqgroups.config import STATUS_MODEL
 from mqgroups.core.unit_of_work import LONGEST_S, Every
+from mqgroups.settings import STATUS_MODEL
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from mqgroups.core.modes import RoleName
@@ -124,12 +124,6 @@ class Hooks:
     on_in_doubt: OnInDoubt | None = None
     on_abandon: OnAbandon | None = None
     on_progress: OnProgress | None = None
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            function = getattr(self, field.name)
-            if function is not None:
-                checked_hook(field.name, function)
 
 
 def checked_hook(what: str, function: _F) -> _F:
