@@ -12,9 +12,9 @@
 
 From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
 takes them (``takes``); options of commands (``cli.settings``), and the tables of the reference (``table``). A field's check is
-the second part of its annotation: a function that is called with the field's name and its value if that is not ``None``, and raises
-ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the words of a
-``Literal``.
+the second part of its annotation, a function that is called with the field's name and its value, if that is not ``None``, and
+raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the
+words of a ``Literal``.
 """
 
 from __future__ import annotations
@@ -190,11 +190,14 @@ def table(*classes: tuple[str, type[Settings]]) -> str:
     for words, cls in classes:
         for each in settings_of(cls):
             found.setdefault(each.name, (each, []))[1].append(words)
+    several = len(classes) > 1
     lines = ["| setting | default | for | meaning |", "|---|---|---|---|"]
+    if not several:
+        lines = ["| setting | default | meaning |", "|---|---|---|"]
     for each, of in found.values():
         default = "required" if each.default is inspect.Parameter.empty else f"`{_shown(each.default)}`"
-        use = "all" if len(of) == len(classes) > 1 else ", ".join(of)
-        lines.append(f"| `{each.name}` | {default} | {use} | {each.help.replace('``', '`')} |")
+        use = f"{'all' if len(of) == len(classes) else ', '.join(of)} | " if several else ""
+        lines.append(f"| `{each.name}` | {default} | {use}{each.help.replace('``', '`')} |")
     return "\n".join(lines) + "\n"
 
 
