@@ -17,9 +17,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Any
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
@@ -74,7 +74,7 @@ class GroupProducer:
         self._putter = putter
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:
