@@ -1649,8 +1649,8 @@ MUTATIONS = (
     Mutation(
         "spark: a group that is not found may come back",
         "spark/manifests.py",
-        "if manifest.since or not keys & missed:",
-        "if True:",
+        "if keys & missed and not self._manifests[each].since:",
+        "if False:",
         "tests/spark/test_stream_protocol.py -k dead_driver",
     ),
     Mutation(
@@ -1759,18 +1759,25 @@ MUTATIONS = (
         "tests/spark/test_stream_protocol.py -k however_often",
     ),
     Mutation(
-        "spark: an empty micro-batch lets a group go that others wait for",
+        "spark: an idle query removes its last micro-batch",
         "spark/stream_source.py",
-        "if not groups and not self._can_free(offset):\n            manifests.tidy(offset)",
-        "if not groups:\n            manifests.tidy(offset)",
-        "tests/spark/test_source.py -k one_group_id",
+        "            self._remove(offset)\n            # Those",
+        "            # Those",
+        "tests/spark/test_source.py -k idle",
+    ),
+    Mutation(
+        "spark: a micro-batch of which a partition was not read to its end is not removed",
+        "spark/manifests.py",
+        "else all(self._signs(",
+        "else any(self._signs(",
+        "tests/spark/test_manifests.py -k read_to_their_end",
     ),
     Mutation(
         "spark: since when a group is missed is noted for the next process that waits for it",
         "spark/manifests.py",
-        " or noted.get(each, 0) != manifest.since",
-        "",
-        "tests/spark/test_manifests.py -k held",
+        'max(found.since, whole_number(value["missed"]))',
+        "0",
+        "tests/spark/test_manifests.py -k missed",
     ),
     Mutation(
         "spark: a beginning that only looks complete stops nobody",

@@ -65,16 +65,6 @@ class Arrivals:
         """How many groups were found and are not planned."""
         return len(self._waiting)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether no more groups are looked for."""
-        return self._is_closed
-
-    @property
-    def held(self) -> frozenset[Key]:
-        """The waiting groups that were held when they were looked at last."""
-        return frozenset(self._held)
-
     def find_all_and_close(self) -> None:
         """Find all groups that are on the queue, and no more afterwards. Raises MQIError."""
         for head in self._queue.heads():

@@ -87,20 +87,6 @@ class Place(Enum):
     LAST = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Sequence numbers to read, from ``first`` to ``last``."""
-
-    first: int = 1
-    last: int = MAX_MSG_SEQ_NUMBER
-
-    def __contains__(self, seq: int) -> bool:
-        return self.first <= seq <= self.last
-
-
-WHOLE = Span()
-
-
 class BrowsedQueue:
     """A queue opened for browsing, on a connection that is remade when it is lost. Leaving the ``with`` block closes it."""
 
@@ -254,7 +240,7 @@ class BrowsedQueue:
 
     # --- the messages of a group
 
-    def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
+    def messages(self, planned: Planned) -> Iterator[Got]:
         """Yield the logical messages of a complete group in sequence, or the messages outside groups.
 
         If the messages were not counted, the last one is known by MQGS_LAST_MSG_IN_GROUP.
@@ -269,14 +255,11 @@ class BrowsedQueue:
             found = 0
             for message in self._alike(key):
                 found += 1
-                if 1 in span:
-                    yield message
+                yield message
             if found < key.copies:
                 raise GroupGone(self.name, key.shown, found, key.copies)
-        elif span != WHOLE and lies_alone(key, lambda gmo: self._descriptor(st.md(group_id=key.identifier), gmo)):
-            yield from self._by_seq_numbers(planned, span)
         else:
-            first = yield from self._as_they_lie(key, span)
+            first = yield from self._as_they_lie(key)
             if first is not None:
                 if not self._is_first(key):
                     raise (
@@ -284,7 +267,7 @@ class BrowsedQueue:
                         if first > 1
                         else GroupGone(self.name, key.shown, 0, planned.messages)
                     )
-                yield from self._by_seq_numbers(planned, Span(max(first, span.first), span.last))
+                yield from self._by_seq_numbers(planned, first)
 
     def beginning(self, planned: Planned) -> Key | None:
         """Read a group; returns the key of the message it begins with, ``None`` if it is not complete by itself. Raises MQIError.
@@ -299,9 +282,8 @@ class BrowsedQueue:
             return None
         return first
 
-    def _by_seq_numbers(self, planned: Planned, span: Span) -> Iterator[Got]:
-        last = min(span.last, planned.messages) if planned.messages else span.last
-        for number in range(span.first, last + 1):
+    def _by_seq_numbers(self, planned: Planned, first: int) -> Iterator[Got]:
+        for number in range(first, (planned.messages or MAX_MSG_SEQ_NUMBER) + 1):
             message = next(self._by_seq_number(planned.key, number), None)
             if message is None:
                 raise GroupGone(self.name, planned.key.shown, number - 1, planned.messages)
@@ -309,7 +291,7 @@ class BrowsedQueue:
             if message.is_last:
                 return
 
-    def _as_they_lie(self, key: Key, span: Span) -> Generator[Got, None, int | None]:
+    def _as_they_lie(self, key: Key) -> Generator[Got, None, int | None]:
         """Yield a group's messages that follow its first one; returns the number of the first that does not, or ``None``."""
         seq, first = 1, None
         try:
@@ -323,21 +305,20 @@ class BrowsedQueue:
                     # It came twice; or of the group before, nothing else came.
                     first = message
                 elif number == seq:
-                    if first is not None and 1 in span:
+                    if first is not None:
                         yield first
                     seq, first = seq + 1, None
-                    if number in span:
-                        yield message
+                    yield message
                 else:
                     continue
                 if message.is_last:
-                    if first is not None and 1 in span:
+                    if first is not None:
                         yield first
                     return None
         except MQIError as error:
             if error.reason not in _NOT_JOINED:
                 raise
-        if first is not None and 1 in span:
+        if first is not None:
             yield first
         return seq
 
@@ -365,17 +346,16 @@ class BrowsedQueue:
         )
         return found is not None and begins(found[0], key)
 
-    def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
+    def messages_there(self, key: Key) -> Iterator[Got]:
         """Yield the messages that have the GroupId of ``key``, by number; messages with missing segments are left out.
 
         Or the messages outside groups.
         """
         if not key.is_group:
-            yield from self._alike(key) if 1 in span else ()
+            yield from self._alike(key)
             return
         for seq, copies in sorted(self._seq_numbers(key).items()):
-            if seq in span:
-                yield from islice(self._by_seq_number(key, seq), copies)
+            yield from islice(self._by_seq_number(key, seq), copies)
 
     def _seq_numbers(self, key: Key) -> Counter[int]:
         """Return how many messages have each sequence number, of those that begin with the message's first byte."""

@@ -29,6 +29,8 @@ from mqgroups.spark.errors import ExecutorBindingMissing
 from mqgroups.spark.options import ConnectionOptions
 
 _CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
+# A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
+_FIRST_WAIT_S = 10
 _idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
 
 
@@ -87,8 +89,8 @@ def _connected(options: ConnectionOptions) -> Connection:
         certificate_label=options.certificate_label,
         peer_name=options.peer_name,
         ccdt_url=options.ccdt_url,
-        connect_wait_s=options.connect_timeout_ms / 1000,
-        reconnect_wait_s=options.reconnect_timeout_ms / 1000,
+        connect_wait_s=min(options.wait_s, _FIRST_WAIT_S),
+        reconnect_wait_s=options.wait_s,
     )
     return connection_of(q_mgr)
 

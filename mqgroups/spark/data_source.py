@@ -17,7 +17,8 @@ from pyspark.sql.types import StructType
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.failures import told_briefly
-from mqgroups.spark.options import SourceOptions, Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import SourceOptions, sink_options, source_options
 from mqgroups.spark.rows import columns
 
 
@@ -37,11 +38,11 @@ class IbmMqDataSource(DataSource):
     @told_briefly
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch."""
-        from mqgroups.spark.batch_source import FilteringBatchReader, GroupBatchReader
+        from mqgroups.spark.batch_source import GroupBatchReader
 
         options = source_options(self.options, Use.BATCH_READ)
         _check_schema(schema, options)
-        return FilteringBatchReader(options) if options.push_filters else GroupBatchReader(options)
+        return GroupBatchReader(options)
 
     @told_briefly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name

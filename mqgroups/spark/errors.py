@@ -11,7 +11,7 @@
      ├─ OffsetUnreadable        the checkpoint has an offset that this version did not write
      ├─ ManifestUnreadable      the source's status queue has a message that this version did not write
      ├─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
-     └─ MicroBatchNotRead       Spark has finished a micro-batch, and no task has read it
+     └─ MicroBatchNotRead       Spark has finished a micro-batch that tasks have not read to its end
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
      ├─ ExecutorBindingMissing  the MQ client library or its binding is missing where a task runs (also a BindingMissing)
@@ -140,23 +140,23 @@ class ManifestMissing(StatusError):
 
 
 class MicroBatchNotRead(StatusError):
-    """Spark has finished a micro-batch whose first group no task has read: its groups would be lost, so they are not removed.
+    """Spark has finished a micro-batch that tasks have not read to its end: groups would be lost, so none is removed.
 
     Attributes:
         manifest: the identifier of the micro-batch's manifest.
     """
 
-    def __init__(self, status_queue: str, manifest: str, groups: int) -> None:
+    def __init__(self, status_queue: str, manifest: str, groups: int, read: int, expected: int) -> None:
         super().__init__(
-            f"Spark has finished the micro-batch of manifest {manifest}, but its {groups} groups were not read, or not from the "
-            f"first one on: status queue {status_queue} has no sign of it. They stay on the data queue. A sink passes over "
-            "a micro-batch whose number it has written before, and a new checkpoint begins at 0 again. Start the query with a "
-            "new checkpoint and also a new output folder (or another txnAppId, or another key for what foreachBatch has "
-            "written). A foreachBatch function that does not want a micro-batch has to read it all the same, for example with "
-            "count(): change it before that",
+            f"Spark has finished the micro-batch of manifest {manifest}, but only {read} of its {expected} partitions were read "
+            f"to their end: status queue {status_queue} has no sign of the others. Its {groups} groups stay on the data queue. "
+            "If foreachBatch reads a part of its rows, or none, change it: it has to read them all, for example with count(). "
+            "Otherwise the sink has passed over a micro-batch whose number it had written before, because a new checkpoint "
+            "begins at 0 again. Start the query with a new checkpoint and also a new output folder (or another txnAppId, or "
+            "another key for what foreachBatch has written)",
             status_queue=status_queue,
-            found="no sign",
-            expected="the sign of a task",
+            found=f"{read} signs",
+            expected=f"{expected} signs",
         )
         self.manifest = manifest
 
@@ -177,8 +177,7 @@ class QueueReserved(EnvironmentFailure):
         super().__init__(
             f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
             "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
-            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder. With the option exclusive=false other applications may "
-            "consume the queue too; groups can then disappear between planning and reading"
+            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder"
         )
         self.queue = queue
         self.waited_s = waited_s

@@ -1,6 +1,6 @@
 """Messages as rows: the columns of a read, and Arrow record batches of limited size.
 
-A record batch is yielded when its data reaches ``arrowBatchBytes``, so a worker never holds more than that and one message.
+A record batch is yielded when its data reaches 4 MiB, so a worker never holds more than that and one message.
 pyarrow is imported when batches are made.
 """
 
@@ -42,6 +42,7 @@ _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
 # PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
 _MD = struct.Struct("=12xiiiii8sii24s24si204x16s4x24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
+_BATCH_BYTES = 4 * 1024 * 1024
 # A limit on rows, because each row costs a few machine words besides its data.
 _MOST_ROWS = 10_000
 
@@ -55,8 +56,10 @@ def columns(options: SourceOptions) -> dict[str, str]:
     )
 
 
-def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[RecordBatch]:
-    """Yield the messages as record batches, in their order."""
+def record_batches(
+    messages: Iterable[Got], options: SourceOptions, batch_bytes: int = _BATCH_BYTES
+) -> Iterator[RecordBatch]:
+    """Yield the messages as record batches, in their order; the last message of one may exceed ``batch_bytes``."""
     import pyarrow
 
     arrow_schema = _arrow_schema(pyarrow, options)
@@ -67,7 +70,7 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
         rows.append(row)
         # With the properties in front of the data: a message may have many megabytes of them.
         data_bytes += len(message.data)
-        if data_bytes >= options.arrow_batch_bytes or len(rows) == _MOST_ROWS:
+        if data_bytes >= batch_bytes or len(rows) == _MOST_ROWS:
             yield _batch(pyarrow, rows, arrow_schema)
             rows, data_bytes = [], 0
     if rows:

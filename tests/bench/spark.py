@@ -172,7 +172,7 @@ def options(qmgr: EmbeddedQueueManager, queue: str) -> dict[str, str]:
 
 def read(spark: Any, qmgr: EmbeddedQueueManager, partitions: int = PROCESSES) -> None:
     """Read the input queue."""
-    rows = spark.read.format("ibmmq").options(**options(qmgr, INPUT)).option("minPartitions", partitions).load()
+    rows = spark.read.format("ibmmq").options(**options(qmgr, INPUT)).option("maxPartitions", partitions).load()
     rows.write.format("noop").mode("overwrite").save()
 
 

@@ -244,7 +244,7 @@ def sparksource(q_mgr, administrator):
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
         assert len(list(queue.messages(head.planned))) == 3
-    with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+    with ReservedQueue(connection, "ORDERS", 0) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
         assert reserved.remove([head.key], 100) == frozenset()

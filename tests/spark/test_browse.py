@@ -14,7 +14,7 @@ from embedded_tests.fix_properties import MessageHandle
 from mqembedded import Fault
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
-from mqgroups.spark.browse import BrowsedQueue, Head, Place, Span, number_of_last
+from mqgroups.spark.browse import BrowsedQueue, Head, Place, number_of_last
 from mqgroups.spark.errors import AmbiguousGroup, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
 from mqgroups.spark.reservation import ReservedQueue
@@ -30,10 +30,8 @@ def browsed(owner):
 def reserve(owner):
     """A function that opens the queue for removal, on a connection of its own."""
 
-    def open_queue(*, exclusive=True, wait_s=0.0, **connection):
-        return ReservedQueue(
-            connection_of(owner.connect(**connection)), owner.queue, exclusive=exclusive, wait_s=wait_s
-        )
+    def open_queue(*, wait_s=0.0, **connection):
+        return ReservedQueue(connection_of(owner.connect(**connection)), owner.queue, wait_s)
 
     return open_queue
 
@@ -64,8 +62,8 @@ def put_in_order(owner, *messages):
     handle.close()
 
 
-def data_of(queue, planned, span=None):
-    return [message.data for message in (queue.messages(planned, span) if span else queue.messages(planned))]
+def data_of(queue, planned):
+    return [message.data for message in queue.messages(planned)]
 
 
 # --- which groups there are
@@ -211,7 +209,7 @@ def test_a_group_that_another_application_has_for_a_moment_is_not_taken_for_a_sh
     handle.close()
     assert [each.messages for each in planned] == [0, 0]
     for each in planned:
-        assert data_of(browsed, each, Span(2)) == [b"a2", b"a3"]
+        assert data_of(browsed, each) == [b"a1", b"a2", b"a3"]
 
 
 @pytest.mark.embedded
@@ -239,8 +237,6 @@ def test_messages_come_in_sequence_whatever_their_place_on_the_queue(owner, brow
     (head,) = browsed.heads()
     planned = browsed.counted(head.planned)
     assert data_of(browsed, planned) == data_of(browsed, head.planned) == [b"1", b"2", b"3"]
-    assert data_of(browsed, planned, Span(2)) == [b"2", b"3"]
-    assert data_of(browsed, planned, Span(2, 2)) == [b"2"]
     assert len(owner.on_queue()) == 3
 
 
@@ -290,7 +286,6 @@ def test_groups_of_one_group_id_are_read_and_removed_one_after_the_other(
                 head = browsed.heads_of(b"G" * 24)[0]
                 read = data_of(browsed, head.planned)
                 assert read == data_of(browsed, browsed.counted(head.planned)) == [data for _, data in group]
-                assert data_of(browsed, head.planned, Span(2)) == read[1:]
                 assert queue.remove([head.key], every) == frozenset()
         assert [(found.msg_seq_number, found.data) for found in owner.on_queue()] == left
         assert ("was removed, but message" in caplog.text) == bool(left)
@@ -513,11 +508,6 @@ def test_a_process_that_is_ending_is_waited_for(owner, reserve):
         assert len(naps) == 3
 
 
-def test_a_queue_that_is_not_exclusive_is_shared(reserve):
-    with reserve(exclusive=False), reserve(exclusive=False):
-        pass
-
-
 def test_groups_and_messages_are_removed_and_others_stay(owner, browsed, reserve):
     owner.put_raw_group([b"a1", b"a2", b"a3"])
     owner.put_raw_group([b"b1", b"b2"])
@@ -634,7 +624,7 @@ def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_qu
     for number in range(1, calls + 1):
         owner.put_raw_group([b"data"] * 3)
         q_mgr = owner.connect(reconnect_wait_s=30)
-        with ReservedQueue(connection_of(q_mgr), owner.queue, exclusive=True, wait_s=30) as queue:
+        with ReservedQueue(connection_of(q_mgr), owner.queue, 30) as queue:
             (group,) = queue.heads()
             target.arm(Fault("drop", when, number, verb))
             missed = queue.remove([group.key], 2)

@@ -31,7 +31,9 @@ def options(owner, tmp_path):
     path = tmp_path / "password"
     path.write_text(f"{target.password or ''}\n")
     credentials = {} if target.user is None else {"user": target.user, "password_file": str(path)}
-    yield ConnectionOptions(target.q_mgr_name, target.conn_name, target.channel, reconnect_timeout_ms=0, **credentials)
+    yield ConnectionOptions(
+        q_mgr_name=target.q_mgr_name, conn_name=target.conn_name, channel=target.channel, wait_ms=0, **credentials
+    )
     close_idle()
 
 
@@ -97,14 +99,14 @@ def test_a_password_that_is_not_there_is_told_with_the_place(options, tmp_path):
 
 @pytest.mark.embedded
 def test_a_wrong_name_of_the_queue_manager_names_the_options_of_spark(options):
-    without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None, connect_timeout_ms=0)
+    without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None, wait_ms=0)
     said = r"2058 .*In Spark, the options mq.connectionNameList and mq.channel say it"
     with pytest.raises(MQGroupsError, match=said), lent(without):
         pass
 
 
 def test_a_wrong_password_is_refused_without_being_shown(options):
-    wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, Secret("geheim"))
+    wrong = dataclasses.replace(options, password_file=None, password=Secret("geheim"))
     with pytest.raises(NotAuthorised) as refused, lent(wrong):
         pass
     assert "geheim" not in str(refused.value)

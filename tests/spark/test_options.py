@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
@@ -12,12 +13,12 @@ from embedded_tests.tables import table
 from mqgroups.core.model import Persistence
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.errors import SparkOptionError
+from mqgroups.spark.option import SparkOption, Use, integer, options_of
 from mqgroups.spark.options import (
     OPTIONS,
     ConnectionOptions,
     SinkOptions,
     SourceOptions,
-    Use,
     markdown,
     sink_options,
     source_options,
@@ -32,10 +33,10 @@ def read(**more):
 
 def test_the_defaults_are_those_of_the_documentation():
     options = read()
-    assert options.connection == ConnectionOptions("QM1")
-    assert (options.queue, options.min_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
-    assert (options.fail_on_data_loss, options.exclusive, options.eager_commit) == (True, True, "auto")
-    assert (options.poll_timeout_ms, options.reservation_timeout_ms, options.arrow_batch_bytes) == (500, 20000, 4194304)
+    assert options.connection == ConnectionOptions(q_mgr_name="QM1")
+    assert (options.queue, options.max_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
+    assert (options.fail_on_data_loss, options.include_mqmd) == (True, False)
+    assert (options.poll_timeout_ms, options.connection.wait_ms) == (500, 60000)
     assert (options.max_messages_per_trigger, options.max_bytes_per_trigger) == (None, None)
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
@@ -54,14 +55,30 @@ def test_names_are_compared_without_regard_to_case():
     assert read(MAXGROUPSPERTRIGGER="7").max_groups_per_trigger == 7
 
 
-def test_every_option_has_a_field_and_every_field_an_option():
+def test_an_option_is_said_by_its_field_alone():
+    @dataclasses.dataclass(frozen=True)
+    class More:
+        must_be: Annotated[str, SparkOption("what it is")]
+        longest_wait_ms: Annotated[Annotated[int, integer(0, 9)] | None, SparkOption("how long", Use.READ)] = None
+        mode: Annotated[Literal["on", "Off"], SparkOption("which", name="aMode")] = "on"
+        not_one: int = 0
+
+    must_be, wait, mode = options_of(More)
+    assert (must_be.name, wait.name, mode.name) == ("mustBe", "longestWaitMs", "aMode")
+    assert (must_be.shown_default, wait.shown_default, mode.shown_default) == ("required", "none", "`on`")
+    assert (wait.value("9"), mode.value("off"), must_be.value("x")) == (9, "Off", "x")
+    assert (wait.use.shown, wait.kind.words, wait.meaning) == ("read", "integer, 0 to 9", "how long")
+    for option, text in ((wait, "10"), (mode, "x"), (must_be, "")):
+        with pytest.raises(SparkOptionError, match=f"option {option.name} .* is not valid; expected"):
+            option.value(text)
+
+
+def test_every_field_is_an_option_and_there_are_at_most_forty():
     fields = {
-        ConnectionOptions: {option.field for option in OPTIONS if option.name.startswith("mq.")},
-        SourceOptions: {o.field for o in OPTIONS if o.use & Use.READ and not o.name.startswith("mq.")} | {"connection"},
-        SinkOptions: {o.field for o in OPTIONS if o.use & Use.WRITE and not o.name.startswith("mq.")} | {"connection"},
+        field.name for cls in (ConnectionOptions, SourceOptions, SinkOptions) for field in dataclasses.fields(cls)
     }
-    for cls, names in fields.items():
-        assert {field.name for field in dataclasses.fields(cls)} == names
+    assert fields == {option.field for option in OPTIONS} | {"connection"}
+    assert len(OPTIONS) <= 41
 
 
 @table(
@@ -75,11 +92,11 @@ def test_every_option_has_a_field_and_every_field_an_option():
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
         ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, at least 1"),
         ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, at least 1"),
-        ({"exclusive": "perhaps"}, "exclusive", "'perhaps' is not valid; expected `true` or `false`"),
+        ({"convert": "perhaps"}, "convert", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
         ({"txnappid": "S"}, "txnAppId", "it is for batch write, not for stream read"),
         ({"queue": "Q" * 33}, "statusQueue", "it is required, because MQGROUPS.SOURCE.QQQ"),
-        ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
+        ({"includeincomplete": "true"}, "includeIncomplete", "it is for batch read, not for stream read"),
         ({"mq.channel": "C"}, "mq.channel", "it belongs together with mq.connectionNameList"),
         ({"mq.sslcipherspec": "ANY_TLS12"}, "mq.sslCipherSpec", "it needs mq.channel and mq.connectionNameList"),
         ({"mq.sslpeername": "CN=x"}, "mq.sslPeerName", "it needs mq.channel and mq.connectionNameList"),

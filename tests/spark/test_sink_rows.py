@@ -16,7 +16,8 @@ from pyspark.sql import types as t
 
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.spark.errors import ColumnsRefused, RowRefused
-from mqgroups.spark.options import Use, sink_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import sink_options
 from mqgroups.spark.sink_rows import columns_of, groups_of
 from mqgroups.spark.spill import IN_MEMORY_BYTES
 
