@@ -6,6 +6,7 @@ keeps state.
 
 from __future__ import annotations
 
+import pyspark
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -15,15 +16,27 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, EnvironmentFailure
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import SourceOptions, sink_options, source_options
 from mqgroups.spark.rows import columns
 
+_OLDEST = (4, 2)
+
 
 class IbmMqDataSource(DataSource):
     """Message groups of an IBM MQ queue as rows, and rows as message groups."""
+
+    @told_briefly
+    def __init__(self, options: dict[str, str]) -> None:
+        """Keep the options. Spark does this before anything else."""
+        if tuple(map(int, pyspark.__version__.split(".")[:2])) < _OLDEST:
+            raise EnvironmentFailure(
+                f"format 'ibmmq' needs Spark {'.'.join(map(str, _OLDEST))} or newer, and this is PySpark {pyspark.__version__}: "
+                "its data sources in Python cannot limit a micro-batch. Install a newer Spark on the driver and on each executor"
+            )
+        super().__init__(options)
 
     @classmethod
     def name(cls) -> str:

@@ -72,6 +72,13 @@ def test_more_columns_of_the_descriptor_when_asked_for():
     (row,) = rows(got(priority=7, persistence=0, msg_type=4, feedback=65536), includeMqmd="true")
     assert (row["priority"], row["persistence"], row["expiry"], row["backout_count"]) == (7, 0, -1, 0)
     assert (row["msg_type"], row["feedback"]) == (4, 65536)
+    (row,) = rows(got(user="app"), includeMqmd="true")
+    assert [row[name] for name in ("report", "user_identifier", "reply_to_q", "put_appl_name")] == [
+        0,
+        "app",
+        None,
+        None,
+    ]
 
 
 @table(
@@ -125,5 +132,6 @@ def test_there_are_the_columns_that_are_documented():
         "value key queue group_id msg_seq_number last_msg_in_group msg_id correl_id timestamp format ccsid encoding".split()
     )
     assert list(columns(options(includeMqmd="true", includeHeaders="true")))[12:] == (
-        "priority persistence expiry backout_count msg_type feedback headers".split()
+        "priority persistence expiry backout_count msg_type feedback report reply_to_q reply_to_q_mgr user_identifier "
+        "put_appl_name headers".split()
     )

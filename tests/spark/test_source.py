@@ -21,6 +21,8 @@ from mqgroups.spark import rows as rows_module
 from mqgroups.spark.batch_source import GroupBatchReader
 from mqgroups.spark.stream_source import GroupStreamReader
 
+PASS_CORREL_ID = 64  # MQRO_PASS_CORREL_ID
+
 
 def rows(reader, partitions):
     """Return the rows that tasks read."""
@@ -68,11 +70,16 @@ def test_headers_and_more_of_the_descriptor(owner, batch):
     properties = MessageHandle(owner.eye)
     assert properties.set("colour", "green") == OK
     pmo = owner.eye.mqi.package.PMO(Version=3, OriginalMsgHandle=properties.hmsg)
-    assert handle.put(b"data", pmo=pmo, Priority=3, Format=b"MQSTR   ").code == OK
+    fields = {"Report": PASS_CORREL_ID, "ReplyToQ": owner.queue.encode().ljust(48), "ReplyToQMgr": b"QM7".ljust(48)}
+    assert handle.put(b"data", pmo=pmo, Priority=3, Format=b"MQSTR   ", **fields).code == OK
     handle.close()
     (row,) = rows(*batch(includeHeaders="true", includeMqmd="true"))
     assert row["headers"] == [("colour", b"green")]
     assert (row["value"], row["format"], row["priority"], row["backout_count"]) == (b"data", "MQSTR", 3, 0)
+    assert (row["report"], row["reply_to_q"], row["reply_to_q_mgr"]) == (PASS_CORREL_ID, owner.queue, "QM7")
+    (found,) = owner.on_queue()
+    assert row["user_identifier"] == (found.md.UserIdentifier.decode().rstrip(" \0") or None)
+    assert row["put_appl_name"] == (found.md.PutApplName.decode().rstrip(" \0") or None)
     (row,) = rows(*batch())
     assert (row["value"], row["format"]) == (b"data", "MQSTR")
 
