@@ -8,16 +8,18 @@ import pytest
 from embedded_tests.fix_mqi import OK
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
+from mqgroups.operate import move_group
 from mqgroups.spark.errors import GroupGone, ManifestMissing, MicroBatchNotRead, QueueReserved
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
 from tests.fix_batches import messages
-from tests.spark.model import Checkpoint
+from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.spark import rows as rows_module
+from mqgroups.spark import stream_source
 from mqgroups.spark.batch_source import GroupBatchReader
 from mqgroups.spark.stream_source import GroupStreamReader
 
@@ -270,6 +272,37 @@ def test_a_partition_of_which_a_part_was_read_has_no_sign(owner, stream, monkeyp
     with pytest.raises(MicroBatchNotRead, match="only 0 of its 1 partitions"):
         stream.run()
     assert owner.data() == [b"b1", b"b2"]
+
+
+def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, make_queue, monkeypatch):
+    """What docs/spark/reading.md says of such a group."""
+    clock = Clock()
+    monkeypatch.setattr(stream_source, "time", clock)
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name])
+    group_id, other = owner.on_queue()[1].group_id, make_queue()
+    process = stream.checkpoint._process
+
+    def poisoned(reader, partitions, number):
+        assert b"b" not in [row["value"] for row in rows(reader, partitions)]
+        process(reader, partitions, number)
+
+    stream.checkpoint._process = poisoned
+    for _ in range(2):
+        with pytest.raises(AssertionError):
+            stream.run()
+    assert move_group(owner.qmgr, owner.queue, group_id, to=other).done
+    with pytest.raises(GroupGone, match=group_id.hex()):
+        stream.run()
+    assert stream.run(failOnDataLoss="false") == [[[b"a"], [b"c"]]]
+    assert owner.data() == []
+    stream.checkpoint._process = process
+    assert move_group(owner.qmgr, other, group_id, to=owner.queue, keep_context=False).done
+    # Ten minutes for messages that a dead program may have got; then the group is a new one.
+    assert stream.run() == []
+    clock.now_s += 600
+    assert stream.run() == [[[b"b"]]]
+    assert owner.data() == []
 
 
 def test_a_micro_batch_keeps_its_partitions_when_it_is_repeated_with_another_number_of_them(owner, stream):

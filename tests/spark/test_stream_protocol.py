@@ -23,7 +23,7 @@ from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
-from tests.spark.model import Checkpoint
+from tests.spark.model import Checkpoint, Clock
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
@@ -293,15 +293,8 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, 
     assert spark.status.of(source) == set(last.manifests)
 
 
-class Time:
-    now_s = 1000
-
-    def time(self):
-        return self.now_s
-
-
 def patch_time(patch):
-    clock = Time()
+    clock = Clock()
     patch.setattr(stream_source, "time", clock)
     return clock
 
