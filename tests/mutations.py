@@ -1782,7 +1782,7 @@ MUTATIONS = (
     Mutation(
         "spark: a beginning that only looks complete stops nobody",
         "spark/stream_source.py",
-        "if not planned.messages and queue.beginning(planned) is None:",
+        "if not counted.messages and queue.beginning(counted) is None:",
         "if False:",
         "tests/spark/test_source.py -k one_group_id",
     ),

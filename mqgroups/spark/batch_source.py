@@ -98,9 +98,9 @@ class GroupBatchReader(DataSourceReader):
         with_name = Counter(head.key.name for head in heads)
         messages = 1
         for head in heads:
-            if with_name[head.key.name] > 1 and queue.beginning(head.planned) != head.key:
+            if with_name[head.key.name] > 1 and queue.beginning(head) != head.key:
                 # It looks complete because of another group with its GroupId.
                 continue
-            planned = queue.counted(head.planned, messages)
+            planned = queue.counted(head, messages)
             messages = planned.messages
             yield planned

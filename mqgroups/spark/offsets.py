@@ -109,21 +109,18 @@ class Planned:
 
     Attributes:
         messages: its number of logical messages, or 0 if they were not counted.
-        data_bytes: their bytes, or 0 if these were not measured.
     """
 
     key: Key
     messages: int
-    data_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups, messages and bytes. At least one group is always taken."""
+    """The limits of a micro-batch in groups and messages. At least one group is always taken."""
 
     groups: int | None = None
     messages: int | None = None
-    data_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +216,10 @@ def whole_number(value: Any) -> int:
 def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
     """Return the first candidates that are within the limits. No more candidates are consumed than necessary."""
     taken: list[Planned] = []
-    messages = data_bytes = 0
+    messages = 0
     for candidate in candidates:
         messages += candidate.messages
-        data_bytes += candidate.data_bytes
-        if taken and (
-            (limits.messages is not None and messages > limits.messages)
-            or (limits.data_bytes is not None and data_bytes > limits.data_bytes)
-        ):
+        if taken and limits.messages is not None and messages > limits.messages:
             break
         taken.append(candidate)
         if limits.groups is not None and len(taken) >= limits.groups:

@@ -165,13 +165,6 @@ class SourceOptions(_Options):
         _Count | None,
         SparkOption("maximum number of messages in a micro-batch; it always has at least one group", Use.STREAM_READ),
     ] = None
-    max_bytes_per_trigger: Annotated[
-        _Count | None,
-        SparkOption(
-            "maximum bytes of data in a micro-batch; it always has at least one group. Costs one more browse for each message",
-            Use.STREAM_READ,
-        ),
-    ] = None
     poll_timeout_ms: Annotated[
         _Milliseconds, SparkOption("how long the source waits for the next group in one call", Use.STREAM_READ)
     ] = 500

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -34,7 +34,6 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
-from mqgroups.spark.browse import Head
 from mqgroups.spark.connections import connected, lent
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue, put_sign
@@ -155,39 +154,29 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the limits of a micro-batch; no limits if Spark asks for everything."""
         if not isinstance(limit, ReadMaxRows):
             return Limits()
-        options = self._options
-        return Limits(limit.max_rows, options.max_messages_per_trigger, options.max_bytes_per_trigger)
+        return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
-    def _groups_of(self, heads: Iterable[Head], limits: Limits) -> Sequence[Planned]:
+    def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
         """Return the groups of the next micro-batch, of those with these heads."""
         _, _, arrivals = self._reserved()
         groups = [arrivals.latest(planned) for planned in admitted(self._candidates(heads, limits), limits)]
-        if len(groups) <= _MOST_COUNTED or limits.messages is not None or limits.data_bytes is not None:
+        if len(groups) <= _MOST_COUNTED or limits.messages is not None:
             return groups
         # Those that were counted would weigh more than the others.
         return [Planned(planned.key, 0) for planned in groups]
 
-    def _candidates(self, heads: Iterable[Head], limits: Limits) -> Iterator[Planned]:
+    def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
         """Yield the groups of these heads, counted, except those that only look complete."""
         queue, _, arrivals = self._reserved()
-        sized = self._sized(limits)
-        for number, head in enumerate(heads):
-            planned = sized(head)
-            if number < _MOST_COUNTED:
-                planned = self._counted(planned)
+        for number, planned in enumerate(heads):
+            counted = planned
+            if number < _MOST_COUNTED or limits.messages is not None:
+                counted = self._counted(planned)
                 # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
-                if not planned.messages and queue.beginning(planned) is None:
-                    arrivals.refuse(head.key)
+                if not counted.messages and queue.beginning(counted) is None:
+                    arrivals.refuse(planned.key)
                     continue
-            yield planned
-
-    def _sized(self, limits: Limits) -> Callable[[Head], Planned]:
-        """Return a function that finds out as much of a group's size as the limits need."""
-        if limits.data_bytes is not None:
-            return self._reserved()[0].measured
-        if limits.messages is not None:
-            return lambda head: self._counted(head.planned)
-        return lambda head: head.planned
+            yield counted
 
     def _counted(self, planned: Planned) -> Planned:
         counted = self._reserved()[0].counted(planned, self._messages)

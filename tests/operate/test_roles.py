@@ -243,7 +243,7 @@ def sparksource(q_mgr, administrator):
     connection = connection_of(q_mgr)
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
-        assert len(list(queue.messages(head.planned))) == 3
+        assert len(list(queue.messages(head))) == 3
     with ReservedQueue(connection, "ORDERS", 0) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())

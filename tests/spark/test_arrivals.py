@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.browse import Head
 from mqgroups.spark.offsets import Key, Planned
 
 
@@ -44,10 +43,10 @@ class Queue:
             if following is None:
                 return
             self._cursor = following
-            yield Head(following, False, 0)
+            yield Planned(following, 0)
 
     def heads_of(self, group_id):
-        return [Head(key, False, 0) for key in self.order if key in self.complete and key.identifier == group_id]
+        return [Planned(key, 0) for key in self.order if key in self.complete and key.identifier == group_id]
 
     def forget(self, keys):
         self.forgotten += keys
@@ -170,10 +169,10 @@ def test_messages_outside_groups_that_are_alike_are_planned_together():
     alike = [Key(b"M" * 24, "2026112113482001", copies=copies) for copies in (1, 2, 3)]
     queue, arrivals = start()
     queue.put(*alike)
-    queue.more_heads = lambda _: (Head(each, True, 5) for each in alike)
+    queue.more_heads = lambda _: (Planned(each, each.copies) for each in alike)
     (head,) = arrivals.found(Planning(lambda _: False))
-    assert arrivals.latest(head.planned) == Planned(head.key, 3, 5)
-    assert arrivals.latest(head.planned).key.copies == 3
+    assert arrivals.latest(head) == Planned(head.key, 3)
+    assert arrivals.latest(head).key.copies == 3
 
 
 STEPS = some.lists(

@@ -17,8 +17,8 @@ def key(number):
     return Key(bytes([number]) * 24)
 
 
-def planned(*numbers, messages=10, data_bytes=0):
-    return tuple(Planned(key(number), messages, data_bytes) for number in numbers)
+def planned(*numbers, messages=10):
+    return tuple(Planned(key(number), messages) for number in numbers)
 
 
 HEX = "0123456789abcdef"
@@ -140,14 +140,12 @@ def test_messages_that_were_not_counted_are_not_told():
         (Limits(messages=30), [1, 2, 3]),
         (Limits(messages=29), [1, 2]),
         (Limits(messages=1), [1]),
-        (Limits(data_bytes=200), [1, 2]),
-        (Limits(data_bytes=99), [1]),
-        (Limits(groups=3, messages=1000, data_bytes=250), [1, 2]),
+        (Limits(groups=3, messages=25), [1, 2]),
     ],
 )
 def test_a_micro_batch_keeps_within_its_limits_and_has_one_group_at_least(limits, taken):
-    candidates = planned(1, 2, 3, 4, messages=10, data_bytes=100)
-    assert admitted(candidates, limits) == list(planned(*taken, messages=10, data_bytes=100))
+    candidates = planned(1, 2, 3, 4, messages=10)
+    assert admitted(candidates, limits) == list(planned(*taken, messages=10))
 
 
 def test_no_more_candidates_are_asked_for_than_are_needed():

@@ -126,7 +126,7 @@ class Case:
             found = []
             for head in browsed.heads():
                 messages = []
-                for message in browsed.messages(head.planned):
+                for message in browsed.messages(head):
                     encoding, ccsid = (st.long_at(message.md, at) for at in (st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID))
                     headed = taken_off(message.data, encoding, ccsid)
                     messages.append((headed.data, headed.properties) if headed else (message.data, {}))

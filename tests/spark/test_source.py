@@ -194,7 +194,6 @@ def test_all_that_is_on_the_queue_is_read_in_a_batch(owner, batch):
 def test_limits_are_kept_by_whole_groups(owner, stream):
     for limits, sizes in (
         ({"maxMessagesPerTrigger": "5"}, [2, 1, 1]),
-        ({"maxBytesPerTrigger": "60"}, [3, 1]),
         ({"maxGroupsPerTrigger": "3", "maxMessagesPerTrigger": "3"}, [1, 1, 1, 1]),
         ({"maxMessagesPerTrigger": "1"}, [1, 1, 1, 1]),
     ):

@@ -17,7 +17,6 @@ from hypothesis import strategies as some
 from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.browse import Head
 from mqgroups.spark.manifest_queue import put_sign
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
@@ -90,10 +89,10 @@ class Queue:
         for number, key in enumerate(self.sizes):
             if number > self._cursor and self.is_whole(key):
                 self._cursor = number
-                yield Head(key, False, 0)
+                yield Planned(key, 0)
 
     def heads_of(self, group_id):
-        return [Head(key, False, 0) for key in self.groups if key.identifier == group_id and self.is_whole(key)]
+        return [Planned(key, 0) for key in self.groups if key.identifier == group_id and self.is_whole(key)]
 
     def forget(self, _):
         pass
