@@ -229,10 +229,10 @@ class SinkOptions(_Options):
 
 _T = TypeVar("_T")
 # In the order of the documentation; those that a read and a write have in common once.
-OPTIONS: tuple[Option, ...] = tuple(
-    dict.fromkeys(option for cls in (ConnectionOptions, SourceOptions, SinkOptions) for option in options_of(cls))
-)
-_KNOWN = {option.name.lower(): option for option in OPTIONS}
+_KNOWN = {
+    option.name.lower(): option for cls in (ConnectionOptions, SourceOptions, SinkOptions) for option in options_of(cls)
+}
+OPTIONS: tuple[Option, ...] = tuple(_KNOWN.values())
 # Options that Spark itself adds for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 # And for a table, of whose options it gives no others to the reader and the writer.
