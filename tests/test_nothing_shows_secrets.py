@@ -182,7 +182,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
         "mq.user": user,
     }
     options = source_options({**connection, "mq.password": password, "queue": "Q"}, Use.BATCH_READ)
-    connections.connected(replace(options.connection, wait_ms=0))
+    connections.connected(replace(options.connection, connect_wait_s=0))
 
 
 @table("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])

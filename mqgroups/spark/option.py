@@ -1,24 +1,28 @@
-"""An option of format ``ibmmq``: what a field of an options class says of it, and how the text of its values is read.
+"""An option of format ``ibmmq``, made from a field of settings (``mqgroups/setting.py``).
 
-A field is ``name: Annotated[type, SparkOption(meaning, use)] = default``. Spark's name is the field's in camel case, and the type
-says which values there are; a ``Kind`` beside ``SparkOption`` says it more narrowly. Not here: the options (``options.py``).
+Spark's name is the field's in camel case. The text of a value is read by the field's type, and checked by the field's check. The
+field's help is its meaning. A field of the library's own settings that has the same name says what a field of the options leaves
+out. Not here: the options (``options.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum, Flag, auto
-from functools import cache
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from inspect import Parameter
+from typing import Any, Literal, cast, get_args, get_origin
 
 from mqgroups.errors import ConfigurationError
+from mqgroups.mqi.secret import SECRETS, Secret
+from mqgroups.setting import Field, Settings, Whole, settings_of
+from mqgroups.settings import Producing
 from mqgroups.spark.errors import SparkOptionError
 
 
 class Use(Flag):
-    """The uses of the data source."""
+    """The uses of the data source; a field of the options notes its own."""
 
     BATCH_READ = auto()
     STREAM_READ = auto()
@@ -36,67 +40,21 @@ class Use(Flag):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """The values of an option: a description, and a function that converts the text (ValueError if it is not valid)."""
-
-    words: str
-    value: Callable[[str], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class SparkOption:
-    """What an option's field says in addition to its name, type and default.
+class Option:
+    """One option.
 
     Attributes:
-        name: Spark's, if it is not the field's in camel case.
+        field: the name of the field for its value.
+        words: its values, for people.
+        convert: returns the value of a text; raises ValueError if it is none.
+        default: the field's; ``Parameter.empty`` if the option is required.
     """
-
-    meaning: str
-    use: Use = Use.ALL
-    name: str = ""
-
-
-def integer(least: int, most: int | None = None) -> Kind:
-    """Return the whole numbers from ``least`` to ``most``."""
-
-    def value(text: str) -> int:
-        number = int(text)
-        if number < least or (most is not None and number > most):
-            raise ValueError
-        return number
-
-    return Kind(f"integer, at least {least}" if most is None else f"integer, {least} to {most}", value)
-
-
-def _choice(values: Mapping[str, Any]) -> Kind:
-    known = {word.lower(): value for word, value in values.items()}
-
-    def value(text: str) -> Any:
-        if text.lower() not in known:
-            raise ValueError
-        return known[text.lower()]
-
-    return Kind(" or ".join(f"`{word}`" for word in values), value)
-
-
-def some_text(length: int | None = None) -> Kind:
-    """Return all texts that are not empty; or, of at most ``length`` characters, those in ASCII."""
-
-    def value(text: str) -> str:
-        if not text or (length is not None and (len(text) > length or not text.isascii())):
-            raise ValueError
-        return text
-
-    return Kind("text" if length is None else f"1 to {length} characters", value)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option, as its field says it. ``default`` is the field's, ``MISSING`` if the option is required."""
 
     name: str
     field: str
-    kind: Kind
+    words: str
+    convert: Callable[[str], Any]
+    check: Callable[[str, Any], object]
     default: Any
     use: Use
     meaning: str
@@ -104,57 +62,108 @@ class Option:
     def value(self, text: str) -> Any:
         """Return the value of a text; raises SparkOptionError."""
         try:
-            return self.kind.value(text)
+            if not text:
+                raise ValueError
+            value = self.convert(text)
+        except ValueError as error:
+            raise SparkOptionError(self.name, f"{text!r} is not valid; expected {self.words}") from error
+        try:
+            self.check(self.name, value)
         except ConfigurationError as error:
             raise SparkOptionError(self.name, str(error)) from error
-        except ValueError as error:
-            shown = "its value" if self.field == "password" else repr(text)
-            raise SparkOptionError(self.name, f"{shown} is not valid; expected {self.kind.words}") from error
+        return value
 
     @property
-    def shown_default(self) -> str:
-        """The default, for the documentation."""
-        if self.default is MISSING:
-            return "required"
-        if self.default is None or self.default in ("", ()):
-            return "none"
-        is_word = isinstance(self.default, bool | Enum)
-        return f"`{_camel(self.default) if is_word else self.default}`"
+    def line(self) -> str:
+        """The option's line in the table of the documentation."""
+        default = "none" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
+        cells = (
+            f"`{self.name}`",
+            self.words,
+            "required" if self.default is Parameter.empty else default,
+            self.use.shown,
+            self.meaning,
+        )
+        return f"| {' | '.join(cells)} |"
 
 
-@cache
-def options_of(cls: type) -> tuple[Option, ...]:
-    """Return the options that the fields of a dataclass say. Its ``PREFIX`` is put before Spark's names."""
-    hints, prefix = get_type_hints(cls, include_extras=True), getattr(cls, "PREFIX", "")
-    found = []
-    for field in fields(cls):
-        parts = getattr(hints[field.name], "__metadata__", ())
-        if said := next((part for part in parts if isinstance(part, SparkOption)), None):
-            name = prefix + (said.name or _camel(field.name))
-            kind = _kind(hints[field.name])
-            found.append(Option(name, field.name, kind, field.default, said.use, said.meaning))
-    return tuple(found)
+def options_of(cls: type) -> Iterator[Option]:
+    """Yield the options of a dataclass: of each field that notes its use."""
+    of_library = {field.name: field for field in settings_of(Producing)}
+    for field in settings_of(cast("type[Settings]", cls)):
+        same = of_library.get(field.name, field)
+        for use in field.notes:
+            words, convert = _reading(field)
+            meaning = field.help or same.first_sentence
+            yield _option(camel(field.name), field, words, convert, meaning, use, same.check)
 
 
-def _kind(hint: Any) -> Kind:
-    """Return the values that a field's type has as text."""
-    for part in getattr(hint, "__metadata__", ()):
-        if isinstance(part, Kind):
-            return part
-    if get_origin(hint) is Annotated:
-        return _kind(get_args(hint)[0])
-    if get_origin(hint) is Literal:
-        return _choice({word: word for word in get_args(hint)})
-    if NoneType in get_args(hint):
-        return _kind(get_args(hint)[0])
-    if hint is bool:
-        return _choice({"true": True, "false": False})
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return _choice({_camel(each): each for each in hint})
-    some = some_text()
-    return Kind(some.words, lambda given: hint(some.value(given)))
+def options_of_connection(field: Field, name: str) -> Iterator[Option]:
+    """Yield the options for a setting of connections: several if it is a secret, which can be given in several ways."""
+    if field.name not in SECRETS:
+        yield _option(name, field, *_reading(field), field.first_sentence)
+        return
+    is_password = field.name == "password"
+    what = "the password" if is_password else field.first_sentence.rstrip(".")
+    for suffix, (way, words) in _WAYS.items() if is_password else list(_WAYS.items())[1:]:
+        yield _option(name + suffix, field, "text", way, words.format(what))
 
 
-def _camel(name: Any) -> str:
-    first, *more = (name.name if isinstance(name, Enum) else str(name)).lower().split("_")
-    return first + "".join(word.capitalize() for word in more)
+_WAYS: dict[str, tuple[Callable[[str], Secret], str]] = {
+    "": (Secret, "{} itself. It becomes part of Spark's serialized plan; prefer the two options below"),
+    "File": (
+        Secret.from_file,
+        "a file with {}, on the driver and on each executor; read by each process that connects",
+    ),
+    "Env": (Secret.from_variable, "an environment variable with {}, on the driver and on each executor"),
+}
+
+
+def _option(
+    name: str,
+    field: Field,
+    words: str,
+    convert: Callable[[str], Any],
+    meaning: str,
+    use: Use = Use.ALL,
+    check: Callable[[str, Any], object] | None = None,
+) -> Option:
+    meaning = meaning.replace("``", "`").rstrip(".")
+    return Option(name, field.name, words, convert, check or field.check, field.default, use, meaning)
+
+
+def _reading(field: Field) -> tuple[str, Callable[[str], Any]]:
+    """Return the values of a field's type in words, and a function that reads one."""
+    kind = next((each for each in get_args(field.kind) if each is not type(None)), field.kind)
+    kind = field.kind if get_origin(field.kind) in (Literal, tuple) else kind
+    if kind is int:
+        limits = f", {field.check.words}" if isinstance(field.check, Whole) else ""
+        return f"integer{limits}", int
+    if get_origin(kind) is tuple:
+        return "text, with commas between several", lambda text: tuple(each.strip() for each in text.split(","))
+    words: dict[str, Any] = {}
+    if kind is bool:
+        words = {"true": True, "false": False}
+    elif get_origin(kind) is Literal:
+        words = {word: word for word in get_args(kind)}
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        words = {_word(member): member for member in kind}
+    known = {word.lower(): value for word, value in words.items()}
+
+    def chosen(text: str) -> Any:
+        if text.lower() not in known:
+            raise ValueError
+        return known[text.lower()]
+
+    return (" or ".join(f"`{word}`" for word in words), chosen) if words else ("text", str)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Enum):
+        return camel(value.name)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def camel(name: str) -> str:
+    """Return a field's name in camel case."""
+    return re.sub("_(.)", lambda letter: letter[1].upper(), name.lower())

@@ -1,8 +1,8 @@
-"""The options of format ``ibmmq``: each field of ``ConnectionOptions``, ``SourceOptions`` and ``SinkOptions`` is one.
+"""The options of format ``ibmmq``: those of a read and of a write, each said once, as a field, and those of the connection.
 
-``option.py`` makes Spark's name of an option, the conversion of its values and its line of the documentation (``markdown``) from
-the field. Spark passes options as text, with names in lower case. An option that is unknown, or not for this use, and an invalid
-value are refused by name.
+The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes Spark's name of an
+option, the conversion of its values and its line of the documentation from the field. Spark passes options as text, with names in
+lower case. An option that is unknown, or not for this use, and an invalid value are refused by name.
 
 Not here: connecting (``connections.py``), and anything that needs pyspark.
 """
@@ -10,229 +10,144 @@ Not here: connecting (``connections.py``), and anything that needs pyspark.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import Parameter
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from mqgroups.config import checked_queue_name, checked_user
+from mqgroups.config import checked_queue_name
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
-from mqgroups.mqi.secret import Secret
-from mqgroups.settings import SHARED_STATUS_MODEL
+from mqgroups.setting import Settings, Whole, settings_of
+from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
 from mqgroups.spark.errors import SparkOptionError
-from mqgroups.spark.option import Kind, Option, SparkOption, Use, integer, options_of, some_text
+from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
 # Modes: ``core/modes.py`` says why they are Literals.
 Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
+_COUNT = Whole(1, sys.maxsize, "at least 1")
+_NUMBER = Whole(0, sys.maxsize, "at least 0")
+# A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
+_FIRST_WAIT_S = 10.0
 
 
-def _users(text: str) -> tuple[str, ...]:
-    return tuple(checked_user("recordUsers", each.strip()) for each in text.split(","))
+def _is_checked(_what: str, _value: object) -> None:
+    """Check nothing: the settings of the same name do."""
 
 
-_QueueName: TypeAlias = Annotated[str, Kind("queue name", lambda text: checked_queue_name("queue", text))]
-_Count: TypeAlias = Annotated[int, integer(1)]
-_Milliseconds: TypeAlias = Annotated[int, integer(0)]
-_Users: TypeAlias = Annotated[tuple[str, ...], Kind("users with commas between them", _users)]
+def _check_format(what: str, name: str) -> None:
+    if len(name) > 8 or not name.isascii():
+        raise ConfigurationError(f"{what} has 1 to 8 characters in ASCII, got {name!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionOptions:
-    """How to connect to the queue manager, from any process. Hashable; its repr does not show a password."""
+@dataclass(frozen=True, kw_only=True)
+class _Waiting(Settings):
+    """The wait of connections, and of those who wait for what a lost connection holds.
 
-    PREFIX: ClassVar[str] = "mq."
-    q_mgr_name: Annotated[str, SparkOption("queue manager", name="queueManager")]
-    conn_name: Annotated[
-        str | None,
-        SparkOption(
-            "`host(port)`, several separated by commas; requires `mq.channel`. Without both, the MQ client uses MQSERVER, "
-            "MQCCDTURL or MQCHLLIB from the environment of driver and executors",
-            name="connectionNameList",
-        ),
-    ] = None
-    channel: Annotated[str | None, SparkOption("server-connection channel")] = None
-    user: Annotated[str | None, SparkOption("user name")] = None
-    password: Annotated[
-        Secret | None,
-        SparkOption("the password itself. It becomes part of Spark's serialized plan; prefer the two options below"),
-    ] = None
-    password_file: Annotated[
-        str | None,
-        SparkOption("a file with the password, on the driver and on each executor; read by each process that connects"),
-    ] = None
-    password_env: Annotated[
-        str | None, SparkOption("an environment variable with the password, on the driver and on each executor")
-    ] = None
-    token_file: Annotated[
-        str | None,
-        SparkOption(
-            "a file with a JSON web token, on the driver and on each executor; replaces user and password (ibmmq only)"
-        ),
-    ] = None
-    token_env: Annotated[str | None, SparkOption("an environment variable with the token")] = None
-    cipher_spec: Annotated[str | None, SparkOption("TLS CipherSpec", name="sslCipherSpec")] = None
-    key_repository: Annotated[str | None, SparkOption("key repository, on the driver and each executor")] = None
-    key_repository_password_file: Annotated[
-        str | None,
-        SparkOption(
-            "a file with the password of the key repository (ibmmq only; otherwise use a stash file or MQKEYRPWD)"
-        ),
-    ] = None
-    key_repository_password_env: Annotated[
-        str | None, SparkOption("an environment variable with the password of the key repository")
-    ] = None
-    certificate_label: Annotated[str | None, SparkOption("label of the client's certificate")] = None
-    peer_name: Annotated[
-        str | None, SparkOption("pattern for the name in the queue manager's certificate", name="sslPeerName")
-    ] = None
-    ccdt_url: Annotated[
-        str | None,
-        SparkOption(
-            "a client channel definition table, instead of `mq.channel` and `mq.connectionNameList` (ibmmq only)"
-        ),
-    ] = None
-    wait_ms: Annotated[
-        _Milliseconds,
-        SparkOption(
-            "how long to wait if a connection is lost, and for a queue or group that a lost connection still holds, before the "
-            "task or query fails; for a first connection at most 10000. Make it longer than twice the channel's HBINT"
-        ),
-    ] = 60_000
+    Attributes:
+        wait_ms: how long to wait if a connection is lost, and for a queue or group that a lost connection still holds, before the
+            task or query fails; for a first connection at most 10000; make it longer than twice the channel's HBINT.
+    """
 
-    @property
-    def wait_s(self) -> float:
-        """``wait_ms`` in seconds."""
-        return self.wait_ms / 1000
+    wait_ms: Annotated[int, _NUMBER] = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options of reads and writes."""
+    """The options of reads and writes.
 
-    connection: ConnectionOptions
-    queue: Annotated[_QueueName, SparkOption("the queue to read from or write to")]
-    status_queue: Annotated[
-        _QueueName,
-        SparkOption(
-            "status queue, on the same queue manager. For a stream read the default is `MQGROUPS.SOURCE.<queue>`; it must not be "
-            "a sink's. Sinks may share one, but separate queues are faster",
-            Use.STREAM_READ | Use.WRITE,
-        ),
-    ] = ""
-    status_model: Annotated[
-        _QueueName, SparkOption("model queue to create the status queue from", Use.STREAM_READ | Use.WRITE)
-    ] = SHARED_STATUS_MODEL
-    messages_per_unit_of_work: Annotated[
-        _Count,
-        SparkOption(
-            "maximum number of messages in a unit of work, when removing groups and in the sink",
-            Use.STREAM_READ | Use.WRITE,
-        ),
-    ] = 100
+    Attributes:
+        queue: the queue to read from or write to.
+        status_queue: status queue, on the same queue manager. For a stream read the default is ``MQGROUPS.SOURCE.<queue>``; it
+            must not be a sink's. Sinks may share one, but separate queues are faster.
+        messages_per_unit_of_work: maximum number of messages in a unit of work, when removing groups and in the sink.
+    """
+
+    connection: Annotated[Connecting, _is_checked]
+    queue: Annotated[str, Use.ALL]
+    status_queue: Annotated[str, Use.STREAM_READ | Use.WRITE] = ""
+    status_model: Annotated[str, Use.STREAM_READ | Use.WRITE] = SHARED_STATUS_MODEL
+    messages_per_unit_of_work: Annotated[int, _COUNT, Use.STREAM_READ | Use.WRITE] = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(_Options):
-    """The options of a read."""
+    """The options of a read.
 
-    max_partitions: Annotated[
-        _Count,
-        SparkOption(
-            "maximum number of partitions, with similar numbers of messages; fewer if there are fewer groups", Use.READ
-        ),
-    ] = 8
-    fail_on_data_loss: Annotated[
-        bool,
-        SparkOption(
-            "if a planned group is missing or not complete when it is read: `true` fails, `false` reads what is left of it",
-            Use.READ,
-        ),
-    ] = True
-    convert: Annotated[
-        bool, SparkOption("let the queue manager convert the data to UTF-8 (MQGMO_CONVERT)", Use.READ)
-    ] = False
-    include_mqmd: Annotated[bool, SparkOption("add columns from the message descriptor", Use.READ)] = False
-    include_headers: Annotated[bool, SparkOption("message properties in column `headers`", Use.READ)] = False
-    include_incomplete: Annotated[bool, SparkOption("also read groups with missing messages", Use.BATCH_READ)] = False
-    max_groups_per_trigger: Annotated[
-        _Count,
-        SparkOption(
-            "maximum number of groups in a micro-batch; a message outside groups counts as one", Use.STREAM_READ
-        ),
-    ] = 1000
-    max_messages_per_trigger: Annotated[
-        _Count | None,
-        SparkOption("maximum number of messages in a micro-batch; it always has at least one group", Use.STREAM_READ),
-    ] = None
-    poll_timeout_ms: Annotated[
-        _Milliseconds, SparkOption("how long the source waits for the next group in one call", Use.STREAM_READ)
-    ] = 500
+    Attributes:
+        max_partitions: maximum number of partitions, with similar numbers of messages; fewer if there are fewer groups.
+        fail_on_data_loss: if a planned group is missing or not complete when it is read: ``true`` fails, ``false`` reads what is
+            left of it.
+        convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
+        include_mqmd: add columns from the message descriptor.
+        include_headers: message properties in column ``headers``.
+        include_incomplete: also read groups with missing messages.
+        max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
+        max_messages_per_trigger: maximum number of messages in a micro-batch; it always has at least one group.
+        poll_timeout_ms: how long the source waits for the next group in one call.
+    """
+
+    max_partitions: Annotated[int, _COUNT, Use.READ] = 8
+    fail_on_data_loss: Annotated[bool, Use.READ] = True
+    convert: Annotated[bool, Use.READ] = False
+    include_mqmd: Annotated[bool, Use.READ] = False
+    include_headers: Annotated[bool, Use.READ] = False
+    include_incomplete: Annotated[bool, Use.BATCH_READ] = False
+    max_groups_per_trigger: Annotated[int, _COUNT, Use.STREAM_READ] = 1000
+    max_messages_per_trigger: Annotated[int | None, _COUNT, Use.STREAM_READ] = None
+    poll_timeout_ms: Annotated[int, _NUMBER, Use.STREAM_READ] = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions(_Options):
-    """The options of a write."""
+    """The options of a write.
 
-    delivery: Annotated[Delivery, SparkOption("delivery guarantee; `exactlyOnce` needs `statusQueue`", Use.WRITE)] = (
-        "exactlyOnce"
-    )
-    record_users: Annotated[
-        _Users,
-        SparkOption(
-            "users whose records on the status queue are believed besides those of the query's own user, for example the user it "
-            "ran under before",
-            Use.WRITE,
-        ),
-    ] = ()
-    group_by: Annotated[
-        str | None,
-        SparkOption(
-            "column that identifies the group; `partition` makes a group of each partition. Default: `group_key`",
-            Use.WRITE,
-        ),
-    ] = None
-    sequence_column: Annotated[
-        str | None,
-        SparkOption("column that orders a group's rows. Default: `msg_seq_number`, if the DataFrame has it", Use.WRITE),
-    ] = None
-    txn_app_id: Annotated[
-        str | None,
-        SparkOption("name of the job; with `txnVersion`, a repeated run writes nothing twice", Use.BATCH_WRITE),
-    ] = None
-    txn_version: Annotated[
-        Annotated[int, integer(0)] | None,
-        SparkOption(
-            "number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing",
-            Use.BATCH_WRITE,
-        ),
-    ] = None
-    persistence: Annotated[Persistence, SparkOption("persistence of the messages", Use.WRITE)] = Persistence.PERSISTENT
-    put_response: Annotated[
-        PutResponse,
-        SparkOption(
-            "`async` puts messages without waiting for each answer, which is faster if a round trip takes long",
-            Use.WRITE,
-        ),
-    ] = "sync"
-    priority: Annotated[
-        Annotated[int, integer(0, 9)] | None,
-        SparkOption(
-            "priority of messages for which column `priority` has no value. Default: that of the queue", Use.WRITE
-        ),
-    ] = None
-    format: Annotated[
-        Annotated[str, some_text(8)] | None,
-        SparkOption("MQMD format. Default: MQSTR for text, blank for bytes", Use.WRITE),
-    ] = None
+    Attributes:
+        delivery: delivery guarantee; ``exactlyOnce`` needs ``statusQueue``.
+        group_by: column that identifies the group; ``partition`` makes a group of each partition. Default: ``group_key``.
+        sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
+        txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
+        txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
+        persistence: persistence of the messages.
+        priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
+        format: MQMD format. Default: MQSTR for text, blank for bytes.
+    """
+
+    delivery: Annotated[Delivery, Use.WRITE] = "exactlyOnce"
+    record_users: Annotated[tuple[str, ...], _is_checked, Use.WRITE] = ()
+    group_by: Annotated[str | None, Use.WRITE] = None
+    sequence_column: Annotated[str | None, Use.WRITE] = None
+    txn_app_id: Annotated[str | None, Use.BATCH_WRITE] = None
+    txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
+    persistence: Annotated[Persistence, Use.WRITE] = Persistence.PERSISTENT
+    put_response: Annotated[PutResponse, Use.WRITE] = "sync"
+    priority: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.WRITE] = None
+    format: Annotated[str | None, _check_format, Use.WRITE] = None
 
 
-_T = TypeVar("_T")
-# In the order of the documentation; those that a read and a write have in common once.
-_KNOWN = {
-    option.name.lower(): option for cls in (ConnectionOptions, SourceOptions, SinkOptions) for option in options_of(cls)
+_T = TypeVar("_T", bound="_Options")
+# Settings of a connection that Spark names as its users know them, and those that are no options.
+_NAMES = {
+    "q_mgr_name": "queueManager",
+    "conn_name": "connectionNameList",
+    "cipher_spec": "sslCipherSpec",
+    "peer_name": "sslPeerName",
 }
-OPTIONS: tuple[Option, ...] = tuple(_KNOWN.values())
+_NO_OPTIONS = frozenset({"connect_wait_s", "reconnect_wait_s", "sleep", "trace", "propagate", "fips"})
+
+
+_CONNECTING = tuple(
+    option
+    for field in (*settings_of(Connecting), *settings_of(_Waiting))
+    if field.name not in _NO_OPTIONS
+    for option in options_of_connection(field, f"mq.{_NAMES.get(field.name) or camel(field.name)}")
+)
+_KNOWN = {
+    option.name.lower(): option for option in (*_CONNECTING, *options_of(SourceOptions), *options_of(SinkOptions))
+}
+OPTIONS = tuple(_KNOWN.values())
 # Options that Spark itself adds for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
 # And for a table, of whose options it gives no others to the reader and the writer.
@@ -284,7 +199,7 @@ def _status_queue(queue: str) -> str:
         ) from error
 
 
-def _parsed(given: Mapping[str, str], use: Use, cls: Callable[..., _T]) -> _T:
+def _parsed(given: Mapping[str, str], use: Use, cls: type[_T]) -> _T:
     """Return the options of a class. Only options for ``use`` may be given."""
     left = {name.lower(): text for name, text in given.items() if name.lower() not in _OF_SPARK}
     if _OF_A_TABLE in left:
@@ -305,42 +220,48 @@ def _parsed(given: Mapping[str, str], use: Use, cls: Callable[..., _T]) -> _T:
             raise SparkOptionError(name, f"there is no such option.{nearest}")
         if not _KNOWN[name].use & use:
             raise SparkOptionError(_KNOWN[name].name, f"it is for {_KNOWN[name].use.shown}, not for {use.shown}")
-    connection = _made(ConnectionOptions, left)
-    _check_connection(connection)
-    options = _made(cls, left, connection=connection)
+    options = cls(connection=_connecting(left), **_values(options_of(cls), left))
     if left.get("statusqueue") == left["queue"]:
         raise SparkOptionError("statusQueue", "it is the queue itself; give a queue for the records alone")
     return options
 
 
-def _made(cls: Callable[..., _T], given: Mapping[str, str], **values: Any) -> _T:
-    for option in options_of(cls):
+def _values(options: Iterable[Option], given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of those options that are given, by field."""
+    values = {}
+    for option in options:
         if (text := given.get(option.name.lower())) is not None:
             values[option.field] = option.value(text)
-        elif option.default is MISSING:
+        elif option.default is Parameter.empty:
             raise SparkOptionError(option.name, f"it is required: {option.meaning}")
-    return cls(**values)
+    return values
 
 
-def _check_connection(options: ConnectionOptions) -> None:
-    given = {
-        option.name: value for option in options_of(ConnectionOptions) if (value := getattr(options, option.field))
-    }
+def _connecting(given: Mapping[str, str]) -> Connecting:
+    values = _values(_CONNECTING, given)
+    _check_connection([option.name for option in _CONNECTING if option.name.lower() in given])
+    wait_s = values.pop("wait_ms", _Waiting().wait_ms) / 1000
+    try:
+        return Connecting(connect_wait_s=min(wait_s, _FIRST_WAIT_S), reconnect_wait_s=wait_s, **values)
+    except ConfigurationError as error:
+        raise SparkOptionError("mq.queueManager", f"its connection cannot be made so: {error}") from error
+
+
+def _check_connection(given: list[str]) -> None:
+    """Refuse by Spark's names what the settings refuse by theirs."""
     if ("mq.channel" in given) != ("mq.connectionNameList" in given):
         raise SparkOptionError("mq.channel", "it belongs together with mq.connectionNameList; give both or neither")
     for name in ("mq.password", "mq.token", "mq.keyRepositoryPassword"):
         ways = [way.name for way in OPTIONS if way.name in (name, f"{name}File", f"{name}Env")]
         if sum(way in given for way in ways) > 1:
             raise SparkOptionError(ways[0], f"give only one of {', '.join(ways[:-1])} and {ways[-1]}")
-    if "mq.user" not in given and not given.keys().isdisjoint({"mq.password", "mq.passwordFile", "mq.passwordEnv"}):
+    if "mq.user" not in given and {"mq.password", "mq.passwordFile", "mq.passwordEnv"} & {*given}:
         raise SparkOptionError("mq.user", "a password needs a user")
-    needing: tuple[str, ...]
-    if "mq.channel" not in given:
-        needed = "mq.channel and mq.connectionNameList, or set it in the CCDT"
-        needing = ("mq.sslCipherSpec", "mq.sslPeerName")
-    else:
+    needed = "mq.channel and mq.connectionNameList, or set it in the CCDT"
+    needing = ["mq.sslCipherSpec", "mq.sslPeerName"]
+    if "mq.channel" in given:
         needed = "mq.sslCipherSpec"
-        needing = () if needed in given else ("mq.keyRepository", "mq.certificateLabel", "mq.sslPeerName")
+        needing = [] if needed in given else ["mq.keyRepository", "mq.certificateLabel", "mq.sslPeerName"]
     for name in needing:
         if name in given:
             raise SparkOptionError(name, f"it needs {needed}")
@@ -348,8 +269,5 @@ def _check_connection(options: ConnectionOptions) -> None:
 
 def markdown() -> str:
     """Return the table of all options, as the documentation has it."""
-    lines = ["| option | values | default | for | meaning |", "|---|---|---|---|---|"]
-    for option in OPTIONS:
-        cells = (f"`{option.name}`", option.kind.words, option.shown_default, option.use.shown, option.meaning)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    head = ("| option | values | default | for | meaning |", "|---|---|---|---|---|")
+    return "".join(f"{line}\n" for line in (*head, *(option.line for option in OPTIONS)))

@@ -208,6 +208,6 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _opened(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         options = self._options
-        queue = ReservedQueue(q_mgr, options.queue, options.connection.wait_s)
+        queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s)
         messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
         return queue, Manifests(messages), Arrivals(queue)

@@ -11,12 +11,15 @@ import pytest
 
 from embedded_tests.tables import table
 from mqgroups.core.model import Persistence
+from mqgroups.core.modes import PutResponse
 from mqgroups.mqi.secret import Secret
+from mqgroups.setting import Whole, settings_of
+from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
-from mqgroups.spark.option import SparkOption, Use, integer, options_of
+from mqgroups.spark.option import Use, options_of
 from mqgroups.spark.options import (
+    _NO_OPTIONS,
     OPTIONS,
-    ConnectionOptions,
     SinkOptions,
     SourceOptions,
     markdown,
@@ -33,10 +36,10 @@ def read(**more):
 
 def test_the_defaults_are_those_of_the_documentation():
     options = read()
-    assert options.connection == ConnectionOptions(q_mgr_name="QM1")
+    assert options.connection == Connecting("QM1", connect_wait_s=10, reconnect_wait_s=60)
     assert (options.queue, options.max_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
     assert (options.fail_on_data_loss, options.include_mqmd) == (True, False)
-    assert (options.poll_timeout_ms, options.connection.wait_ms) == (500, 60000)
+    assert options.poll_timeout_ms == 500
     assert options.max_messages_per_trigger is None
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
@@ -58,27 +61,41 @@ def test_names_are_compared_without_regard_to_case():
 def test_an_option_is_said_by_its_field_alone():
     @dataclasses.dataclass(frozen=True)
     class More:
-        must_be: Annotated[str, SparkOption("what it is")]
-        longest_wait_ms: Annotated[Annotated[int, integer(0, 9)] | None, SparkOption("how long", Use.READ)] = None
-        mode: Annotated[Literal["on", "Off"], SparkOption("which", name="aMode")] = "on"
-        not_one: int = 0
+        """More options.
 
-    must_be, wait, mode = options_of(More)
-    assert (must_be.name, wait.name, mode.name) == ("mustBe", "longestWaitMs", "aMode")
-    assert (must_be.shown_default, wait.shown_default, mode.shown_default) == ("required", "none", "`on`")
+        Attributes:
+            must_be: what it is.
+            longest_wait_ms: how long.
+        """
+
+        must_be: Annotated[str, Use.ALL]
+        longest_wait_ms: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.READ] = None
+        mode: Annotated[Literal["on", "Off"], Use.READ] = "on"
+        put_response: Annotated[PutResponse, Use.WRITE] = "sync"
+        not_one: bool = False
+
+    must_be, wait, mode, response = options_of(More)
+    assert must_be.line == "| `mustBe` | text | required | all | what it is |"
+    assert wait.line == "| `longestWaitMs` | integer, 0 to 9 | none | read | how long |"
+    assert mode.line == "| `mode` | `on` or `Off` | `on` | read |  |"
+    # What it leaves out, the library's setting of this name says.
+    assert "puts messages without waiting for the queue manager" in response.line
     assert (wait.value("9"), mode.value("off"), must_be.value("x")) == (9, "Off", "x")
-    assert (wait.use.shown, wait.kind.words, wait.meaning) == ("read", "integer, 0 to 9", "how long")
-    for option, text in ((wait, "10"), (mode, "x"), (must_be, "")):
-        with pytest.raises(SparkOptionError, match=f"option {option.name} .* is not valid; expected"):
+    for option, text, said in (
+        (wait, "10", "longestWaitMs must be 0 to 9, got 10"),
+        (wait, "x", "'x' is not valid; expected integer, 0 to 9"),
+        (mode, "x", "'x' is not valid; expected `on` or `Off`"),
+        (must_be, "", "'' is not valid; expected text"),
+    ):
+        with pytest.raises(SparkOptionError, match=f"option {option.name} .*: {said}"):
             option.value(text)
 
 
 def test_every_field_is_an_option_and_there_are_at_most_forty():
-    fields = {
-        field.name for cls in (ConnectionOptions, SourceOptions, SinkOptions) for field in dataclasses.fields(cls)
-    }
-    assert fields == {option.field for option in OPTIONS} | {"connection"}
-    assert len(OPTIONS) <= 40
+    fields = {field.name for cls in (SourceOptions, SinkOptions) for field in dataclasses.fields(cls)} - {"connection"}
+    of_connections = {field.name for field in settings_of(Connecting)} - _NO_OPTIONS
+    assert {option.field for option in OPTIONS} == fields | of_connections | {"wait_ms"}
+    assert len({option.name for option in OPTIONS}) == len(OPTIONS) <= 40
 
 
 @table(
@@ -90,7 +107,7 @@ def test_every_field_is_an_option_and_there_are_at_most_forty():
             "there is no such option. The nearest is maxGroupsPerTrigger",
         ),
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
-        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, at least 1"),
+        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "maxGroupsPerTrigger must be at least 1, got 0"),
         ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, at least 1"),
         ({"convert": "perhaps"}, "convert", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
@@ -107,6 +124,8 @@ def test_every_field_is_an_option_and_there_are_at_most_forty():
         ),
         ({"queue": "ORDERS", "statusqueue": "ORDERS"}, "statusQueue", "it is the queue itself"),
         ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),
+        ({"mq.user": "u"}, "mq.queueManager", "its connection cannot be made so: user without password"),
+        ({"mq.waitms": "-1"}, "mq.waitMs", "mq.waitMs must be at least 0, got -1"),
         ({"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"}, "mq.password", "give only one of"),
     ],
 )

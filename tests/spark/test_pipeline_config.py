@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from embedded_tests.tables import table
+from mqgroups.mqi.secret import Secret
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
@@ -85,7 +86,7 @@ def test_a_pipeline_is_read(config, tmp_path):
     found = config()
     assert (found.name, found.trigger, found.folder) == ("P", "1 second", tmp_path.resolve())
     assert found.checkpoint == str(tmp_path.resolve() / "work/checkpoint")
-    assert found.connection.password_file == str(tmp_path.resolve() / "secrets/password")
+    assert found.connection.password == Secret.from_file(tmp_path.resolve() / "secrets/password")
     assert (found.source.queue, found.source.max_groups_per_trigger, found.source.convert) == ("IN", 7, True)
     assert found.body == Body("csv", (Column("a", "int", not_null=True), Column("b", "string")))
     assert found.checks == Checks()

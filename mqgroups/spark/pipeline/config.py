@@ -29,9 +29,10 @@ from typing import Any
 
 from mqgroups.config import checked_name
 from mqgroups.errors import ConfigurationError
+from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Use
-from mqgroups.spark.options import ConnectionOptions, SourceOptions, sink_options, source_options
+from mqgroups.spark.options import SourceOptions, sink_options, source_options
 from mqgroups.spark.pipeline.body import TYPES, Body, Column, column
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 
@@ -115,7 +116,7 @@ class PipelineConfig:
     name: str
     checkpoint: str
     trigger: str
-    connection: ConnectionOptions
+    connection: Connecting
     source: SourceOptions
     read_options: Mapping[str, str]
     body: Body
