@@ -64,6 +64,11 @@ class Arrivals:
         """How many groups were found and are not planned."""
         return len(self._waiting)
 
+    @property
+    def wait_for_removal(self) -> bool:
+        """Whether no more groups come before earlier ones are removed: some are held, or all were found."""
+        return self._is_closed or bool(self._held)
+
     def find_all_and_close(self) -> None:
         """Find all groups that are on the queue, and no more afterwards. Raises MQIError."""
         for head in self._queue.heads():

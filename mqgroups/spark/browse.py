@@ -88,7 +88,7 @@ class BrowsedQueue:
         # On z/OS there are no segments.
         on_zos = connection.platform == mq.MQPL_ZOS
         self._whole = 0 if on_zos else mq.MQGMO_COMPLETE_MSG
-        self._head_match = mq.MQMO_MATCH_MSG_SEQ_NUMBER | (0 if on_zos else mq.MQMO_MATCH_OFFSET)
+        self._head_match = match_of_heads(connection)
         self._read_options = (
             self._whole
             | mq.MQGMO_FAIL_IF_QUIESCING
@@ -446,6 +446,11 @@ class _Pass:
 
     generation: int
     seen: dict[Key, int] = field(default_factory=dict)
+
+
+def match_of_heads(connection: Connection) -> int:
+    """Return the match options for the beginning of a first message. On z/OS there are no segments."""
+    return mq.MQMO_MATCH_MSG_SEQ_NUMBER | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
 
 
 def _head(md: bytes, gmo: bytes) -> Planned:

@@ -37,7 +37,7 @@ plans from the beginning makes a new identifier, so it never touches the manifes
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -96,6 +96,13 @@ class _Manifest:
 
     def __post_init__(self) -> None:
         self.names = frozenset(key.name for key in self.keys)
+
+    @property
+    def shares(self) -> list[list[Key]]:
+        """Its keys in bundles, as tasks read them; missed ones in one."""
+        if self.groups is None:
+            return [list(self.keys)]
+        return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
 
     def is_due(self, now_s: int) -> bool:
         """Whether its groups can be removed: they were not missed, or so long ago that they do not reappear."""
@@ -221,8 +228,8 @@ class Manifests:
 
     # --- removal
 
-    def to_remove(self, offset: Offset, now_s: int) -> dict[str, frozenset[Key]]:
-        """Return the keys to remove so that everything up to ``offset`` that a task has read is gone, by manifest.
+    def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
+        """Return the keys to remove so that everything up to ``offset`` that a task has read is gone, by manifest, in bundles.
 
         Missed keys are among them only if they have been missed for so long that they cannot reappear later.
 
@@ -230,7 +237,7 @@ class Manifests:
             MQIError: a call failed.
         """
         return {
-            each: manifest.keys
+            each: manifest.shares
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
             # What is missed was read before it was removed.
@@ -242,27 +249,34 @@ class Manifests:
         source = bytes.fromhex(self._source)
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
-    def refuse_unread(self, offset: Offset) -> None:
-        """Raise MicroBatchNotRead if something up to ``offset`` was not to be removed, because tasks have not read it all."""
+    def unread(self, offset: Offset, being_removed: Container[str]) -> MicroBatchNotRead | None:
+        """Return the error that something up to ``offset`` is not to be removed, because tasks have not read it all."""
         for each in offset.manifests:
-            if (manifest := self._manifests.get(each)) is not None and not manifest.since:
+            manifest = self._manifests.get(each)
+            if manifest is not None and not manifest.since and each not in being_removed:
                 read = sum(self._signs(each, manifest))
-                raise MicroBatchNotRead(self._messages.name, each, len(manifest.keys), read, manifest.bundles)
+                return MicroBatchNotRead(self._messages.name, each, len(manifest.keys), read, manifest.bundles)
+        return None
 
-    def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
+    def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
         """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.
+
+        Returns: the keys, with the missed ones.
 
         Raises:
             MQIError: a call failed; the removal can be repeated.
         """
         put: list[bytes] = []
         late: dict[str, frozenset[Key]] = {}
-        for each, keys in manifests.items():
-            if keys & missed and not self._manifests[each].since:
-                late[each] = keys & missed
+        for each in manifests:
+            manifest = self._manifests[each]
+            if manifest.keys & missed and not manifest.since:
+                late[each] = manifest.keys & missed
             what = {"missed": now_s} if each in late else {"removed": True}
             put.append(json.dumps({"v": _VERSION, "manifest": each} | what).encode())
+        keys: list[Key] = []
         for each, msg_id in zip(manifests, self._change(put, ()) if put else (), strict=True):
+            keys += self._manifests[each].keys
             if each in late:
                 self._on_queue[each].parts.append(msg_id)
                 self._manifests[each] = _Manifest(None, 0, late[each], now_s)
@@ -270,6 +284,7 @@ class Manifests:
                 self._on_queue[each].marks.append(msg_id)
                 del self._manifests[each]
                 self._gone.add(each)
+        return keys
 
     # --- messages
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -40,6 +41,7 @@ from mqgroups.spark.manifest_queue import ManifestQueue, put_sign
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.options import SourceOptions
+from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._q_mgr: Connection | None = None
         self._reservation: tuple[ReservedQueue, Manifests, Arrivals] | None = None
+        # The manifests whose groups are being removed.
+        self._removing: tuple[str, ...] = ()
         # The number of messages of the last group, as a guess: groups often have the same size.
         self._messages = 1
 
@@ -87,14 +91,18 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if (offered := manifests.offered(offset)) is not None:
             return offered.to_json()
         limits = self._limits(limit)
+        self._note_removed(wait=False)
         groups = self._groups_of(arrivals.found(manifests), limits)
         if not groups:
-            self._remove(offset)
+            if self._note_removed(wait=arrivals.wait_for_removal):
+                self._remove(offset)
+                self._note_removed(wait=arrivals.wait_for_removal)
             # Those that others with their GroupId have held; or what arrives at the end of the queue.
             groups = self._groups_of(arrivals.found(manifests), limits) or self._groups_of(
                 arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits
             )
         if not groups:
+            self._note_removed(wait=False)
             manifests.tidy(offset)
             return start
         names = secrets.token_hex(_SOURCE_BYTES), secrets.token_hex(_MANIFEST_BYTES)
@@ -141,12 +149,17 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the groups up to ``end``. Raises MicroBatchNotRead."""
+        """Begin to remove the groups up to ``end``. Raises MicroBatchNotRead, or an error of the removal before."""
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
-        """Disconnect. Spark does not always call this; the end of the process has the same effect."""
-        if self._q_mgr is not None:
+        """Wait for the removal, and disconnect. Spark does not always call this; the end of the process is a crash then."""
+        if self._q_mgr is None or self._reservation is None:
+            return
+        try:
+            self._note_removed(wait=True)
+        finally:
+            self._reservation[0].close()
             self._q_mgr.close()
             self._q_mgr = self._reservation = None
 
@@ -184,15 +197,28 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return counted
 
     def _remove(self, offset: Offset) -> None:
-        queue, manifests, arrivals = self._reserved()
+        """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises MicroBatchNotRead."""
+        self._note_removed(wait=True)
+        queue, manifests, _ = self._reserved()
         manifests.learn(offset)
         by_manifest = manifests.to_remove(offset, int(time.time()))
         if by_manifest:
-            keys = [key for keys in by_manifest.values() for key in keys]
-            missed = queue.remove(keys, self._options.messages_per_unit_of_work)
-            manifests.removed(by_manifest, missed, int(time.time()))
-            arrivals.removed(keys)
-        manifests.refuse_unread(offset)
+            queue.remove(share for shares in by_manifest.values() for share in shares)
+            self._removing = tuple(by_manifest)
+        if (unread := manifests.unread(offset, self._removing)) is not None:
+            self._note_removed(wait=True)
+            raise unread
+
+    def _note_removed(self, *, wait: bool) -> bool:
+        """Mark what was removed; returns false if removers are at work and are not waited for."""
+        queue, manifests, arrivals = self._reserved()
+        if queue.is_removing and not wait:
+            return False
+        removing, self._removing = self._removing, ()
+        if removing:
+            missed = queue.removed()
+            arrivals.removed(manifests.removed(removing, missed, int(time.time())))
+        return True
 
     def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
         """Return the queue with what is known of its groups; connect and open it on first use."""
@@ -208,6 +234,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _opened(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         options = self._options
-        queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s)
+        connect = partial(connected, options.connection)
+        removers = Removers(connect, options.queue, options.max_partitions, options.messages_per_unit_of_work)
+        queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s, removers)
         messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
         return queue, Manifests(messages), Arrivals(queue)

@@ -28,6 +28,7 @@ from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue
+from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 from tests.fix_cli import run
 
@@ -244,10 +245,11 @@ def sparksource(q_mgr, administrator):
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
         assert len(list(queue.messages(head))) == 3
-    with ReservedQueue(connection, "ORDERS", 0) as reserved:
+    with ReservedQueue(connection, "ORDERS", 0, Removers(lambda: connection, "ORDERS", 1, 100)) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
-        assert reserved.remove([head.key], 100) == frozenset()
+        reserved.remove([[head.key]])
+        assert reserved.removed() == frozenset()
         assert manifests.browse(b"S" * 24) == [(manifest, b"{}")]
         manifests.change(b"S" * 24, (), [manifest])
 

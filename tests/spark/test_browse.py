@@ -17,6 +17,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.spark.browse import BrowsedQueue, Place, number_of_last
 from mqgroups.spark.errors import AmbiguousGroup, GroupGone, QueueReserved
 from mqgroups.spark.offsets import Key, Planned
+from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 
 
@@ -26,14 +27,24 @@ def browsed(owner):
         yield queue
 
 
+class Reserved(ReservedQueue):
+    """The queue, whose removal is waited for. A unit of work has ``every`` messages."""
+
+    def __init__(self, owner, wait_s=0.0, every=2, most=1, **connection):
+        def connect():
+            return connection_of(owner.connect(**connection))
+
+        super().__init__(connect(), owner.queue, wait_s, Removers(connect, owner.queue, most, every))
+
+    def remove_all(self, *shares):
+        self.remove(shares)
+        return self.removed()
+
+
 @pytest.fixture
 def reserve(owner):
-    """A function that opens the queue for removal, on a connection of its own."""
-
-    def open_queue(*, wait_s=0.0, **connection):
-        return ReservedQueue(connection_of(owner.connect(**connection)), owner.queue, wait_s)
-
-    return open_queue
+    """A function that reserves the queue, on a connection of its own."""
+    return partial(Reserved, owner)
 
 
 def group_key(found):
@@ -116,7 +127,7 @@ def test_a_group_that_is_put_again_after_it_was_removed_is_seen_again_in_the_sam
     assert put() == OK
     (head,) = browsed.heads()
     with reserve() as queue:
-        queue.remove([head.key], 100)
+        queue.remove_all([head.key])
     assert put() == OK
     browsed.forget([head.key])
     (again,) = browsed.more_heads(0)
@@ -140,11 +151,11 @@ def test_messages_in_no_group_that_are_alike_are_seen_read_and_removed_each(owne
     assert data_of(browsed, planned) == [b"1", b"2"]
     assert [message.data for message in browsed.messages_there(heads[3].key)] == [b"1", b"2", b"3"]
     with reserve() as queue:
-        assert queue.remove([planned.key], 100) == frozenset()
+        assert queue.remove_all([planned.key]) == frozenset()
         assert owner.data() == [b"other", b"3"]
         with pytest.raises(GroupGone, match="was planned with 2 messages, but only 1 messages of it could be read"):
             data_of(browsed, planned)
-        assert queue.remove([planned.key], 100) == {planned.key}
+        assert queue.remove_all([planned.key]) == {planned.key}
 
 
 def test_everything_on_the_queue_with_groups_that_are_not_whole(owner, browsed):
@@ -279,12 +290,12 @@ def test_groups_of_one_group_id_are_read_and_removed_one_after_the_other(
 ):
     for on_queue, groups, left in SHARED:
         put_to(owner, b"G" * 24, *on_queue, msg_id=msg_id)
-        with reserve() as queue:
+        with reserve(every=every) as queue:
             for group in groups:
                 head = browsed.heads_of(b"G" * 24)[0]
                 read = data_of(browsed, head)
                 assert read == data_of(browsed, browsed.counted(head)) == [data for _, data in group]
-                assert queue.remove([head.key], every) == frozenset()
+                assert queue.remove_all([head.key]) == frozenset()
         assert [(found.msg_seq_number, found.data) for found in owner.on_queue()] == left
         assert ("was removed, but message" in caplog.text) == bool(left)
         caplog.clear()
@@ -301,14 +312,14 @@ def test_of_whatever_has_one_group_id_what_is_removed_was_read(owner, browsed, r
     data = [(seq, b"%d%s" % (at, b"." if is_last else b"")) for at, (seq, is_last) in enumerate(numbers)]
     put_to(owner, b"G" * 24, *data)
     read: list[bytes] = []
-    with reserve() as queue:
+    with reserve(every=every) as queue:
         while True:
             readable = [head for head in browsed.heads_of(b"G" * 24) if browsed.beginning(head)]
             if not readable:
                 break
             head = readable[which % len(readable)]
             read += data_of(browsed, head)
-            queue.remove([head.key], every)
+            queue.remove_all([head.key])
             assert sorted(read + owner.data()) == sorted(each for _, each in data)
 
 
@@ -317,10 +328,10 @@ def test_a_later_group_of_the_same_group_id_is_read_and_removed_before_the_first
     first, second = browsed.heads_of(b"G" * 24)
     assert data_of(browsed, second) == [b"b1", b"b2."]
     with reserve() as queue:
-        assert queue.remove([second.key], 1) == frozenset()
+        assert queue.remove_all([second.key]) == frozenset()
         assert data_of(browsed, first) == owner.data() == [b"a1", b"a2", b"a3."]
         # It is not there, so nothing is removed.
-        assert queue.remove([second.key], 1) == {second.key}
+        assert queue.remove_all([second.key]) == {second.key}
         assert owner.data() == [b"a1", b"a2", b"a3."]
 
 
@@ -344,7 +355,7 @@ def test_of_a_group_whose_beginning_is_gone_the_rest_goes_and_not_the_next_group
     put_to(owner, b"G" * 24, *OTHER)
     with reserve() as queue:
         for _ in range(2):
-            assert queue.remove([head.key], 100) == {head.key}
+            assert queue.remove_all([head.key]) == {head.key}
             assert owner.data() == [b"b1", b"b2."]
 
 
@@ -512,9 +523,9 @@ def test_groups_and_messages_are_removed_and_others_stay(owner, browsed, reserve
     owner.put_raw(b"another")
     keys = [head.key for head in browsed.heads()]
     with reserve() as queue:
-        queue.remove([keys[0], keys[2]], 2)
+        queue.remove_all([keys[0], keys[2]])
         assert owner.data() == [b"b1", b"b2", b"another"]
-        queue.remove([keys[0], keys[2]], 2)
+        queue.remove_all([keys[0], keys[2]])
     assert owner.data() == [b"b1", b"b2", b"another"]
 
 
@@ -525,7 +536,7 @@ def test_what_is_left_of_a_group_is_removed(owner, browsed, reserve):
     assert handle.get().data == b"a1"
     handle.close()
     with reserve() as queue:
-        queue.remove([head.key], 100)
+        queue.remove_all([head.key])
     assert owner.data() == []
 
 
@@ -533,8 +544,8 @@ def test_a_later_message_with_the_same_msg_id_is_not_removed(owner, browsed, res
     put_stamped(owner, (b"old", b"13482001"), (b"new", b"13482002"))
     old, _ = browsed.heads()
     with reserve() as queue:
-        queue.remove([old.key], 100)
-        queue.remove([old.key], 100)
+        queue.remove_all([old.key])
+        queue.remove_all([old.key])
     assert owner.data() == [b"new"]
 
 
@@ -543,9 +554,10 @@ def test_removal_commits_after_so_many_messages(owner, browsed, reserve, count_c
     owner.put_raw_group([b"data"] * 5)
     owner.put_raw_group([b"data"] * 5)
     keys = [head.key for head in browsed.heads()]
-    with reserve() as queue:
+    with reserve(every=4) as queue:
+        queue.remove_all([])
         count_calls()
-        queue.remove(keys, 4)
+        queue.remove_all(keys)
         # Ten messages, and for each group two calls that find that it is alone, and one that finds no more.
         assert count_calls() == {"MQGET": 16, "MQCMIT": 3}
     assert owner.data() == []
@@ -569,12 +581,12 @@ def test_what_a_unit_of_work_hides_is_missed_and_can_be_removed_when_it_is_back(
     dying = connect()
     hide(dying, owner.queue, hidden)
     with reserve() as queue:
-        assert queue.remove([one, other], 2) == {one}
+        assert queue.remove_all([one, other]) == {one}
         assert owner.data() == []
         assert dying.back_out() == OK
         assert owner.data() == [b"a1", b"a2", b"a3"][:hidden]
         # Whether that is all of it, nobody knows, unless it is.
-        assert queue.remove([one, other], 2) == ({other} if hidden == 3 else {one, other})
+        assert queue.remove_all([one, other]) == ({other} if hidden == 3 else {one, other})
     assert owner.data() == []
 
 
@@ -591,7 +603,7 @@ def test_a_segmented_message_is_not_missed_when_all_its_segments_were_got(owner,
     keys = [head.key for head in browsed.heads()]
     assert len(keys) == 2
     with reserve() as queue:
-        assert queue.remove(keys, 2) == frozenset()
+        assert queue.remove_all(keys) == frozenset()
     assert owner.data() == []
 
 
@@ -600,7 +612,7 @@ def test_one_missing_segment_is_missed(owner, browsed, reserve, connect):
     (head,) = browsed.heads()
     hide(connect(), owner.queue, 1)
     with reserve() as queue:
-        assert queue.remove([head.key], 100) == {head.key}
+        assert queue.remove_all([head.key]) == {head.key}
 
 
 # --- lost connections
@@ -620,11 +632,10 @@ def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_qu
     owner = make_owner(target, "ORDERS")
     for number in range(1, calls + 1):
         owner.put_raw_group([b"data"] * 3)
-        q_mgr = owner.connect(reconnect_wait_s=30)
-        with ReservedQueue(connection_of(q_mgr), owner.queue, 30) as queue:
+        with Reserved(owner, 30, reconnect_wait_s=30) as queue:
             (group,) = queue.heads()
             target.arm(Fault("drop", when, number, verb))
-            missed = queue.remove([group.key], 2)
+            missed = queue.remove_all([group.key])
             assert target.faults_fired() == 1
             target.clear_faults()
             # What became of a commit nobody knows: that is left to the caller.
@@ -667,7 +678,7 @@ def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve,
         with reserve(reconnect_wait_s=30, wait_s=30) as queue:
             (group,) = (head for head in queue.heads() if not head.messages)
             faults.arm(Fault("drop", when, number, verb))
-            queue.remove([group.key], 2)
+            queue.remove_all([group.key])
             assert faults.faults_fired() == 1
             faults.clear_faults()
         assert owner.data() == [b"stays"] * number
@@ -679,7 +690,7 @@ def test_removal_goes_on_when_the_queue_manager_backs_a_unit_of_work_out(owner, 
     with reserve(reconnect_wait_s=30) as queue:
         (group,) = queue.heads()
         faults.arm(Fault("answer", verb="MQCMIT", comp=mqi.MQCC_WARNING, reason=mqi.MQRC_BACKED_OUT))
-        queue.remove([group.key], 2)
+        queue.remove_all([group.key])
         assert faults.faults_fired() == 1
     assert owner.data() == []
 

@@ -16,6 +16,7 @@ from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatc
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
+from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 
 SOURCE = "ab" * 24
@@ -92,7 +93,7 @@ def remove(manifests, offset, missed=(), now_s=1000):
     for each in offset.manifests:
         manifests._messages.data.update(sign_of(each, bundle) for bundle in range(on_queue.get(each, 0)))
     by_manifest = manifests.to_remove(offset, now_s)
-    manifests.removed(by_manifest, frozenset(map(key, missed)), now_s)
+    manifests.removed(tuple(by_manifest), frozenset(map(key, missed)), now_s)
     return {each for keys in by_manifest.values() for each in keys}
 
 
@@ -338,7 +339,7 @@ def opened(owner, make_queue):
 
     def open_queue(name=None, model=MODEL, **connection):
         q_mgr = connection_of(owner.connect(**connection))
-        reserved = ReservedQueue(q_mgr, owner.queue, 0)
+        reserved = ReservedQueue(q_mgr, owner.queue, 0, Removers(lambda: q_mgr, owner.queue, 1, 1))
         return ManifestQueue(q_mgr, reserved, name or make_queue(), model)
 
     return open_queue

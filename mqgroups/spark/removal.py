@@ -1,0 +1,156 @@
+"""Removes the groups of a finished micro-batch in several threads, while the next one is planned and read.
+
+The groups are in *shares*, and each *remover* takes one share after the other. A remover is a thread with a connection of its own
+that has the queue open for shared input. It gets and commits, and decides nothing: at its first error it disconnects, which backs
+out its unit of work, and leaves the rest of its share. The other removers go on. The thread that Spark calls has started the
+removers, and later waits for them; whether a share is removed again, and on which connection, is decided there
+(``reservation.py``). Groups with one GroupId are never removed at the same time, because only one of them is in a micro-batch
+that is not removed (``arrivals.py``).
+
+A missing group is not an error, so removal can be repeated after any interruption. But a group that is not found may not be gone:
+the unit of work of a dead connection may hide it, and IBM does not document that it is backed out before another application can
+open the queue exclusively. A group counts as gone if it was got completely, in units of work that were committed; otherwise it is
+*missed*. A group that a remover got on a connection that was lost before MQCMIT is certain to reappear: it is *coming back*, and
+its share is not done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+
+from mqgroups.connection.connection import Connection
+from mqgroups.errors import CommitOutcomeUnknown
+from mqgroups.spark.offsets import Key
+from mqgroups.spark.taker import Taken, Taker
+
+
+class Share:
+    """Groups that one remover removes, one after the other, and how far it has come.
+
+    Attributes:
+        left: the keys that are not known to be gone, and how much of each was got in committed units of work.
+        coming_back: keys of which messages were got and certainly not committed.
+        is_done: whether all were looked for, without an error, and none is coming back.
+    """
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self.left = {key: Taken() for key in keys}
+        self.coming_back: set[Key] = set()
+        self.is_done = False
+        self._uncommitted: dict[Key, Taken] = {}
+
+    def remove(self, taker: Taker, every: int) -> None:
+        """Remove what is left, with a commit after ``every`` physical messages. It runs in a remover.
+
+        Raises:
+            MQIError: a call failed. Committed removals are final; the rest can be removed by another call.
+        """
+        connection, uncommitted, at = taker.connection, 0, None
+        try:
+            with connection.unit_of_work(self):
+                for key in tuple(self.left):
+                    at = key
+                    for md, length in taker.take(key, self.left[key]):
+                        before = self._uncommitted.get(key) or self.left[key]
+                        self._uncommitted[key] = before.and_also(md, length)
+                        uncommitted += 1
+                        if uncommitted == every:
+                            connection.commit()
+                            self._committed()
+                            connection.begin(self)
+                            uncommitted = 0
+        except BaseException as error:
+            # A commit with an unknown outcome may have removed them; then the next try does not find them.
+            if not isinstance(error, CommitOutcomeUnknown):
+                # If a reply was lost, a message of the group that was being got may have been got.
+                self.coming_back.update(key for key in (*self._uncommitted, at) if key in self.left)
+            self._uncommitted.clear()
+            raise
+        self._committed()
+        self.is_done = not self.coming_back
+
+    def _committed(self) -> None:
+        self.left.update(self._uncommitted)
+        for key, got in self._uncommitted.items():
+            if got.is_whole if key.is_group else got.messages == key.copies:
+                del self.left[key]
+                self.coming_back.discard(key)
+        self._uncommitted.clear()
+
+
+class Removers:
+    """The removers of a queue. All methods are called by one thread."""
+
+    def __init__(self, connect: Callable[[], Connection], name: str, most: int, every: int) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            connect: makes a connection.
+            name: of the queue.
+            most: how many removers there may be.
+            every: the number of physical messages in a unit of work.
+        """
+        self._connect = connect
+        self._name = name
+        self._most = most
+        self._every = every
+        self._threads = ThreadPoolExecutor(most, "mqgroups-remover")
+        self._takers: list[Taker] = []
+        self._working: list[Future[None]] = []
+
+    @property
+    def were_started(self) -> bool:
+        """Whether they have to be waited for."""
+        return bool(self._working)
+
+    @property
+    def are_working(self) -> bool:
+        """Whether any of them is not at its end."""
+        return not all(each.done() for each in self._working)
+
+    def open(self, number: int) -> bool:
+        """Let there be so many, as far as allowed; returns whether the queue was opened. Raises MQGroupsError."""
+        missing = min(number, self._most) - len(self._takers)
+        opening = [self._threads.submit(self._open) for _ in range(missing)]
+        for error in [each.exception() for each in opening]:
+            if error is not None:
+                raise error
+        return missing > 0
+
+    def _open(self) -> None:
+        connection = self._connect()
+        try:
+            self._takers.append(Taker(connection, self._name))
+        except BaseException:
+            connection.close()
+            raise
+
+    def start(self, shares: Iterable[Share]) -> None:
+        """Begin to remove; all that were opened work."""
+        waiting = deque(shares)
+        self._working = [self._threads.submit(self._work, taker, waiting) for taker in self._takers]
+
+    def _work(self, taker: Taker, waiting: deque[Share]) -> None:
+        try:
+            with suppress(IndexError):
+                while True:
+                    waiting.popleft().remove(taker, self._every)
+        except BaseException:
+            self._takers.remove(taker)
+            taker.connection.close()
+            raise
+
+    def wait(self) -> Sequence[BaseException]:
+        """Wait until all are at their end; returns the errors."""
+        errors = [error for each in self._working if (error := each.exception()) is not None]
+        self._working = []
+        return errors
+
+    def close(self) -> None:
+        """Wait until all are at their end, and disconnect."""
+        self.wait()
+        while self._takers:
+            self._takers.pop().connection.close()

@@ -1,0 +1,194 @@
+"""Gets the messages of a group from a queue, in syncpoint: those that ``browse.py`` reads, in the same order, without their data.
+
+Applications may use a GroupId more than once, so a group is got from its first message on, which is known by its MsgId and put
+time, and each number once, as it is read. If the first message is gone, the rest goes too, up to the next message with number 1,
+which begins another group.
+
+Not here: commits, and what becomes of a group that is not there (``removal.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from mqgroups.connection.connection import Connection
+from mqgroups.core.model import MsgFlag
+from mqgroups.errors import MQIError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.spark.browse import DESCRIPTOR_ONLY, begins, is_head, is_marked_last, key_of, lies_alone, match_of_heads
+from mqgroups.spark.offsets import Key
+from mqgroups.telemetry import logs
+
+_log = logging.getLogger("mqgroups.spark")
+
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE
+_REMOVE = mq.MQGMO_SYNCPOINT | DESCRIPTOR_ONLY
+_BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
+_REMOVE_BY_NUMBER = st.gmo(_REMOVE, match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER)
+# The MQMD of a physical message, and the length of its data.
+_Physical: TypeAlias = "tuple[bytes, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How much of a group was got: the number of logical messages whose end was got, the number of the group's last message (0 if
+    unknown), and how many bytes of segments before those ends are missing."""
+
+    messages: int = 0
+    last: int = 0
+    missing: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self.messages == self.last > 0 and self.missing == 0
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it is one logical message, completely."""
+        return self.messages == 1 and self.missing == 0
+
+    def and_also(self, md: bytes, length: int) -> Taken:
+        """Return the counts with one more physical message."""
+        flags = MsgFlag(st.long_at(md, st.MD_MSG_FLAGS))
+        messages, last, missing = self.messages, self.last, self.missing
+        if flags & MsgFlag.SEGMENT:
+            missing -= length
+        if not flags & MsgFlag.SEGMENT or flags & MsgFlag.LAST_SEGMENT:
+            messages += 1
+            missing += st.long_at(md, st.MD_OFFSET) + length if flags & MsgFlag.SEGMENT else 0
+        if flags & MsgFlag.LAST_MSG_IN_GROUP or not flags & MsgFlag.MSG_IN_GROUP:
+            last = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
+        return Taken(messages, last, missing)
+
+
+class Taker:
+    """A queue that is open for shared input, on a connection that nobody else uses and that is not remade.
+
+    Attributes:
+        connection: commits what is got.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        """Open the queue. Raises MQIError."""
+        self.connection = connection
+        self._head_match = match_of_heads(connection)
+        self._queue = connection.open_queue(name, _OPEN_OPTIONS)
+
+    def take(self, key: Key, got: Taken) -> Iterator[_Physical]:
+        """Get the physical messages of a group, or the messages outside groups, in syncpoint, except those that were ``got``."""
+        if not key.is_group:
+            yield from self._take_alike(key, key.copies - got.messages)
+            return
+        number, is_first, ended = 1, True, False
+        if not lies_alone(key, lambda gmo: self._queue.get_descriptor(st.md(group_id=key.identifier), gmo)):
+            found = self._browse(_BY_GROUP_ID | self._head_match, group_id=key.identifier, msg_seq_number=1)
+            is_first = found is not None and begins(found[0], key)
+            number = yield from self._take_as_they_lie(key)
+            ended = number == 0
+        while is_first and not ended:
+            part = yield from self._take_number(key, number)
+            if not part.messages:
+                break
+            number, ended = number + 1, part.last > 0
+        if ended:
+            self._tell_what_is_left(key)
+        elif is_first or number == 1:
+            yield from self._take_rest(key)
+
+    def _place_of_head(self, key: Key) -> int | None:
+        """Return how many messages with the GroupId lie before the one that begins the group, as ``messages`` reads it."""
+        place = None
+        for at, (md, _) in enumerate(self._browsed(_BY_GROUP_ID, group_id=key.identifier)):
+            if begins(md, key) if place is None else is_head(md):
+                place = at
+                if is_marked_last(md):
+                    break
+            elif place is not None and st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 2:
+                break
+        return place
+
+    def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, Taken]:
+        """Get the first message with a number, or its segments; returns what was got, with no message if it is not whole."""
+        part = Taken()
+        md = st.md(group_id=key.identifier, msg_seq_number=number)
+        while not part.is_message:
+            taken = self._queue.get_descriptor(md, _REMOVE_BY_NUMBER)
+            if taken is None:
+                break
+            yield taken[0], taken[2]
+            part = part.and_also(taken[0], taken[2])
+        return part
+
+    def _take_as_they_lie(self, key: Key) -> Generator[_Physical, None, int]:
+        """Get what ``messages`` reads: from the first message on; returns the number that did not come, 0 after the last one."""
+        place = self._place_of_head(key)
+        if place is None:
+            return 1
+        number, part = 1, Taken()
+        for md, _ in islice(self._browsed(_BY_GROUP_ID, group_id=key.identifier), place, None):
+            if st.long_at(md, st.MD_MSG_SEQ_NUMBER) != number:
+                continue
+            for taken in self._take_under_cursor():
+                yield taken
+                part = part.and_also(*taken)
+            if part.is_message:
+                if part.last:
+                    return 0
+                number, part = number + 1, Taken()
+        return number
+
+    def _take_rest(self, key: Key) -> Iterator[_Physical]:
+        """Get the rest of a group: the messages before those of the next group with its GroupId."""
+        for md, _ in self._browsed(_BY_GROUP_ID, group_id=key.identifier):
+            if st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1:
+                return
+            yield from self._take_under_cursor()
+
+    def _take_alike(self, key: Key, copies: int) -> Iterator[_Physical]:
+        for md, _ in self._browsed(mq.MQMO_MATCH_MSG_ID, msg_id=key.identifier) if copies else ():
+            if key_of(md) == key:
+                for taken in self._take_under_cursor():
+                    yield taken
+                    copies -= 1
+                if copies == 0:
+                    return
+
+    def _take_under_cursor(self) -> Iterator[_Physical]:
+        try:
+            taken = self._queue.get_descriptor(st.md(), st.gmo(_REMOVE | mq.MQGMO_MSG_UNDER_CURSOR))
+        except MQIError as error:
+            # It has expired in the meantime.
+            if error.reason != mq.MQRC_NO_MSG_UNDER_CURSOR:
+                raise
+            return
+        if taken is not None:
+            yield taken[0], taken[2]
+
+    def _browsed(self, match: int, **fields: Any) -> Iterator[_Physical]:
+        step = mq.MQGMO_BROWSE_FIRST
+        while (found := self._browse(match, step, **fields)) is not None:
+            yield found
+            step = mq.MQGMO_BROWSE_NEXT
+
+    def _browse(self, match: int, step: int = mq.MQGMO_BROWSE_FIRST, **fields: Any) -> _Physical | None:
+        found = self._queue.get_descriptor(st.md(**fields), st.gmo(step | DESCRIPTOR_ONLY, match_options=match))
+        return None if found is None else (found[0], found[2])
+
+    def _tell_what_is_left(self, key: Key) -> None:
+        found = self._browse(_BY_GROUP_ID, group_id=key.identifier)
+        step = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ALL_MSGS_AVAILABLE
+        match = _BY_GROUP_ID | self._head_match
+        if found is not None and self._browse(match, step, group_id=key.identifier, msg_seq_number=1) is None:
+            _log.warning(
+                "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or of another group "
+                "that is not complete. `mqgroups groups` shows it",
+                self._queue.name,
+                key.shown,
+                st.long_at(found[0], st.MD_MSG_SEQ_NUMBER),
+                extra=logs.fields(q_mgr_name=self.connection.q_mgr_name, queue=self._queue.name),
+            )
