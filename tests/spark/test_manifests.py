@@ -94,7 +94,7 @@ def remove(manifests, offset, missed=(), now_s=1000):
         manifests._messages.data.update(sign_of(each, bundle) for bundle in range(on_queue.get(each, 0)))
     by_manifest = manifests.to_remove(offset, now_s)
     manifests.removed(tuple(by_manifest), frozenset(map(key, missed)), now_s)
-    return {each for keys in by_manifest.values() for each in keys}
+    return {each for shares in by_manifest.values() for keys in shares for each in keys}
 
 
 def test_a_manifest_is_put_and_another_process_reads_it():
@@ -172,13 +172,16 @@ def test_groups_that_are_not_read_to_their_end_are_not_removed_but_those_before_
     two = followed(manifests, one, "2", 3, 4)
     messages.data.update([*signs_of(named("1")), sign_of(named("2"), 1)])
     by_manifest = manifests.to_remove(two, 1000)
-    assert by_manifest == {named("1"): frozenset(map(key, (1, 2)))}
-    manifests.removed(by_manifest, frozenset([key(1)]), 1000)
-    with pytest.raises(MicroBatchNotRead, match=r"only 1 of its 2 partitions .* Its 2 groups stay") as refused:
-        manifests.refuse_unread(two)
-    assert (refused.value.manifest, refused.value.status_queue) == (named("2"), "STATUS")
+    assert by_manifest == {named("1"): [[key(1)], [key(2)]]}
+    assert manifests.unread(one, by_manifest) is None
+    unread = manifests.unread(two, by_manifest)
+    assert isinstance(unread, MicroBatchNotRead)
+    assert "only 1 of its 2 partitions" in str(unread)
+    assert "Its 2 groups stay" in str(unread)
+    assert (unread.manifest, unread.status_queue) == (named("2"), "STATUS")
+    manifests.removed(tuple(by_manifest), frozenset([key(1)]), 1000)
     assert manifests.to_remove(two, 1000) == {}
-    manifests.refuse_unread(one)
+    assert manifests.unread(one, ()) is None
 
 
 @table("restarted", [True, False])

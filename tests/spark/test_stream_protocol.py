@@ -1,8 +1,8 @@
 """The stream source against a model of Spark that dies wherever it can: no group is lost, none comes in two micro-batches.
 
-``model.py`` says what a killed driver was seen to do. The queue manager of the model here has the data queue and the status queue
-of the manifests. A driver may die before or after any unit of work, or in the middle of one, which then is backed out or
-committed some calls later.
+``model.py`` says what a killed driver was seen to do. The queue manager of the model here has the data queue, with removers that
+get on while the driver goes on, and the status queue of the manifests. A driver may die before or after any unit of work, or in
+the middle of several, which then are backed out or committed some calls later.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ class DriverKilled(Exception):
 
 
 class Queue:
-    """Groups and how many messages of each are there. ``kill_in`` messages from now, the driver dies.
+    """Groups and how many messages of each are there. Removers get ``pace`` messages at each call of the driver.
 
-    What it had got since its last commit is hidden then, for so many calls of whoever has the queue next; that is how a queue
-    manager may do it that closes the handles of a lost connection before it backs out.
+    After ``kill_in`` messages the driver dies. What its removers had got since their last commits is hidden then, for so many calls
+    of whoever has the queue next; that is how a queue manager may do it that closes the handles of a lost connection before it
+    backs out.
     """
 
     def __init__(self):
@@ -46,7 +47,9 @@ class Queue:
         self.kill_in = None
         self.hides_for = 0
         self.every = 3
+        self.pace = 0
         self._hidden = []
+        self._removers = {}
         self._cursor = -1
 
     def put(self, size, shares_group_id=False):
@@ -56,8 +59,6 @@ class Queue:
 
     def is_whole(self, key):
         return self.groups.get(key) == self.sizes[key]
-
-    # --- what the source sees; arguments that a model has no use for are not named
 
     def come_back(self):
         """Back out what dead drivers have got."""
@@ -69,16 +70,24 @@ class Queue:
         """Whether messages of a group are on the queue, or hidden."""
         return key in self.groups or any(key in got for _, got in self._hidden)
 
+    def driver_ends(self):
+        """Hide what the removers have got, and not committed."""
+        self._hidden += [[self.hides_for, list(got)] for got in self._removers.values()]
+        self._removers.clear()
+
     def _called(self):
         for hidden in tuple(self._hidden):
             hidden[0] -= 1
             if hidden[0] < 0:
                 self._hidden.remove(hidden)
                 self._back(hidden[1])
+        self._work(self.pace)
 
     def _back(self, got):
         for key in got:
             self.groups[key] = self.groups.get(key, 0) + 1
+
+    # --- what the source sees; arguments that a model has no use for are not named
 
     def heads(self):
         self._cursor = -1
@@ -100,32 +109,55 @@ class Queue:
     def counted(self, planned, _):
         return Planned(planned.key, self.groups[planned.key])
 
-    def remove(self, keys, _):
-        self._called()
-        whole: set[Key] = set()
-        uncommitted: list[Key] = []
+    # --- removal
+
+    @property
+    def is_removing(self):
+        return bool(self._removers)
+
+    def remove(self, shares):
+        assert not self._removers
+        self._missed = set()
+        for keys in shares:
+            self._missed.update(keys)
+            got = []
+            remover = self._removal(keys, got)
+            next(remover)
+            self._removers[remover] = got
+
+    def removed(self):
+        while self._removers:
+            self._called()
+            self._work(1)
+        return frozenset(self._missed)
+
+    def _removal(self, keys, got):
+        """A remover: gets a message, or commits the last ones, each time that it may go on."""
         for key in keys:
             there = self.groups.get(key, 0)
             for _ in range(there):
-                self._die(uncommitted)
-                if self.kill_in is not None:
-                    self.kill_in -= 1
+                yield
                 self.groups[key] -= 1
-                uncommitted.append(key)
-                if len(uncommitted) == self.every:
-                    uncommitted = []
+                got.append(key)
+                if len(got) == self.every:
+                    got.clear()
             if self.groups.get(key) == 0:
                 del self.groups[key]
             if there == self.sizes[key]:
-                whole.add(key)
-        if uncommitted:
-            self._die(uncommitted)
-        return frozenset(keys) - whole
+                self._missed.discard(key)
+        yield
+        got.clear()
 
-    def _die(self, uncommitted):
-        if self.kill_in == 0:
-            self._hidden.append([self.hides_for, uncommitted])
-            raise DriverKilled
+    def _work(self, messages):
+        """Let the removers go on in turn, for so many messages."""
+        for remover in itertools.islice(itertools.cycle(tuple(self._removers)), messages):
+            if remover in self._removers:
+                if self.kill_in == 0:
+                    raise DriverKilled
+                if self.kill_in is not None:
+                    self.kill_in -= 1
+                if next(remover, self) is self:
+                    del self._removers[remover]
 
 
 class Status:
@@ -208,8 +240,11 @@ class Spark:
         reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
         try:
             self.checkpoint.run(reader, available_now=available_now, step=self._step)
+            assert not (available_now and self.queue.is_removing)
         except DriverKilled:
             return False
+        finally:
+            self.queue.driver_ends()
         return True
 
     def _clock_s(self):
@@ -251,6 +286,7 @@ LIVES = some.lists(
         some.one_of(some.none(), some.integers(1, 4)),  # at which change of the status queue it dies
         some.sampled_from(["before", "after", "committed later", "backed out later"]),  # and how
         some.booleans(),  # whether it runs with availableNow
+        some.integers(0, 5),  # how many messages its removers get at each of its calls
     ),
     max_size=12,
 )
@@ -267,10 +303,10 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, 
     spark = query(queue, most)
     with pytest.MonkeyPatch.context() as patch:
         clock = patch_time(patch)
-        for hides_for, groups, dies_at, kill_in, die_in, dies, available_now in lives:
+        for hides_for, groups, dies_at, kill_in, die_in, dies, available_now, pace in lives:
             for group in groups:
                 queue.put(*group)
-            queue.kill_in, queue.hides_for = kill_in, hides_for
+            queue.kill_in, queue.hides_for, queue.pace = kill_in, hides_for, pace
             status = spark.status
             status.die_in, status.dies, status.hides_for = die_in, dies, hides_for
             spark.run(dies_at, available_now)
@@ -302,7 +338,7 @@ def patch_time(patch):
 def test_what_a_dead_driver_had_got_is_not_read_again_when_it_comes_back(available_now):
     queue = Queue()
     spark = query(queue)
-    queue.every = 10
+    queue.every, queue.pace = 10, 10
     queue.put(2)
     queue.put(2)
     # Killed before the first group's removal is committed; its successor finds nothing of it until it has planned the second one.
@@ -322,7 +358,7 @@ def test_the_model_notices_a_source_that_forgets_what_is_pending():
         queue.put(2)
     # Killed in the middle of removing the first group, after the second was planned: commit(1) is skipped.
     queue.kill_in = 1
-    queue.every = 1
+    queue.every, queue.pace = 1, 10
     assert not spark.run(-1, False)
     first, *_ = queue.sizes
     assert queue.groups[first] == 1
@@ -398,6 +434,7 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     assert len(planned(third, three, four)) == 1
     clock.now_s += 600
     third.commit(three)
+    assert third._note_removed(wait=True)
     assert owner.data() == [b"d1", b"d2"]
     owner.put_raw_group([b"e1"])
     five = Offset.from_json(third.latestOffset(four, limit))
