@@ -5,13 +5,21 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import threading
+from functools import partial
+from queue import SimpleQueue
 
 import pytest
 
 from mqembedded.testing.bindings import BINDINGS
 from mqembedded.testing.fixtures import mq_scope
+from mqgroups.connection.holder import connection_of
+from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
+from mqgroups.spark.removal import Removers
+from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.spark.taker import Taker
 
 # What py4j and pyspark leave behind is not for these tests to complain about.
 _OF_SPARK = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -107,3 +115,63 @@ def mq_options(mq):
 @pytest.fixture(autouse=True)
 def _password(mq, monkeypatch):
     monkeypatch.setitem(os.environ, "TEST_MQ_PASSWORD", mq.password or "")
+
+
+# --- the queue, without a session
+
+
+@pytest.fixture
+def browsed(owner):
+    with BrowsedQueue(connection_of(owner.qmgr), owner.queue) as queue:
+        yield queue
+
+
+class Reserved(ReservedQueue):
+    """The queue, whose removal is waited for. A unit of work has ``every`` messages."""
+
+    def __init__(self, owner, wait_s=0.0, every=2, most=1, **connection):
+        def connect():
+            return connection_of(owner.connect(**connection))
+
+        super().__init__(connect(), owner.queue, wait_s, Removers(connect, owner.queue, most, every))
+
+    def remove_all(self, *shares):
+        self.remove(shares)
+        return self.removed()
+
+
+@pytest.fixture
+def reserve(owner):
+    """A function that reserves the queue, on a connection of its own."""
+    return partial(Reserved, owner)
+
+
+class Gate:
+    """Holds removers up, each when it has got a message, until it is opened."""
+
+    def __init__(self):
+        self._reached = SimpleQueue()
+        self._is_open = threading.Event()
+        self.open = self._is_open.set
+
+    def pass_through(self, key):
+        self._reached.put(key)
+        assert self._is_open.wait(60)
+
+    def reached(self):
+        """Wait for a remover; returns the key of its group."""
+        return self._reached.get(timeout=60)
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    gate, take = Gate(), Taker.take
+
+    def held(taker, key, got):
+        for found in take(taker, key, got):
+            gate.pass_through(key)
+            yield found
+
+    monkeypatch.setattr(Taker, "take", held)
+    yield gate
+    gate.open()

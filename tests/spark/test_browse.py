@@ -3,48 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 
-from embedded_tests.fix_mqi import OK, wait_until
+from embedded_tests.fix_mqi import OK
 from embedded_tests.fix_properties import MessageHandle
 from mqembedded import Fault
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
 from mqgroups.spark.browse import BrowsedQueue, Place, number_of_last
-from mqgroups.spark.errors import AmbiguousGroup, GroupGone, QueueReserved
+from mqgroups.spark.errors import AmbiguousGroup, GroupGone
 from mqgroups.spark.offsets import Key, Planned
-from mqgroups.spark.removal import Removers
-from mqgroups.spark.reservation import ReservedQueue
-
-
-@pytest.fixture
-def browsed(owner):
-    with BrowsedQueue(connection_of(owner.qmgr), owner.queue) as queue:
-        yield queue
-
-
-class Reserved(ReservedQueue):
-    """The queue, whose removal is waited for. A unit of work has ``every`` messages."""
-
-    def __init__(self, owner, wait_s=0.0, every=2, most=1, **connection):
-        def connect():
-            return connection_of(owner.connect(**connection))
-
-        super().__init__(connect(), owner.queue, wait_s, Removers(connect, owner.queue, most, every))
-
-    def remove_all(self, *shares):
-        self.remove(shares)
-        return self.removed()
-
-
-@pytest.fixture
-def reserve(owner):
-    """A function that reserves the queue, on a connection of its own."""
-    return partial(Reserved, owner)
 
 
 def group_key(found):
@@ -489,161 +460,7 @@ def test_data_is_converted_when_asked_for_and_comes_as_it_is_where_that_cannot_b
         assert data_of(converting, other) == [b"\x01\x02"]
 
 
-# --- keeping the queue, and removing
-
-
-def test_a_reserved_queue_is_refused_to_a_second_query_and_browsed_by_tasks(owner, browsed, reserve):
-    owner.put_raw(b"single")
-    with reserve():
-        with pytest.raises(QueueReserved) as refused:
-            reserve()
-        assert (refused.value.queue, refused.value.waited_s) == (owner.queue, 0)
-        (head,) = browsed.heads()
-        assert data_of(browsed, browsed.counted(head)) == [b"single"]
-    reserve().close()
-
-
-def test_a_process_that_is_ending_is_waited_for(owner, reserve):
-    first = reserve()
-    naps = []
-
-    def sleep(_):
-        naps.append(1)
-        if len(naps) == 3:
-            first.close()
-
-    with reserve(wait_s=30, sleep=sleep):
-        assert len(naps) == 3
-
-
-def test_groups_and_messages_are_removed_and_others_stay(owner, browsed, reserve):
-    owner.put_raw_group([b"a1", b"a2", b"a3"])
-    owner.put_raw_group([b"b1", b"b2"])
-    owner.put_raw(b"single")
-    owner.put_raw(b"another")
-    keys = [head.key for head in browsed.heads()]
-    with reserve() as queue:
-        queue.remove_all([keys[0], keys[2]])
-        assert owner.data() == [b"b1", b"b2", b"another"]
-        queue.remove_all([keys[0], keys[2]])
-    assert owner.data() == [b"b1", b"b2", b"another"]
-
-
-def test_what_is_left_of_a_group_is_removed(owner, browsed, reserve):
-    owner.put_raw_group([b"a1", b"a2", b"a3"])
-    (head,) = browsed.heads()
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert handle.get().data == b"a1"
-    handle.close()
-    with reserve() as queue:
-        queue.remove_all([head.key])
-    assert owner.data() == []
-
-
-def test_a_later_message_with_the_same_msg_id_is_not_removed(owner, browsed, reserve):
-    put_stamped(owner, (b"old", b"13482001"), (b"new", b"13482002"))
-    old, _ = browsed.heads()
-    with reserve() as queue:
-        queue.remove_all([old.key])
-        queue.remove_all([old.key])
-    assert owner.data() == [b"new"]
-
-
-@pytest.mark.embedded
-def test_removal_commits_after_so_many_messages(owner, browsed, reserve, count_calls):
-    owner.put_raw_group([b"data"] * 5)
-    owner.put_raw_group([b"data"] * 5)
-    keys = [head.key for head in browsed.heads()]
-    with reserve(every=4) as queue:
-        queue.remove_all([])
-        count_calls()
-        queue.remove_all(keys)
-        # Ten messages, and for each group two calls that find that it is alone, and one that finds no more.
-        assert count_calls() == {"MQGET": 16, "MQCMIT": 3}
-    assert owner.data() == []
-
-
-def hide(connection, name, messages):
-    """Get messages in a unit of work and close the handle: as a connection leaves them that dies, before it is backed out."""
-    handle = connection.open(name, mqi.MQOO_INPUT_SHARED)
-    for _ in range(messages):
-        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
-    assert handle.close() == OK
-
-
-@pytest.mark.parametrize("hidden", [1, 2, 3])
-def test_what_a_unit_of_work_hides_is_missed_and_can_be_removed_when_it_is_back(
-    owner, browsed, reserve, connect, hidden
-):
-    owner.put_raw_group([b"a1", b"a2", b"a3"])
-    owner.put_raw_group([b"b1", b"b2"])
-    one, other = (head.key for head in browsed.heads())
-    dying = connect()
-    hide(dying, owner.queue, hidden)
-    with reserve() as queue:
-        assert queue.remove_all([one, other]) == {one}
-        assert owner.data() == []
-        assert dying.back_out() == OK
-        assert owner.data() == [b"a1", b"a2", b"a3"][:hidden]
-        # Whether that is all of it, nobody knows, unless it is.
-        assert queue.remove_all([one, other]) == ({other} if hidden == 3 else {one, other})
-    assert owner.data() == []
-
-
-SEGMENTED = (
-    (b"0123456789abcdef", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_SEGMENT),
-    (b"0123", mqi.MQMF_MSG_IN_GROUP | mqi.MQMF_LAST_SEGMENT),
-    (b"last", mqi.MQMF_LAST_MSG_IN_GROUP),
-)
-
-
-def test_a_segmented_message_is_not_missed_when_all_its_segments_were_got(owner, browsed, reserve):
-    put_in_order(owner, *SEGMENTED)
-    put_in_order(owner, (b"0123456789abcdef", mqi.MQMF_SEGMENT), (b"0123", mqi.MQMF_LAST_SEGMENT))
-    keys = [head.key for head in browsed.heads()]
-    assert len(keys) == 2
-    with reserve() as queue:
-        assert queue.remove_all(keys) == frozenset()
-    assert owner.data() == []
-
-
-def test_one_missing_segment_is_missed(owner, browsed, reserve, connect):
-    put_in_order(owner, *SEGMENTED)
-    (head,) = browsed.heads()
-    hide(connect(), owner.queue, 1)
-    with reserve() as queue:
-        assert queue.remove_all([head.key]) == {head.key}
-
-
 # --- lost connections
-
-
-def is_back(owner):
-    return bool(owner.on_queue())
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize(
-    ("verb", "when", "calls"), [("MQGET", "before", 4), ("MQGET", "after", 4), ("MQCMIT", "before", 2)]
-)
-def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_queue_manager, verb, when, calls):
-    """Where handles are closed before the unit of work is backed out, the queue can be had exclusively in between."""
-    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.2)
-    owner = make_owner(target, "ORDERS")
-    for number in range(1, calls + 1):
-        owner.put_raw_group([b"data"] * 3)
-        with Reserved(owner, 30, reconnect_wait_s=30) as queue:
-            (group,) = queue.heads()
-            target.arm(Fault("drop", when, number, verb))
-            missed = queue.remove_all([group.key])
-            assert target.faults_fired() == 1
-            target.clear_faults()
-            # What became of a commit nobody knows: that is left to the caller.
-            assert missed == ({group.key} if verb == "MQCMIT" else frozenset())
-        if missed:
-            wait_until(partial(is_back, owner))
-            owner.empty()
-        assert owner.data() == []
 
 
 @pytest.mark.embedded
@@ -666,33 +483,6 @@ def test_reading_goes_on_when_the_connection_is_lost_at_any_call(owner, faults, 
         assert read() == expected
         assert faults.faults_fired() == 1
         faults.clear_faults()
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize(("verb", "calls"), [("MQGET", 4), ("MQCMIT", 2)])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve, faults, verb, calls, when):
-    for number in range(1, calls + 1):
-        owner.put_raw_group([b"data"] * 3)
-        owner.put_raw(b"stays")
-        with reserve(reconnect_wait_s=30, wait_s=30) as queue:
-            (group,) = (head for head in queue.heads() if not head.messages)
-            faults.arm(Fault("drop", when, number, verb))
-            queue.remove_all([group.key])
-            assert faults.faults_fired() == 1
-            faults.clear_faults()
-        assert owner.data() == [b"stays"] * number
-
-
-@pytest.mark.embedded
-def test_removal_goes_on_when_the_queue_manager_backs_a_unit_of_work_out(owner, reserve, faults):
-    owner.put_raw_group([b"data"] * 3)
-    with reserve(reconnect_wait_s=30) as queue:
-        (group,) = queue.heads()
-        faults.arm(Fault("answer", verb="MQCMIT", comp=mqi.MQCC_WARNING, reason=mqi.MQRC_BACKED_OUT))
-        queue.remove_all([group.key])
-        assert faults.faults_fired() == 1
-    assert owner.data() == []
 
 
 @pytest.mark.embedded

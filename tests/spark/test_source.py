@@ -17,11 +17,12 @@ from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
-from mqgroups.errors import StatusQueueUnusable
+from mqgroups.errors import MQIError, StatusQueueUnusable, mqi_error
 from mqgroups.spark import rows as rows_module
 from mqgroups.spark import stream_source
 from mqgroups.spark.batch_source import GroupBatchReader
 from mqgroups.spark.stream_source import GroupStreamReader
+from mqgroups.spark.taker import Taker
 
 PASS_CORREL_ID = 64  # MQRO_PASS_CORREL_ID
 
@@ -230,8 +231,43 @@ def test_a_second_query_on_a_queue_is_refused(owner, stream):
     nothing_new = first.initialOffset()
     assert first.partitions(nothing_new, nothing_new) == []
     said = f"queue {owner.queue} is still open for input by another application \\(2042\\)"
-    with pytest.raises(QueueReserved, match=said):
-        stream.reader().initialOffset()
+    for options in ({}, {"statusQueue": "MQGROUPS.SOURCE.ANOTHER"}):
+        with pytest.raises(QueueReserved, match=said):
+            stream.reader(**options).initialOffset()
+
+
+def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, stream, gate):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    read = stream.checkpoint._process
+
+    def process(reader, partitions, number):
+        read(reader, partitions, number)
+        if number == 1:
+            gate.reached()
+            assert owner.data() == [b"a2", b"b1", b"b2", b"c1", b"c2"]
+            gate.open()
+
+    stream.checkpoint._process = process
+    found = stream.run(available_now=False, maxGroupsPerTrigger="1")
+    assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]], [[b"c1", b"c2"]]]
+    assert owner.data() == []
+
+
+def test_an_error_of_a_remover_fails_the_query_at_the_next_call(owner, stream, monkeypatch):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name])
+
+    def refused(*_):
+        raise mqi_error("MQGET", f"queue {owner.queue}", mqi.MQCC_FAILED, mqi.MQRC_GET_INHIBITED)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Taker, "take", refused)
+        with pytest.raises(MQIError, match="2016"):
+            stream.run(maxGroupsPerTrigger="1")
+    assert stream.batches == [[[b"a"]], [[b"b"]]]
+    assert stream.run(maxGroupsPerTrigger="1") == [[[b"c"]]]
+    assert owner.data() == []
 
 
 def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):

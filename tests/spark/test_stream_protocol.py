@@ -36,9 +36,9 @@ class DriverKilled(Exception):
 class Queue:
     """Groups and how many messages of each are there. Removers get ``pace`` messages at each call of the driver.
 
-    After ``kill_in`` messages the driver dies. What its removers had got since their last commits is hidden then, for so many calls
-    of whoever has the queue next; that is how a queue manager may do it that closes the handles of a lost connection before it
-    backs out.
+    After ``kill_in`` messages the driver dies. What its removers had got since their last commits is hidden then, for so many
+    calls of whoever has the queue next; that is how a queue manager may do it that closes the handles of a lost connection before
+    it backs out.
     """
 
     def __init__(self):
