@@ -1649,7 +1649,7 @@ MUTATIONS = (
     Mutation(
         "spark: a group that is not found may come back",
         "spark/manifests.py",
-        "if keys & missed and not self._manifests[each].since:",
+        "if manifest.keys & missed and not manifest.since:",
         "if False:",
         "tests/spark/test_stream_protocol.py -k dead_driver",
     ),
@@ -1794,11 +1794,11 @@ MUTATIONS = (
         "tests/spark/test_removal.py -k same_moment",
     ),
     Mutation(
-        "spark: a remover that dies leaves its share to another one",
-        "spark/reservation.py",
-        "        shares = [share for share in self._shares if not share.is_done]\n",
-        "        shares = [share for share in self._shares if not share.is_done][:1]\n",
-        "tests/spark/test_removal.py -k beside_each_other",
+        "spark: what the unit of work of a remover's lost connection hides is waited for",
+        "spark/removal.py",
+        "self.is_done = not self.coming_back",
+        "self.is_done = True",
+        "tests/spark/test_removal.py -k what_its_own",
     ),
     Mutation(
         "spark: a micro-batch of which a partition was not read to its end is not removed",

@@ -211,7 +211,7 @@ class Query:
         job, fired = self._job(number, start)
         qmgr.clear_faults()
         if start.drop:
-            qmgr.arm(Fault("drop", nth=start.drop))
+            qmgr.arm(Fault("drop", nth=start.drop, verb=start.drop_verb))
         log = self._directory / f"{number}.log"
         at_random = False
         with log.open("wb") as output:

@@ -36,12 +36,14 @@ class Start:
         kills: armed in it; what kills the driver waits until the others are done.
         calls: the whole session is killed when the queue manager has had so many calls; 0 for never.
         drop: the connection that makes this call, counted from the start, is lost; 0 for none.
+        drop_verb: which calls count; empty for all.
     """
 
     groups: int
     kills: tuple[Kill, ...] = ()
     calls: int = 0
     drop: int = 0
+    drop_verb: str = ""
 
     @property
     def ends_driver(self) -> bool:
@@ -94,8 +96,10 @@ def _drawn_start(draw: random.Random, end: Point | None, within: Sequence[Point]
     if end is not None:
         kills.append(end.drawn(draw, draw.choice(DRIVER)))
     calls = 0 if end is not None else draw.randint(100, 1500)
-    drop = draw.randint(1, 500) if draw.random() < 0.3 else 0
-    return Start(3 + len(within), tuple(kills), calls, drop)
+    # Most commits are those of removers and of the sink.
+    most, verb = draw.choice(((500, ""), (200, "MQGET"), (40, "MQCMIT")))
+    drop = draw.randint(1, most) if draw.random() < 0.5 else 0
+    return Start(3 + len(within), tuple(kills), calls, drop, verb)
 
 
 def zombie(seed: int) -> Case:

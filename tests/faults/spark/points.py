@@ -28,7 +28,7 @@ class Kill:
 
     Attributes:
         point: its name in tables.
-        phase: plan, partitions, removal, read, write or complete.
+        phase: plan, partitions, removal, remover, mark, read, write or complete.
         when: ``begin`` or ``end`` of the phase; ``before`` or ``after`` a call.
         verb, queue: which calls count: of this verb, on the queue with this part (``in``, ``manifests``, ``out``, ``status``,
             ``lock``).
@@ -73,10 +73,13 @@ POINTS = (
     Point("source: planned, before the offset log", "plan", "end"),
     Point("source: in the offset log, not read", "partitions", "end"),
     Point("source: in the offset log, before removal", "removal", "begin"),
-    Point("source: removing, before a commit", "removal", "before", "MQCMIT", "", 1, 3),
-    Point("source: removing, after a commit", "removal", "after", "MQCMIT", "", 1, 3),
-    Point("source: marking what is removed", "removal", "call", "MQPUT", "manifests", 1, 2),
-    Point("source: removed", "removal", "end"),
+    Point("source: removal begun", "removal", "end"),
+    Point("remover: opening the queue", "remover", "call", "MQOPEN", "", 1, 2),
+    Point("remover: getting", "remover", "call", "MQGET", "in", 1, 20),
+    Point("remover: before a commit", "remover", "before", "MQCMIT", "", 1, 4),
+    Point("remover: after a commit", "remover", "after", "MQCMIT", "", 1, 4),
+    Point("source: marking what is removed", "mark", "call", "MQPUT", "manifests", 1, 2),
+    Point("source: marked", "mark", "after", "MQCMIT", "", 1, 2),
     Point("task: reading", "read", "call", "MQGET", "in", 1, 15),
     Point("task: read, putting its sign", "read", "call", "MQPUT", "manifests"),
     Point("task: the group is locked", "write", "after", "MQOPEN", "lock", 1, 2),

@@ -1,4 +1,4 @@
-"""The data source ``ibmmq`` with a watch on it: in each of Spark's processes it knows which phase runs, and counts MQI calls.
+"""The data source ``ibmmq`` with a watch on it: in each thread of Spark's processes it knows which phase runs, and counts MQI calls.
 
 Where a kill of the job (``Job.file``, named by the environment) fits, it is claimed by a file, so that it fires once among
 all processes and starts. Source and sink are the package's own; only who calls them is noted.
@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -18,9 +19,11 @@ from typing import Any
 
 import mqgroups.queue_manager
 from mqgroups.mqi.binding import load_binding
+from mqgroups.spark import stream_source
 from mqgroups.spark.data_source import IbmMqDataSource
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import sink_options, source_options
+from mqgroups.spark.removal import Removers
 from mqgroups.spark.sink import GroupStreamWriter
 from mqgroups.spark.stream_source import GroupStreamReader
 from tests.faults.spark import points
@@ -42,7 +45,7 @@ class Watch:
         self._calls: Counter[tuple[Kill, str]] = Counter()
         self._names: dict[tuple[int, int], str] = {}
         self._binding = load_binding()
-        self._phases: list[str] = []
+        self._thread = threading.local()
         self._paused = False
 
     # --- standing in for the binding
@@ -69,6 +72,11 @@ class Watch:
         return "lock" if name.startswith("MQGROUPS.CLAIM.") else self._queues.get(name, "")
 
     # --- points
+
+    @property
+    def _phases(self) -> list[str]:
+        """The phases of this thread, the one that runs last."""
+        return self._thread.__dict__.setdefault("phases", [])
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -167,6 +175,25 @@ class WatchedReader(GroupStreamReader):
     def _remove(self, offset) -> None:
         with watch().phase("removal"):
             super()._remove(offset)
+
+    def _note_removed(self, *, wait) -> bool:
+        with watch().phase("mark"):
+            return super()._note_removed(wait=wait)
+
+
+class WatchedRemovers(Removers):
+    """The removers, each in a thread."""
+
+    def _open(self) -> None:
+        with watch().phase("remover"):
+            super()._open()
+
+    def _work(self, taker, waiting) -> None:
+        with watch().phase("remover"):
+            super()._work(taker, waiting)
+
+
+stream_source.Removers = WatchedRemovers  # type: ignore[misc]  # the campaign's own
 
 
 class WatchedWriter(GroupStreamWriter):
