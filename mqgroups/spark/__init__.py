@@ -8,7 +8,7 @@
      driver                                                executors
      data_source.py ──► batch_source, stream_source        read(bundle): browse, by GroupId
          offsets.py   what is planned, what to remove            browse.py → rows.py → Arrow
-         reservation  the queue, open for exclusive input        connections.py  one per worker process
+         reservation  the queue, for one query; removal.py       connections.py  one per worker process
      data_source.py ──► sink                               write(rows): put, with a status record for each group
 
 If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``); otherwise call ``register``. No other

@@ -166,7 +166,7 @@ class JavaMissing(EnvironmentFailure):
 
 
 class QueueReserved(EnvironmentFailure):
-    """Another application has the queue open for input, but the source needs it exclusively.
+    """Another application has the queue open for input, so the source cannot reserve it.
 
     Attributes:
         queue: its name.

@@ -13,8 +13,9 @@ The life of a manifest, with the calls of Spark::
     partitions, commit    read, by this process or after a restart
     read                  each task puts the *sign* that its bundle was read to the end, the second form, with the MsgId of
                           ``sign_of``
-    commit(N)             groups removed and committed; then, in a unit of work of its own, its *mark* is put, the last form. Or,
-                          if groups were not found, since when they are missed, the third form
+    commit(N)             the removal of its groups begins
+    latestOffset, commit  when the groups are removed and all of that is committed, its *mark* is put, the last form, in a unit
+                          of work of its own. Or, if groups were not found, since when they are missed, the third form
     latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
                           manifests that have a mark, with their signs
 

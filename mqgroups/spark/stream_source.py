@@ -4,10 +4,10 @@ Spark uses one object of this class in one process for as long as the query runs
 Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones were planned and what can be removed,
 ``offsets.py`` how many fit. This module carries it out:
 
-    latestOffset(start)     [remove start]  find new groups, put their manifest  → the next offset, or start
+    latestOffset(start)     find new groups, put their manifest  → the next offset; or start, and begin to remove its groups
     partitions(start, end)  the groups of end's manifest, in bundles
-    read(bundle)            browse each group, then put a sign                   in tasks
-    commit(end)             remove the groups of end
+    read(bundle)            browse each group, then put a sign     in tasks
+    commit(end)             begin to remove the groups of end      removers do it meanwhile (``removal.py``)
 
 A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
 only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But it calls

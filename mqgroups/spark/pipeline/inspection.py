@@ -21,7 +21,7 @@ class Waiting:
         groups, messages: the number of complete groups, and of their logical messages.
         ungrouped: the number of messages outside groups; each would be read and rejected.
         depth: all physical messages, also of incomplete groups and uncommitted puts, but not those got in units of work.
-        readers: how many handles have the queue open for input; a pipeline needs it exclusively.
+        readers: how many handles have the queue open for input; a pipeline starts when there is none.
     """
 
     groups: int

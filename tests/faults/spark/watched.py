@@ -1,4 +1,4 @@
-"""The data source ``ibmmq`` with a watch on it: in each thread of Spark's processes it knows which phase runs, and counts MQI calls.
+"""The data source ``ibmmq`` with a watch on it: it knows which phase each thread of Spark's processes is in, and counts MQI calls.
 
 Where a kill of the job (``Job.file``, named by the environment) fits, it is claimed by a file, so that it fires once among
 all processes and starts. Source and sink are the package's own; only who calls them is noted.
