@@ -1,7 +1,7 @@
 """The status queue of the stream source, open: browses and changes the messages of ``manifests.py``, which decides.
 
-It is on the connection of the process that has reserved the data queue, and is used through ``ReservedQueue``: if the connection is
-lost, both queues are opened again before anything else is done.
+It is on the connection of the process that has reserved the data queue, and is used through ``ReservedQueue``: if the connection
+is lost, both queues are opened again before anything else is done.
 """
 
 from __future__ import annotations

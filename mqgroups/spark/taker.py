@@ -16,7 +16,6 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.model import MsgFlag
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -54,14 +53,14 @@ class Taken:
 
     def and_also(self, md: bytes, length: int) -> Taken:
         """Return the counts with one more physical message."""
-        flags = MsgFlag(st.long_at(md, st.MD_MSG_FLAGS))
+        flags = st.long_at(md, st.MD_MSG_FLAGS)
         messages, last, missing = self.messages, self.last, self.missing
-        if flags & MsgFlag.SEGMENT:
+        if flags & mq.MQMF_SEGMENT:
             missing -= length
-        if not flags & MsgFlag.SEGMENT or flags & MsgFlag.LAST_SEGMENT:
+        if not flags & mq.MQMF_SEGMENT or flags & mq.MQMF_LAST_SEGMENT:
             messages += 1
-            missing += st.long_at(md, st.MD_OFFSET) + length if flags & MsgFlag.SEGMENT else 0
-        if flags & MsgFlag.LAST_MSG_IN_GROUP or not flags & MsgFlag.MSG_IN_GROUP:
+            missing += st.long_at(md, st.MD_OFFSET) + length if flags & mq.MQMF_SEGMENT else 0
+        if flags & mq.MQMF_LAST_MSG_IN_GROUP or not flags & mq.MQMF_MSG_IN_GROUP:
             last = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
         return Taken(messages, last, missing)
 
