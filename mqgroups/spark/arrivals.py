@@ -98,6 +98,11 @@ class Arrivals:
         """Return what was planned, with all messages outside groups that have turned out to be like it."""
         return planned if planned.key.is_group else self._waiting[planned.key]
 
+    def counted(self, planned: Planned) -> None:
+        """Note how many messages a group has that was yielded."""
+        if planned.key.is_group and planned.key in self._waiting:
+            self._waiting[planned.key] = planned
+
     def refuse(self, key: Key) -> None:
         """Note that a group that was yielded cannot be planned now. The next pass finds it again."""
         self._forget(key)
@@ -138,7 +143,7 @@ class Arrivals:
             return False
         if key in self._held:
             self._held.discard(key)
-            if head not in self._queue.heads_of(key.identifier):
+            if all(each.key != key for each in self._queue.heads_of(key.identifier)):
                 # Messages that it shared with the removed group are gone. A pass finds it when it is complete.
                 self._forget(key)
                 return False

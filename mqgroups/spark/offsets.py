@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import base64
 import heapq
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -213,18 +213,16 @@ def whole_number(value: Any) -> int:
     return value
 
 
-def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
-    """Return the first candidates that are within the limits. No more candidates are consumed than necessary."""
-    taken: list[Planned] = []
+def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
+    """Yield the first candidates that are within the limits. No more candidates are consumed than necessary."""
     messages = 0
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates, 1):
         messages += candidate.messages
-        if taken and limits.messages is not None and messages > limits.messages:
-            break
-        taken.append(candidate)
-        if limits.groups is not None and len(taken) >= limits.groups:
-            break
-    return taken
+        if number > 1 and limits.messages is not None and messages > limits.messages:
+            return
+        yield candidate
+        if number == limits.groups:
+            return
 
 
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:

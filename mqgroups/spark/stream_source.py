@@ -5,7 +5,7 @@ Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones
 ``offsets.py`` how many fit. This module carries it out:
 
     latestOffset(start)     find new groups, put their manifest  → the next offset; or start, and begin to remove its groups
-    partitions(start, end)  the groups of end's manifest, in bundles
+    partitions(start, end)  the groups of end's manifest, in bundles; meanwhile find groups ahead (``ahead.py``)
     read(bundle)            browse each group, then put a sign     in tasks
     commit(end)             begin to remove the groups of end      removers do it meanwhile (``removal.py``)
 
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
 from mqgroups.spark.connections import connected, lent
@@ -61,6 +62,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._q_mgr: Connection | None = None
         self._reservation: tuple[ReservedQueue, Manifests, Arrivals] | None = None
+        self._ahead = Ahead()
         # The manifests whose groups are being removed.
         self._removing: tuple[str, ...] = ()
         # The number of messages of the last group, as a guess: groups often have the same size.
@@ -134,10 +136,12 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if Offset.from_json(start).seq == offset.seq:
             return []
         manifests.learn(offset)
-        return [
+        bundles = [
             Bundle(tuple(bundle), (offset.source, offset.manifest, number))
             for number, bundle in enumerate(manifests.bundles(offset))
         ]
+        self._ahead.begin(self._look_ahead())
+        return bundles
 
     @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
@@ -150,12 +154,14 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
         """Begin to remove the groups up to ``end``. Raises MicroBatchNotRead, or an error of the removal before."""
+        self._reserved()
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
         """Wait for the removal, and disconnect. Spark does not always call this; the end of the process is a crash then."""
         if self._q_mgr is None or self._reservation is None:
             return
+        self._ahead.end()
         try:
             self._note_removed(wait=True)
         finally:
@@ -171,8 +177,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
         """Return the groups of the next micro-batch, of those with these heads."""
-        _, _, arrivals = self._reserved()
-        groups = [arrivals.latest(planned) for planned in admitted(self._candidates(heads, limits), limits)]
+        _, _, arrivals = self._opened
+        groups = [arrivals.latest(planned) for planned in list(admitted(self._candidates(heads, limits), limits))]
         if len(groups) <= _MOST_COUNTED or limits.messages is not None:
             return groups
         # Those that were counted would weigh more than the others.
@@ -180,26 +186,29 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
         """Yield the groups of these heads, counted, except those that only look complete."""
-        queue, _, arrivals = self._reserved()
+        queue, _, arrivals = self._opened
         for number, planned in enumerate(heads):
             counted = planned
             if number < _MOST_COUNTED or limits.messages is not None:
-                counted = self._counted(planned)
+                counted = queue.counted(planned, self._messages)
                 # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
                 if not counted.messages and queue.beginning(counted) is None:
                     arrivals.refuse(planned.key)
                     continue
+                self._messages = counted.messages
+                arrivals.counted(counted)
             yield counted
 
-    def _counted(self, planned: Planned) -> Planned:
-        counted = self._reserved()[0].counted(planned, self._messages)
-        self._messages = counted.messages
-        return counted
+    def _look_ahead(self) -> Iterator[Planned]:
+        """Yield the groups of the next micro-batch as they are found and counted; they wait."""
+        _, manifests, arrivals = self._opened
+        limits = self._limits(self.getDefaultReadLimit())
+        return admitted(self._candidates(arrivals.found(manifests), limits), limits)
 
     def _remove(self, offset: Offset) -> None:
         """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises MicroBatchNotRead."""
         self._note_removed(wait=True)
-        queue, manifests, _ = self._reserved()
+        queue, manifests, _ = self._opened
         manifests.learn(offset)
         by_manifest = manifests.to_remove(offset, int(time.time()))
         if by_manifest:
@@ -211,7 +220,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _note_removed(self, *, wait: bool) -> bool:
         """Mark what was removed; returns false if removers are at work and are not waited for."""
-        queue, manifests, arrivals = self._reserved()
+        queue, manifests, arrivals = self._opened
         if queue.is_removing and not wait:
             return False
         removing, self._removing = self._removing, ()
@@ -221,18 +230,25 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return True
 
     def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
-        """Return the queue with what is known of its groups; connect and open it on first use."""
+        """Return the queue with what is known of its groups; connect and open it on first use. Nothing is done ahead any more."""
+        self._ahead.end()
         if self._reservation is None:
             q_mgr = connected(self._options.connection)
             try:
-                self._reservation = self._opened(q_mgr)
+                self._reservation = self._open(q_mgr)
             except BaseException:
                 q_mgr.close()
                 raise
             self._q_mgr = q_mgr
         return self._reservation
 
-    def _opened(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
+    @property
+    def _opened(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
+        """The same, inside of a call."""
+        assert self._reservation is not None
+        return self._reservation
+
+    def _open(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         options = self._options
         connect = partial(connected, options.connection)
         removers = Removers(connect, options.queue, options.max_partitions, options.messages_per_unit_of_work)

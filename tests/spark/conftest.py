@@ -150,7 +150,7 @@ class Gate:
     """Holds removers up, each when it has got a message, until it is opened."""
 
     def __init__(self):
-        self._reached = SimpleQueue()
+        self._reached: SimpleQueue[object] = SimpleQueue()
         self._is_open = threading.Event()
         self.open = self._is_open.set
 

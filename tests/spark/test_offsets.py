@@ -145,12 +145,12 @@ def test_messages_that_were_not_counted_are_not_told():
 )
 def test_a_micro_batch_keeps_within_its_limits_and_has_one_group_at_least(limits, taken):
     candidates = planned(1, 2, 3, 4, messages=10)
-    assert admitted(candidates, limits) == list(planned(*taken, messages=10))
+    assert list(admitted(candidates, limits)) == list(planned(*taken, messages=10))
 
 
 def test_no_more_candidates_are_asked_for_than_are_needed():
     candidates = iter(planned(1, 2, 3))
-    admitted(candidates, Limits(groups=2))
+    list(admitted(candidates, Limits(groups=2)))
     assert list(candidates) == list(planned(3))
 
 

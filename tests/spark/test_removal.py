@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,8 @@ def test_a_process_that_is_ending_is_waited_for(owner, reserve):
 
 
 def test_of_two_that_reserve_a_queue_at_the_same_moment_each_sees_the_other(owner, reserve, connect, monkeypatch):
-    open_queue, others = Connection.open_queue, []
+    open_queue = Connection.open_queue
+    others: list[Any] = []
 
     def opened(connection, name, options, **more):
         if options & mqi.MQOO_INPUT_SHARED and not others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate import move_group
@@ -252,6 +252,21 @@ def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, 
     found = stream.run(available_now=False, maxGroupsPerTrigger="1")
     assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]], [[b"c1", b"c2"]]]
     assert owner.data() == []
+
+
+def test_the_next_micro_batch_is_looked_for_while_one_is_read(owner, stream):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    found: list[list[bytes]] = []
+
+    def process(reader, partitions, _):
+        _, _, arrivals = reader._opened
+        wait_until(lambda: arrivals.waiting == 1 or len(found) == 2)
+        found.append(values(reader, partitions))
+
+    stream.checkpoint._process = process
+    stream.run(available_now=False, maxGroupsPerTrigger="1")
+    assert found == [[b"a1", b"a2"], [b"b1", b"b2"], [b"c1", b"c2"]]
 
 
 def test_an_error_of_a_remover_fails_the_query_at_the_next_call(owner, stream, monkeypatch):

@@ -16,6 +16,7 @@ from hypothesis import strategies as some
 
 from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mqi
+from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.manifest_queue import put_sign
 from mqgroups.spark.manifests import Manifests, sign_of
@@ -120,7 +121,7 @@ class Queue:
         self._missed = set()
         for keys in shares:
             self._missed.update(keys)
-            got = []
+            got: list[Key] = []
             remover = self._removal(keys, got)
             next(remover)
             self._removers[remover] = got
@@ -221,6 +222,18 @@ class Status:
         return {json.loads(data)["manifest"] for owner, data in self.data.values() if owner == source}
 
 
+class AheadAtOnce(Ahead):
+    """Takes so many steps ahead, in no thread."""
+
+    def __init__(self, most):
+        super().__init__()
+        self._most = most
+
+    def begin(self, steps):
+        for _ in itertools.islice(steps, self._most):
+            pass
+
+
 class Spark:
     """A query over the model of a queue, and its drivers."""
 
@@ -238,6 +251,7 @@ class Spark:
         self._steps = dies_at
         reader = GroupStreamReader(source_options(self.options, Use.STREAM_READ))
         reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
+        reader._ahead = AheadAtOnce(self.queue.pace)
         try:
             self.checkpoint.run(reader, available_now=available_now, step=self._step)
             assert not (available_now and self.queue.is_removing)

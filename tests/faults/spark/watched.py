@@ -1,4 +1,4 @@
-"""The data source ``ibmmq`` with a watch on it: it knows which phase each thread of Spark's processes is in, and counts MQI calls.
+"""The data source ``ibmmq`` with a watch on it: it knows which phase each thread of Spark's processes runs, and counts MQI calls.
 
 Where a kill of the job (``Job.file``, named by the environment) fits, it is claimed by a file, so that it fires once among
 all processes and starts. Source and sink are the package's own; only who calls them is noted.
@@ -193,7 +193,7 @@ class WatchedRemovers(Removers):
             super()._work(taker, waiting)
 
 
-stream_source.Removers = WatchedRemovers  # type: ignore[misc]  # the campaign's own
+stream_source.Removers = WatchedRemovers  # type: ignore[attr-defined]  # the campaign's own
 
 
 class WatchedWriter(GroupStreamWriter):
