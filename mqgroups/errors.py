@@ -33,7 +33,6 @@
          ├─ CommandRefused          the command server did not answer, or refused the command
          ├─ OwnershipLost           another instance of the same name has taken over
          │   └─ Fenced              another attempt has taken over this group of a batch
-         ├─ GroupNotResumable       the connection was lost in a group that has no status record
          ├─ MessagesTaken           after a lost connection, another consumer got the messages
          ├─ GroupAbandoned          the producer ended a group without completing it
          ├─ PoisonMessage           a message fails whenever it is processed, or cannot be decoded or joined
@@ -499,20 +498,6 @@ class Fenced(OwnershipLost):
             f"group {name} has been taken over by {seen}, as status queue {self.status_queue} shows; this is attempt "
             f"{self.expected[0]} (claim {self.expected[1]}). The scheduler replaced this attempt, or it lost its connection. Its "
             "uncommitted work is backed out. End this attempt; the other one continues from the last commit"
-        )
-
-
-class GroupNotResumable(EnvironmentFailure):
-    """The connection was lost in the middle of a group that has no status record. It is unknown which messages are committed.
-
-    The messages on the queue stay there as an incomplete group. Put the group again, from its beginning.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the connection was lost in the middle of a group, and without a status queue it is unknown which of its messages "
-            "are committed. Committed messages stay on the queue as an incomplete group, which consumers may begin unless they "
-            "wait for complete groups: move it away (`mqgroups salvage move`), and put the whole group again, as a new one"
         )
 
 

@@ -1633,13 +1633,6 @@ MUTATIONS = (
         "tests/put/test_put_response.py -k whatever_the_queue_says",
     ),
     Mutation(
-        "without a status queue a group does not go on after a lost connection",
-        "status/keeper.py",
-        "if self._connection.generation != self._generation:",
-        "if False:",
-        "tests/batch/test_batch_recovery.py -k without_a_status_queue",
-    ),
-    Mutation(
         "spark: groups of earlier micro-batches are not planned again",
         "spark/manifests.py",
         "return any(key in manifest.keys for manifest in self._manifests.values())",

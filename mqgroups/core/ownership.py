@@ -12,7 +12,7 @@ from mqgroups.core.steps import Refused, Steps
 
 
 class Kept(Protocol):
-    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``, ``status.keeper``.
+    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``.
 
     The bodies here suit a record that is neither got first nor removed, on a queue that is not open exclusively.
     """

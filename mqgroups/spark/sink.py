@@ -103,7 +103,7 @@ class _GroupWriter:
             partition=task.partitionId(),
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
-            status_queue=options.status_queue if options.delivery == "exactlyOnce" else None,
+            status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work, LONGEST_S),
             claim_wait_s=options.claim_timeout_ms / 1000,
             persistence=options.persistence,
@@ -119,7 +119,7 @@ class _GroupWriter:
                 completed = producer.completed()
                 if completed is not None:
                     if batch.query is not None and completed.query not in (None, batch.query):
-                        raise WrittenByAnotherQuery(options.status_queue or "", batch.sink, completed, batch.query)
+                        raise WrittenByAnotherQuery(options.status_queue, batch.sink, completed, batch.query)
                     # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
                     _log.info(
@@ -139,15 +139,12 @@ class _GroupWriter:
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
         """Complete the batch that the tasks have written."""
-        status_queue = self._options.status_queue
         batches = {each.batch for each in written if isinstance(each, PartitionWritten)}
-        if self._options.delivery != "exactlyOnce" or status_queue is None:
-            return
         for batch in batches:
             with lent(self._options.connection) as q_mgr:
                 complete_batch(
                     q_mgr,
-                    status_queue,
+                    self._options.status_queue,
                     batch.sink,
                     self._options.queue,
                     batch.number,

@@ -321,16 +321,6 @@ def test_the_error_of_a_message_that_cannot_be_one_names_its_group_and_number(ba
         batches.attempt().put_group("A", given)
 
 
-def test_without_a_status_queue_each_attempt_puts_the_group_anew(batches):
-    interrupt(batches.attempt(status_queue=None), "A", 5, after=4)
-    attempt = batches.attempt(status_queue=None)
-    assert not attempt.completed()
-    assert attempt.put_group("A", messages("A", 5)) == 5
-    assert attempt.put_group("B", messages("B", 3)) == 3
-    assert batches.groups() == {"A": A5, "B": [b"B:1", b"B:2", b"B:3"]}
-    assert batches.depth() == 2 + 5 + 3
-
-
 def test_a_status_queue_that_cannot_be_shared_is_refused(batches):
     with pytest.raises(errors.StatusQueueUnusable, match="is NOSHARE"):
         batches.attempt(status_model="MQGROUPS.STATUS.MODEL")

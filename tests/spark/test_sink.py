@@ -97,13 +97,6 @@ def test_two_writes_without_a_name_are_two_batches(target):
     assert target.groups() == groups("A")
 
 
-def test_at_least_once_needs_no_status_queue(target):
-    del target.options["statusQueue"]
-    write(target, rows("A", "B"), delivery="atLeastOnce")
-    assert target.groups() == groups("A", "B")
-    assert target.owner.on_queue(target.status_queue) == []
-
-
 def test_columns_become_parts_of_the_message(target):
     data = pa.RecordBatch.from_pydict(
         {
