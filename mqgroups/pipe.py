@@ -308,7 +308,7 @@ class GroupPipe:
     # --- parts
 
     def _refuse_disagreement(self, getter: Getter, putter: Putter) -> None:
-        """Raise StatusRecordsDisagree if the two records are not from the same commit."""
+        """Raise StatusQueueUnusable if the two records are not from the same commit."""
         found, expected = putter.owner.outgoing, Outgoing()
         if (record := getter.owner.resumed) is not None:
             # A record that was rebuilt does not say it.

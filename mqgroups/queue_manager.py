@@ -130,7 +130,7 @@ class QueueManager(ConnectionHolder, WithBlock):
             owner_wait_s: how long to wait for another owner of the same name to end, seconds.
             record_users: users whose status records are believed besides those of this program's own user: operators who write
                 records, or the user that the program ran under before. A record of anybody else is refused
-                (``StatusRecordForeign``). As UserIdentifier of MQMD has them, up to 12 characters.
+                (``StatusQueueUnusable``). As UserIdentifier of MQMD has them, up to 12 characters.
             full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
                 refreshed knows the queue again, seconds.
             persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and
@@ -314,7 +314,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         two. ``commit_every`` counts the messages that are got. A unit of work also ends before its messages exceed MAXUMSGS.
 
         Raises:
-            StatusRecordsDisagree: the two status records do not come from the same commit.
+            StatusQueueUnusable: the two status records do not come from the same commit.
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         every = with_room(checked_commit_every(commit_every), self._connection.max_uncommitted_msgs)
@@ -464,7 +464,7 @@ def wrap(
 
     While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
     refused (``GroupUsage``). If the unit of work is ended in another way, that is detected (``ForeignSyncpoint``,
-    ``StatusRecordMissing``).
+    ``StatusQueueUnusable``).
 
     Args:
         trace, propagate: as for ``connect``.

@@ -1559,7 +1559,7 @@ MUTATIONS = (
         "a takeover that stands is done",
         "operate/takeover.py",
         "    except MQIError as error:\n        # The group is taken over",
-        "    except TakeoverRefused as error:\n        # The group is taken over",
+        "    except RepairRefused as error:\n        # The group is taken over",
         "tests/operate/test_takeover.py -k although",
     ),
     Mutation(

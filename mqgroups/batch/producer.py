@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
+from mqgroups.batch.errors import other_messages
 from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
 from mqgroups.connection.connection import Connection
@@ -27,7 +28,7 @@ from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import Fenced, InputChanged, MessageRefused, MQIError, OwnerActive, OwnershipLost
+from mqgroups.errors import MessageRefused, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
@@ -136,9 +137,8 @@ class BatchProducer:
             priority: of all messages, 0 to 9; by default the queue's.
 
         Raises:
-            Fenced: another attempt has taken the group over. This attempt has to end.
-            InputChanged: the group was put, partly or completely, with other messages.
-            KeyInTwoPartitions: another part of the batch has the same key.
+            OwnershipLost: another attempt has taken the group over. This attempt has to end.
+            BatchRefused: the group was put, partly or completely, with other messages; or another part of the batch has its key.
             OwnerActive: after ``claim_wait_s`` the group is still in another program's unit of work.
             MQGroupsError: any other failure; the group can be resumed from its last commit.
         """
@@ -160,7 +160,7 @@ class BatchProducer:
             number = producer.put_messages(messages)
         except OwnershipLost as error:
             producer.give_up()
-            raise Fenced(error.name, error.status_queue, error.found, error.expected) from error
+            raise OwnershipLost(error.name, error.status_queue, error.found, error.expected, is_batch=True) from None
         except MessageRefused as error:
             producer.give_up()
             raise MessageRefused(f"message {producer.at + 1} of group {claim.name}: {error}") from error
@@ -275,7 +275,9 @@ class _ClaimedGroup:
                     properties=message.properties,
                 )
             if group.resume_from and number == group.resume_from:
-                raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
+                raise other_messages(
+                    claim.name, group_id, number, "no message follows, though none of them was the last"
+                )
             self.at = number
         return number - group.resume_from
 
@@ -304,9 +306,9 @@ def _check_same(
     claim: Claim, group_id: bytes, committed: int, given: int, digest: MessagesDigest, checkpoint: Checkpoint
 ) -> None:
     if given != committed:
-        raise InputChanged(claim.name, group_id, committed, f"{given} are given now")
+        raise other_messages(claim.name, group_id, committed, f"{given} are given now")
     if digest.value() != claim_values(checkpoint)["digest"]:
-        raise InputChanged(claim.name, group_id, committed, "other messages are given now in their place")
+        raise other_messages(claim.name, group_id, committed, "other messages are given now in their place")
 
 
 def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:

@@ -33,13 +33,11 @@ from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_r
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import (
-    DuplicateStatusRecords,
     MQIError,
     NotAuthorised,
     OwnerActive,
     QueueMissing,
     StatusQueueUnusable,
-    StatusRecordCorrupt,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -141,8 +139,7 @@ class SharedStatusQueue:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
         Raises:
-            StatusRecordCorrupt, StatusRecordVersion: a record cannot be read.
-            StatusRecordForeign: another user has put one.
+            StatusQueueUnusable: a record cannot be read, or another user has put one.
             MQIError: a call failed.
         """
         found = list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
@@ -150,7 +147,7 @@ class SharedStatusQueue:
         return found
 
     def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
-        """Raise StatusRecordForeign if another user has put one of these records; MQIError if a call failed."""
+        """Raise StatusQueueUnusable if another user has put one of these records; MQIError if a call failed."""
         if self._users is None or not found:
             return
         if not self._knows_own_user:
@@ -165,7 +162,7 @@ class SharedStatusQueue:
         """Browse the one record with this CorrelId; ``None`` if there is none. Errors as for ``find``, and:
 
         Raises:
-            DuplicateStatusRecords: there is more than one.
+            StatusQueueUnusable: there is more than one.
             OwnerActive: it is replaced too often for a consistent result; try again.
         """
         found = self.find(correl_id)
@@ -192,7 +189,9 @@ class SharedStatusQueue:
         """
         try:
             next(self.find_all(), None)
-        except StatusRecordCorrupt as error:
+        except StatusQueueUnusable as error:
+            if error.because != "corrupt":
+                raise
             raise StatusQueueUnusable(
                 f"status queue {self.name}: found {error.found}, expected records of sinks. Nothing was put. The status queue of "
                 "a Spark stream that reads, or of a producer or consumer, cannot be that of a sink: give the sink another one. "
@@ -206,7 +205,7 @@ class SharedStatusQueue:
         """Return the last batch of the sink that was completed; ``None`` if none was.
 
         Raises:
-            StatusRecordForeign: the high-water mark is of another queue manager.
+            StatusQueueUnusable: the high-water mark is of another queue manager.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -280,12 +279,13 @@ class SharedStatusQueue:
                 raise
         return lock
 
-    def _several(self, found: list[FoundRecord]) -> DuplicateStatusRecords:
-        return DuplicateStatusRecords(
+    def _several(self, found: list[FoundRecord]) -> StatusQueueUnusable:
+        return StatusQueueUnusable(
             f"status queue {self.name} has {len(found)} records of {shown(found[0].record.name)} with CorrelId "
             f"{found[0].correl_id.hex()}, expected one. Another program has put or restored messages on this queue. Keep the "
             "record with the highest epoch and unit_of_work, and remove the others",
             status_queue=self.name,
+            because="several",
             found=len(found),
             expected=1,
         )
@@ -304,15 +304,16 @@ class SharedStatusQueue:
             data, md_out, _ = got
             try:
                 record = decoded_record(self.name, data)
-            except StatusRecordCorrupt as error:
-                if not _is_of_a_source(data):
+            except StatusQueueUnusable as error:
+                if error.because != "corrupt" or not _is_of_a_source(data):
                     raise
                 found, expected = "a manifest of a Spark source", "records of sinks"
-                raise StatusRecordCorrupt(
+                raise StatusQueueUnusable(
                     f"status queue {self.name}: found {found}, expected {expected}. This is the status queue of a Spark source, "
                     "not of a sink. Leave its messages alone: without them the source's query stops. A sink has another one, "
                     "which its option statusQueue names",
                     status_queue=self.name,
+                    because="corrupt",
                     found=found,
                     expected=expected,
                 ) from error

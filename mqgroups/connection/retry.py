@@ -16,8 +16,9 @@ from typing import ParamSpec, TypeVar
 
 import tenacity
 
-from mqgroups.errors import HANDLE_LOST, MQGroupsError, MQIError
+from mqgroups.errors import MQGroupsError, MQIError
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi.reasons import HANDLE_LOST
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]

@@ -11,6 +11,7 @@ import uuid
 
 from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import SegmentsDiffer
 from mqgroups.core.model import Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
@@ -18,7 +19,6 @@ from mqgroups.errors import (
     GroupQuarantined,
     MQGroupsError,
     MQIError,
-    SegmentsDiffer,
 )
 from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing

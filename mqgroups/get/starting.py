@@ -72,7 +72,7 @@ def refuse_unfit(settings: ConsumerSettings, owner: Owner, shown: str, *, is_pip
 
     Raises:
         ConfigurationError: they cannot.
-        StatusRecordForeign: the group is a pipe's.
+        StatusQueueUnusable: the group is a pipe's.
     """
     committed, stream = owner.committed, settings.stream
     if committed.offset and not stream:

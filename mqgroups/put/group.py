@@ -130,7 +130,7 @@ class OutgoingGroup(WithBlock):
         Raises:
             Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
                 not put.
-            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
+            QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
                 one are committed, but not on a wrapped connection. With ``put_response="async"`` the call for a later message may
                 raise it.
             GroupUsage: the group has ended, or an earlier call failed.

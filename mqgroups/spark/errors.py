@@ -5,8 +5,7 @@
     ApplicationError
      ├─ ColumnsRefused          the columns of a DataFrame cannot be written as messages
      ├─ RowRefused              a row cannot be written as a message
-     ├─ ModeRefused             the output mode is not possible for a queue
-     └─ WrittenByAnotherQuery   a batch in foreachBatch counts as written, by a query with another checkpoint
+     └─ ModeRefused             the output mode is not possible for a queue
     StatusError
      ├─ OffsetUnreadable        the checkpoint has an offset that this version did not write
      ├─ ManifestUnreadable      the source's status queue has a message that this version did not write
@@ -25,7 +24,6 @@ Spark shows them in a traceback of the Python worker. They can be pickled, and n
 
 from __future__ import annotations
 
-from mqgroups.core.claim import CompletedBatch
 from mqgroups.errors import ApplicationError, BindingMissing, ConfigurationError, EnvironmentFailure, StatusError
 
 
@@ -86,17 +84,6 @@ class ExecutorBindingMissing(BindingMissing):
         self.binding = binding
         self.problem = problem
         self.host = host
-
-
-class WrittenByAnotherQuery(ApplicationError):
-    """A foreachBatch writes a batch that counts as written, by another query. Nothing was put."""
-
-    def __init__(self, status_queue: str, txn_app_id: str, written: CompletedBatch, query: str) -> None:
-        super().__init__(
-            f"batches up to {written.number} of txnAppId {txn_app_id} count as written: status queue {status_queue} says so of "
-            f"query {written.query}, but this is query {query}. A new checkpoint begins at batch 0 again. Nothing was put. Give "
-            "another txnAppId, best one that has the query's id in it, and start the query again with the same checkpoint"
-        )
 
 
 class OffsetUnreadable(StatusError):

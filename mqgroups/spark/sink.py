@@ -29,10 +29,11 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.spark.connections import lent
-from mqgroups.spark.errors import IdentityMissing, ModeRefused, WrittenByAnotherQuery
+from mqgroups.spark.errors import IdentityMissing, ModeRefused
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
@@ -119,7 +120,13 @@ class _GroupWriter:
                 completed = producer.completed()
                 if completed is not None:
                     if batch.query is not None and completed.query not in (None, batch.query):
-                        raise WrittenByAnotherQuery(options.status_queue, batch.sink, completed, batch.query)
+                        raise BatchRefused(
+                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: status queue "
+                            f"{options.status_queue} says so of query {completed.query}, but this is query {batch.query}. A new "
+                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId, best one that has the "
+                            "query's id in it, and start the query again with the same checkpoint",
+                            "another-query",
+                        )
                     # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
                     _log.info(

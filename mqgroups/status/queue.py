@@ -31,14 +31,11 @@ from mqgroups.core.steps import RecordArrived, Refused
 from mqgroups.errors import (
     SALVAGE,
     SALVAGE_UNREADABLE,
-    DuplicateStatusRecords,
     ForeignSyncpoint,
     GroupUsage,
     MQIError,
     OwnerActive,
     StatusQueueUnusable,
-    StatusRecordHidden,
-    StatusRecordMissing,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -163,7 +160,7 @@ class StatusQueue(Keeper):
         Raises:
             OwnerActive: the queue is open elsewhere, or the record is still hidden.
             QueueMissing: the queue was deleted.
-            StatusRecordCorrupt, StatusRecordVersion: a message cannot be read as a record; it stays on the queue.
+            StatusQueueUnusable: a message cannot be read as a record; it stays on the queue.
             StatusQueueUnusable: the record expires.
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             MQIError: the call failed.
@@ -192,10 +189,10 @@ class StatusQueue(Keeper):
             self._pauses = Pauses(self._patience, OWNER_ACTIVE, self._connection.sleep)
         try:
             self._pauses.after(self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE))
-        except OwnerActive as error:
+        except OwnerActive:
             if not at_start:
                 raise
-            raise StatusRecordHidden(self.name, self._patience.wait_s) from error
+            raise self._hidden() from None
 
     def _take(self, stored: StoredRecord, must_stay: bool) -> bool:
         if stored.is_open:
@@ -315,11 +312,12 @@ class StatusQueue(Keeper):
         if isinstance(refused, steps.NotCommitted) and self._connection.syncpoint.gets_record_first:
             return ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on that queue")
         assert isinstance(refused, steps.RecordGone)
-        return StatusRecordMissing(
+        return StatusQueueUnusable(
             f"the status record that this owner put is not on status queue {self.name} any more, although the queue is open "
             f"exclusively. {self._connection.syncpoint.who_removes_records()}. The unit of work is backed out. Find out what "
             f"removed the record. If it stays lost, {SALVAGE}",
             status_queue=self.name,
+            because="gone",
             found=None,
             expected=refused.stored.msg_id.hex(),
         )
@@ -328,13 +326,27 @@ class StatusQueue(Keeper):
         found, expected = refused.found, refused.expected
         if not refused.several:
             return corrupt_record(self.name, found, expected)
-        return DuplicateStatusRecords(
+        return StatusQueueUnusable(
             f"status queue {self.name} holds {found}, expected {expected}. Two owners have used it, or another program puts to "
             f"it: they were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
             f"with the highest epoch and unit_of_work, and move the others away; or {SALVAGE_UNREADABLE}",
             status_queue=self.name,
+            because="several",
             found=found,
             expected=expected,
+        )
+
+    def _hidden(self) -> StatusQueueUnusable:
+        return StatusQueueUnusable(
+            f"status queue {self.name} has an anchor, but its status record did not appear within {self._patience.wait_s:g} s. "
+            f"Check DISPLAY QSTATUS({self.name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the "
+            "queue manager drops that instance's connection; start again later. UNCOM(NO): another program removed the record, "
+            "or other code committed on a shared connection; a start without the record would put or get messages twice, so "
+            f"{SALVAGE}. Nothing was changed",
+            status_queue=self.name,
+            because="hidden",
+            found="an anchor without its status record",
+            expected="both",
         )
 
     def _in_use(self, verb: str, reason: int) -> OwnerActive:

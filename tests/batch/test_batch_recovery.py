@@ -10,6 +10,7 @@ import pytest
 from embedded_tests.fix_mqi import OK, wait_until
 from mqembedded import Fault
 from mqgroups import errors
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
@@ -124,7 +125,7 @@ def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(bat
         batches.complete(0, claim_wait_s=0)
     assert batches.kinds() == ["intent"]
     assert dying.back_out() == OK
-    with pytest.raises(errors.InputChanged):
+    with pytest.raises(BatchRefused, match="the batch has none for it now"):
         batches.complete(0, claim_wait_s=0)
     batches.attempt().put_group("A", messages("A", 5))
     batches.complete(0)

@@ -194,10 +194,11 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
 ):
     q_mgr = owner.connect()
     owner.doctor(q_mgr, MQPUT=elsewhere(q_mgr, queue, number))
-    with pytest.raises(errors.GroupWouldSplit) as caught:
+    with pytest.raises(errors.QueueManagerChanged) as caught:
         owner.put_group(THIS, qmgr=q_mgr, commit_every=4)
     error = caught.value
-    assert (error.queue, error.msg_seq_number, error.found) == (queue, number, "QM.ELSEWHERE")
+    assert (error.because, error.found) == ("split", "QM.ELSEWHERE")
+    assert str(error).startswith(f"message {number} of group ")
     assert error.expected in ALL
     q_mgr.close()
     cluster.waits_for_all(queue, len(committed))

@@ -10,8 +10,9 @@ import json
 import pytest
 
 import mqgroups.spark
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.errors import StatusQueueUnusable
-from mqgroups.spark.errors import IdentityMissing, ModeRefused, SparkOptionError, WrittenByAnotherQuery
+from mqgroups.spark.errors import IdentityMissing, ModeRefused, SparkOptionError
 from mqgroups.spark.options import Use, sink_options, source_options
 from tests.spark.model import Checkpoint, tasks
 
@@ -136,7 +137,7 @@ def test_a_batch_in_foreach_batch_that_another_query_has_written_is_refused(targ
     for _ in range(2):
         write(target, rows("A"), query="one", **job)
     said = r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is"
-    with pytest.raises(WrittenByAnotherQuery, match=said):
+    with pytest.raises(BatchRefused, match=said):
         write(target, rows("B"), query="other", **job)
     assert target.groups() == groups("A")
     write(target, rows("B"), query="other", **{**job, "txnAppId": f"{target.sink}.2"})

@@ -16,7 +16,7 @@ whether it was done already. The effect of a SIGKILL depends on its time:
     after commits/N                         the source removes N's groups, in this attempt or one of the next two
 
 The groups stay on the queue until then. The transform must give the same result each time. If it does not, the sink refuses to
-resume a group with different messages (``InputChanged``).
+resume a group with different messages (``BatchRefused``).
 """
 
 from __future__ import annotations
