@@ -33,10 +33,8 @@ class Kept(Protocol):
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
         """Return it as it is kept now, and the record; ``marks`` are those of the caller's own records."""
 
-    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:  # noqa: ARG002 - for subclasses
+    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
         """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
-        yield from ()
-        return None
 
     def got_first(self) -> Steps[Any]:
         """Get the record at the beginning of a unit of work."""
@@ -57,7 +55,6 @@ class Kept(Protocol):
 
     def after_commit(self) -> Any:
         """Return what the commit leaves."""
-        return self
 
 
 class PendingCommit(NamedTuple):

@@ -119,13 +119,13 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
     mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
     **dict.fromkeys(HANDLE_LOST, _HANDLE_LOST),
-    mq.MQRC_DATA_LENGTH_ERROR: f"MAXMSGL of the server-connection channel counts here: raise it, {_SHORTER}",
-    mq.MQRC_MSG_TOO_BIG_FOR_Q: f"MAXMSGL of the queue counts here: raise it, {_SHORTER}",
-    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: f"MAXMSGL of the queue manager counts here: raise it, {_SHORTER}",
-    mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "MAXMSGL of the channel to the queue manager that has the queue counts here: raise it at "
-    f"both ends, {_SHORTER}",
-    mq.MQRC_TRUNCATED_MSG_FAILED: "max_message_length of the consumer counts here: raise it; or make the consumer with "
-    "stream=True, if the message was put in segments",
+    mq.MQRC_DATA_LENGTH_ERROR: f"Raise MAXMSGL of the server-connection channel, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q: f"Raise MAXMSGL of the queue, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: f"Raise MAXMSGL of the queue manager, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channel to the queue manager that has the queue, at both ends, "
+    f"{_SHORTER}",
+    mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer; or make it with stream=True, if the message was put "
+    "in segments",
     mq.MQRC_MSG_NOT_ALLOWED_IN_GROUP: "Groups and segments cannot be published, and a trace-route message cannot be in a group. "
     "If the name leads to a topic (an alias with TARGTYPE(TOPIC)), name a queue",
     mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "

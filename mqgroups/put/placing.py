@@ -205,7 +205,7 @@ class Placing:
         self._run.go_to(self.owner.committed)
 
     def _ending(self, *, ended: bool) -> PendingCommit:
-        if not ended and self.owner.own.kept.most_messages:
+        if not ended:
             self._destination.check_told()
         self._answers.check()
         return self.owner.ending(

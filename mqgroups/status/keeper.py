@@ -32,7 +32,6 @@ class Keeper(Protocol):
     @property
     def is_stale(self) -> bool:
         """Whether the connection was replaced since, so that the queue has to be opened again."""
-        return False
 
     def answer(self, step: Any) -> Any:
         """Make one call of the protocol; raises MQIError, StatusError."""
@@ -44,9 +43,8 @@ class Keeper(Protocol):
         """Take note that a unit of work was committed or backed out."""
         return
 
-    def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - for subclasses
+    def close(self, *, delete: bool = False) -> None:
         """Close the queue; ``delete`` deletes it."""
-        return
 
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:
