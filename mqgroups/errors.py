@@ -50,15 +50,12 @@ from mqgroups.printable import brief
 
 # Longer than each of our sentences, also if somebody else's words are in it.
 _LONGEST_TEXT = 10_000
-# The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
-SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 # Why messages of a group do not come (IBM MQ, topics q032040, q097490, q015710).
 NEVER_CAME = (
     "Usual causes: a JMS program that sets JMSXGroupID, but no JMS_IBM_Last_Msg_In_Group on the last message; a message that "
     "expired; a program that gets single messages; nonpersistent messages lost on a channel with NPMSPEED(FAST); a message on "
     "a dead-letter queue; a producer that was interrupted"
 )
-SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 
 
 class MQGroupsError(Exception):
@@ -596,10 +593,6 @@ class CommitOutcomeUnknown(MQIError):
     remedy = (
         "It is not known whether the unit of work was committed; connect to the same queue manager again and resume"
     )
-
-    def _text(self) -> str:
-        text = f"{self.verb} for {self.object_name} failed: reason {self.reason} {self.reason_name}"
-        return ". ".join(part for part in (text, self.remedy, self.context) if part)
 
 
 class NotAuthorised(MQIError):

@@ -32,13 +32,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
-from mqgroups.errors import (
-    MQIError,
-    NotAuthorised,
-    OwnerActive,
-    QueueMissing,
-    StatusQueueUnusable,
-)
+from mqgroups.errors import MQIError, NotAuthorised, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.opening import check_kind, open_keeping_users, open_or_make

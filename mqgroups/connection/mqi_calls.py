@@ -20,14 +20,7 @@ from mqgroups.connection.open_objects import OpenObjects
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NEVER, Patience
 from mqgroups.connection.unanswered import UnansweredPuts
-from mqgroups.errors import (
-    CommitOutcomeUnknown,
-    ConnectionBroken,
-    GroupUsage,
-    MQIError,
-    NotAuthorised,
-    mqi_error,
-)
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, GroupUsage, MQIError, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding

@@ -15,11 +15,7 @@ from mqgroups.connection.queue import SegmentsDiffer
 from mqgroups.core.model import Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
-from mqgroups.errors import (
-    GroupQuarantined,
-    MQGroupsError,
-    MQIError,
-)
+from mqgroups.errors import GroupQuarantined, MQGroupsError, MQIError
 from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing
 from mqgroups.get.repetition import Repetition

@@ -28,20 +28,21 @@ from mqgroups.core.restart import Mismatch, idle_record
 from mqgroups.core.status import Mark, RecordState, StatusRecord, encode, shown
 from mqgroups.core.status_chain import FoundMessage, RecordPut, StoredRecord
 from mqgroups.core.steps import RecordArrived, Refused
-from mqgroups.errors import (
-    SALVAGE,
-    SALVAGE_UNREADABLE,
-    ForeignSyncpoint,
-    GroupUsage,
-    MQIError,
-    OwnerActive,
-    StatusQueueUnusable,
-)
+from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, OwnerActive, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_kind, check_stays, open_or_make
-from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_record, foreign_record, held_by
+from mqgroups.status.records import (
+    LONGEST_RECORD_BYTES,
+    SALVAGE,
+    SALVAGE_UNREADABLE,
+    browsed,
+    corrupt_record,
+    foreign_record,
+    held_by,
+    hidden_record,
+)
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
@@ -192,7 +193,7 @@ class StatusQueue(Keeper):
         except OwnerActive:
             if not at_start:
                 raise
-            raise self._hidden() from None
+            raise hidden_record(self.name, self._patience.wait_s) from None
 
     def _take(self, stored: StoredRecord, must_stay: bool) -> bool:
         if stored.is_open:
@@ -334,19 +335,6 @@ class StatusQueue(Keeper):
             because="several",
             found=found,
             expected=expected,
-        )
-
-    def _hidden(self) -> StatusQueueUnusable:
-        return StatusQueueUnusable(
-            f"status queue {self.name} has an anchor, but its status record did not appear within {self._patience.wait_s:g} s. "
-            f"Check DISPLAY QSTATUS({self.name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the "
-            "queue manager drops that instance's connection; start again later. UNCOM(NO): another program removed the record, "
-            "or other code committed on a shared connection; a start without the record would put or get messages twice, so "
-            f"{SALVAGE}. Nothing was changed",
-            status_queue=self.name,
-            because="hidden",
-            found="an anchor without its status record",
-            expected="both",
         )
 
     def _in_use(self, verb: str, reason: int) -> OwnerActive:

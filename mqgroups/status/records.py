@@ -21,17 +21,15 @@ from mqgroups.core.status_chain import (
     contents_of,
     users_of_records,
 )
-from mqgroups.errors import (
-    SALVAGE,
-    SALVAGE_UNREADABLE,
-    MessageTooLong,
-    StatusQueueUnusable,
-)
+from mqgroups.errors import MessageTooLong, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import printable
 
 LONGEST_RECORD_BYTES = 16_777_216
+# The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
+SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
+SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 # No owner has more messages than that on its status queue.
@@ -175,6 +173,21 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
         field=mismatch.field,
         found=mismatch.found,
         expected=mismatch.expected,
+    )
+
+
+def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
+    """Return the error for status queue ``name``, which for ``wait_s`` seconds had an anchor and no record."""
+    return StatusQueueUnusable(
+        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check DISPLAY "
+        f"QSTATUS({name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the queue manager drops "
+        "that instance's connection; start again later. UNCOM(NO): another program removed the record, or other code committed "
+        "on a shared connection; a start without the record would put or get messages twice, so "
+        f"{SALVAGE}. Nothing was changed",
+        status_queue=name,
+        because="hidden",
+        found="an anchor without its status record",
+        expected="both",
     )
 
 
