@@ -3,7 +3,7 @@
     qmgr.group_producer("ORDERS", name="LOADER", codec=mqgroups.codecs.json)      group.put_value({"order": 815})
     qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
 
-``text`` and ``json`` are here. Every other object with the same two methods is a codec too (``mqgroups.config.Codec``).
+``text`` and ``json`` are here. Every other object with the same two methods is a codec too (``mqgroups.settings.Codec``).
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from mqgroups.config import SEGMENT_BYTES, ConsumerSettings, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group import MessagePart
@@ -53,6 +52,7 @@ from mqgroups.put.payload import (
 )
 from mqgroups.put.properties import group_properties, resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
+from mqgroups.settings import SEGMENT_BYTES, Consuming, Producing
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner, outgoing_at
 from mqgroups.status.queue import StatusQueue
@@ -222,7 +222,7 @@ class PipeOutput:
 class GroupPipe:
     """A consumer and a producer with a common unit of work. Made by ``QueueManager.group_pipe``."""
 
-    def __init__(self, connection: Connection, incoming: ConsumerSettings, outgoing: ProducerSettings) -> None:
+    def __init__(self, connection: Connection, incoming: Consuming, outgoing: Producing) -> None:
         self._closed = True
         self._connection = connection
         self._settings = incoming, outgoing
@@ -239,17 +239,17 @@ class GroupPipe:
     def _start(self) -> None:
         """Open all queues, read both status records, and claim both names."""
         connection, (incoming, outgoing) = self._connection, self._settings
-        work = UnitsOfWork(connection, incoming.commit_every)
+        work = UnitsOfWork(connection, incoming.every)
         output = PipeOutput(connection.turn)
         with ExitStack() as undo:
             getter = Getter(connection, incoming, work, output)
             undo.callback(getter.close_queues)
             # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
             # vain for the getter's handle.
-            check_apart(outgoing.status_queue, getter.cursor.queue)
+            check_apart(outgoing.record_queue, getter.cursor.queue)
             keeper = StatusQueue(
                 connection,
-                outgoing.status_queue,
+                outgoing.record_queue,
                 outgoing.status_model,
                 outgoing.owner_wait_s,
                 segmented=outgoing.segmented_status,
@@ -258,7 +258,7 @@ class GroupPipe:
             undo.callback(keeper.close)
             putter = Putter(connection, outgoing, keeper, work)
             undo.callback(putter.queue.close)
-            check_apart(incoming.status_queue, putter.queue)
+            check_apart(incoming.record_queue, putter.queue)
             self._refuse_disagreement(getter, putter)
             work.claim()
             undo.pop_all()
@@ -319,7 +319,7 @@ class GroupPipe:
             found,
             expected,
             of=(repr(putter), repr(getter)),
-            status_queues=(self._settings[1].status_queue, getter.status.name),
+            status_queues=(self._settings[1].record_queue, getter.status.name),
         )
 
     def _close(self, *, finish: bool) -> None:

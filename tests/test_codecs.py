@@ -189,9 +189,9 @@ def run(owner, **more):
     return handled, flushed, None
 
 
-@pytest.mark.parametrize(("every", "policy"), [(1, "halt"), (2, "ignore"), (3, "halt"), (100, "ignore")])
-def test_a_message_that_does_not_decode_halts_its_consumer_which_commits_those_before_it(poisoned, policy, every):
-    before, flushed, error = run(poisoned, commit_every=every, poison=policy)
+@pytest.mark.parametrize("every", [1, 2, 3, 100])
+def test_a_message_that_does_not_decode_halts_its_consumer_which_commits_those_before_it(poisoned, every):
+    before, flushed, error = run(poisoned, commit_every=every)
     assert (before, flushed) == ([1, [2]], [1, [2]])
     assert isinstance(error, errors.PoisonMessage)
     assert (error.msg_seq_number, error.backout_count) == (3, 0)
@@ -200,10 +200,10 @@ def test_a_message_that_does_not_decode_halts_its_consumer_which_commits_those_b
     assert pickle.loads(pickle.dumps(error)).reason == error.reason
     # It stays, whatever its backout count has become, and the rest comes once it can be decoded.
     for _ in range(4):
-        again, _, error = run(poisoned, commit_every=every, poison=policy)
+        again, _, error = run(poisoned, commit_every=every)
         assert (again, error.reason.startswith("it is not JSON")) == ([], True)
     assert poisoned.data() == [SECRET, *GOOD[2:]]
-    assert poisoned.get_groups(poison="ignore") == [[SECRET, *GOOD[2:]]]
+    assert poisoned.get_groups() == [[SECRET, *GOOD[2:]]]
 
 
 @pytest.mark.parametrize("every", [1, 2, 100])
@@ -247,7 +247,7 @@ def test_where_the_queue_has_no_bothresh_nothing_is_moved(owner):
 
 
 @pytest.mark.parametrize("decodes", ["codec", "text"])
-@pytest.mark.parametrize("policy", ["skip", "quarantine", "halt", "ignore"])
+@pytest.mark.parametrize("policy", ["skip", "quarantine", "halt"])
 def test_text_without_a_code_page_is_never_poison(make_owner, policy, decodes):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     for number, ccsid in enumerate((1208, 930, 1208), 1):

@@ -27,7 +27,7 @@ def consumer_s_layout(q_mgr: mqgroups.QueueManager) -> object:
 
 
 def bind(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_producer("Q", name="N", bind="not_fixed")  # type: ignore[arg-type]  # "not fixed"
+    return q_mgr.group_producer("Q", name="N", bind="groups")  # type: ignore[arg-type]  # "group"
 
 
 def poison(q_mgr: mqgroups.QueueManager) -> object:

@@ -9,8 +9,8 @@ import yaml
 from embedded_tests.tables import table
 from mqembedded.admin.mqsc import Command, parse
 from mqembedded.serve.cluster_file import read
-from mqgroups.config import STATUS_MODEL
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
+from mqgroups.settings import STATUS_MODEL
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"

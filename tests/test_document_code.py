@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -258,6 +259,54 @@ def test_python_that_is_not_run_is_python():
         if name(path) in COMPILED:
             for code in blocks(path, "python"):
                 compile(code, name(path), "exec")
+
+
+# What programs take for granted, for mypy.
+TYPED = """
+import functools, os, sys
+from typing import Any, BinaryIO
+import mqgroups
+qmgr: mqgroups.QueueManager
+producer: mqgroups.GroupProducer
+consumer: mqgroups.GroupConsumer
+pipe: mqgroups.GroupPipe
+group: mqgroups.OutgoingGroup
+rows: list[str]
+row: str
+password: str
+file: BinaryIO
+queue_manager: Any
+directory: str
+handled: list[bytes]
+database: Any
+def handle(*values: object) -> Any: ...
+def invoice(data: bytes) -> bytes: return data
+"""
+
+
+def test_the_python_of_the_pages_has_right_types(tmp_path):
+    files = []
+    for page in [*GIVEN, "docs/tutorial/first-group.md"]:
+        code = "\n".join(blocks(ROOT / page, "python"))
+        files.append(tmp_path / f"{page.replace('/', '_').replace('-', '_').removesuffix('.md')}_page.py")
+        # In a function, a producer's group and a consumer's may have the same name.
+        files[-1].write_text(f"{TYPED}\ndef program() -> None:\n{textwrap.indent(code, '    ')}")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--allow-redefinition-new",
+            "--local-partial-types",
+            *map(str, files),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == [f"Success: no issues found in {len(files)} source files"], done.stdout
 
 
 @pytest.mark.embedded

@@ -26,7 +26,8 @@ def pages() -> dict[str, str]:
         "reference/api.md": api(),
         "reference/api-aio.md": _api(
             "API for asyncio",
-            "which classes and functions does `mqgroups.aio` have?",
+            "which classes and functions does `mqgroups.aio` have? Methods with `async` before them are awaited. `connect`, "
+            "`group_producer`, `group_consumer` and `group_pipe` are for `async with`, or awaited. Others are not.",
             {"": [f"mqgroups.aio.{name}" for name in aio.__all__]},
         ),
         "reference/api-operate.md": _api(

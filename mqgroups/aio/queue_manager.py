@@ -16,7 +16,7 @@ from mqgroups.aio.producer import GroupProducer
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
-from mqgroups.mqi.secret import SECRETS, Secret
+from mqgroups.mqi.secret import hide_secrets
 from mqgroups.printable import even_half_made
 
 
@@ -119,7 +119,7 @@ def _connects(
     @wraps(sync)
     def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[QueueManager]:
         # As in ``mqgroups.connect``: from here on no local of a frame shows a secret.
-        kwargs.update((name, Secret.of(kwargs[name])) for name in SECRETS if name in kwargs)
+        hide_secrets(kwargs)
 
         async def opens() -> QueueManager:
             thread = ConnectionThread()

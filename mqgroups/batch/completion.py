@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from mqgroups.batch.errors import other_messages, would_put_again
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
-from mqgroups.config import CLAIM_MODEL
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
@@ -22,6 +21,7 @@ from mqgroups.errors import MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import brief
+from mqgroups.settings import CLAIM_MODEL
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
 from mqgroups.batch.errors import other_messages
 from mqgroups.batch.shared_queue import SharedStatusQueue
-from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
@@ -33,6 +32,8 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import Putter
+from mqgroups.setting import check_text
+from mqgroups.settings import CLAIM_MODEL, SHARED_STATUS_MODEL, Producing
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
 
@@ -196,24 +197,23 @@ class BatchProducer:
             self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         return self._queue
 
-    def producer_settings(self, claim: Claim, priority: int | None) -> ProducerSettings:
+    def producer_settings(self, claim: Claim, priority: int | None) -> Producing:
         """Return the producer settings for one group."""
         settings = self._settings
-        return ProducerSettings(
-            queue=settings.queue,
+        return _PuttingOneGroup(
+            settings.queue,
             name=claim.name,
             commit_every=settings.commit_every,
-            status_queue=settings.status_queue,
-            status_model=settings.status_model,
-            segmented_status=False,
-            owner_wait_s=settings.claim_wait_s,
             full_wait_s=settings.full_wait_s,
             persistence=settings.persistence,
             priority=priority,
-            bind="group",
             put_response=settings.put_response,
-            owner_id=settings.token,
         )
+
+    @property
+    def token(self) -> str:
+        """The identity of this attempt."""
+        return self._settings.token
 
     def _check_whole(self, claim: Claim, status: StatusRecord, messages: Iterable[BatchMessage]) -> None:
         digest, number = MessagesDigest(), 0
@@ -221,6 +221,16 @@ class BatchProducer:
             digest.add(*_parts(message))
             number += 1
         _check_same(claim, status.group_id, status.msg_seq_number, number, digest, status.checkpoint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PuttingOneGroup(Producing):
+    """A claim's name is made of any text, and names no queue."""
+
+    name: Annotated[str, check_text]
+
+    def check_together(self) -> None:
+        """The status queue is the batch's."""
 
 
 class _ClaimedGroup:
@@ -240,9 +250,16 @@ class _ClaimedGroup:
     def _start(self) -> None:
         keeper = self._batch.keeper(self._claim)
         settings = self._batch.producer_settings(self._claim, self._priority)
-        work = UnitsOfWork(self._connection, settings.commit_every)
+        work = UnitsOfWork(self._connection, settings.every)
         try:
-            putter = Putter(self._connection, settings, keeper, work, open_queue=self._batch.open_queue)
+            putter = Putter(
+                self._connection,
+                settings,
+                keeper,
+                work,
+                open_queue=self._batch.open_queue,
+                owner_id=self._batch.token,
+            )
         except BaseException:
             keeper.close()
             raise

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from mqgroups.cli.secrets import Command
-from mqgroups.config import STATUS_MODEL
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -51,16 +50,6 @@ output_option = _output("A table that fits the terminal, a table with everything
 # For commands that print as long as they run.
 json_lines_option = click.option(
     "--json", "output", flag_value="json", default="table", help="Print a line of JSON for each look."
-)
-
-
-# For commands that put or get groups.
-record_users_option = click.option(
-    "--record-user",
-    "record_users",
-    multiple=True,
-    metavar="USER",
-    help="Believe status records of this user too, for example of the one that the command ran under before; may be repeated.",
 )
 
 
@@ -116,13 +105,6 @@ def adopt_options(command: Command) -> Command:
 
 
 name_option = click.option("--name", required=True, metavar="NAME", help="The name of the producer or consumer.")
-status_model_option = click.option(
-    "--status-model",
-    default=STATUS_MODEL,
-    show_default=True,
-    metavar="QUEUE",
-    help="The model queue that the status queue is made from.",
-)
 status_queue_option = click.option(
     "--status-queue",
     "status_queues",

@@ -13,10 +13,12 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option, record_users_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.queue_manager import connect
+from mqgroups.settings import Owning
 from mqgroups.stopping import stop_on_signals
 
 # How long the next message of a group may take before that is said, seconds.
@@ -51,7 +53,7 @@ _GROUP_WAIT_S = 300.0
     is_flag=True,
     help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
 )
-@record_users_option
+@setting_options(Owning, "record_users")
 @file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")

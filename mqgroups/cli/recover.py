@@ -17,8 +17,9 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import WAIT_S, adopt_options, name_option, output_option, status_model_option
+from mqgroups.cli.options import WAIT_S, adopt_options, name_option, output_option
 from mqgroups.cli.report import Report, error_values, record_values
+from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
@@ -33,6 +34,7 @@ from mqgroups.operate.rules.group_state import GroupState
 from mqgroups.operate.takeover import Takeover
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
+from mqgroups.settings import Owning
 from mqgroups.status.records import records_disagree
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
     metavar="QUEUE",
     help="Its status queue; needs --role. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME.",
 )
-@status_model_option
+@setting_options(Owning, "status_model")
 @click.option(
     "--takeover",
     metavar="OTHER",

@@ -20,8 +20,9 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing, group_values
-from mqgroups.cli.options import name_option, output_option, status_model_option, wait_for_owner_option
+from mqgroups.cli.options import name_option, output_option, wait_for_owner_option
 from mqgroups.cli.report import Report, record_values
+from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 from mqgroups.config import status_queue_name
@@ -32,6 +33,7 @@ from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.group_state import judged
 from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.queue_manager import QueueManager
+from mqgroups.settings import Owning
 
 _QUEUE = click.option(
     "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
@@ -121,7 +123,7 @@ def salvage() -> None:
 @click.option(
     "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
 )
-@status_model_option
+@setting_options(Owning, "status_model")
 @click.option(
     "--record-user",
     metavar="USER",

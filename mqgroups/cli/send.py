@@ -15,10 +15,12 @@ from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option, record_users_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.queue_manager import connect
+from mqgroups.settings import Owning
 from mqgroups.stopping import stop_on_signals
 
 # A file that is missing may be in the archive.
@@ -50,7 +52,7 @@ _LOOK_EVERY_S = 1.0
 @click.option(
     "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
 )
-@record_users_option
+@setting_options(Owning, "record_users")
 @file_lines_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")

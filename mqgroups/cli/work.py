@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -19,10 +19,12 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, record_users_option
-from mqgroups.core.modes import Poison, Repeats, Stalled
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
+from mqgroups.cli.settings import setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.setting import settings_of
+from mqgroups.settings import Consuming
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
 from mqgroups.workers.worker import MOST_WORKERS
@@ -74,53 +76,13 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 )
 @click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
 @click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
-@click.option(
-    "--commit-every",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    metavar="MESSAGES",
-    help="How many messages a unit of work has at most; after a minute it ends too.",
+@setting_options(
+    Consuming, "commit_every", "complete_groups_only", "poison", "repeats", "group_wait_s", "stalled", "record_users"
 )
 @click.option(
     "--codec",
     type=click.Choice(codecs.__all__),
     help="Messages have values: what is in their JSON, or text. Default: no values, only data.",
-)
-@click.option(
-    "--complete-groups-only",
-    is_flag=True,
-    help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
-)
-@click.option(
-    "--poison",
-    type=click.Choice(get_args(Poison)),
-    default="halt",
-    show_default=True,
-    help="What happens to a message that fails whenever it is processed.",
-)
-@click.option(
-    "--repeats",
-    type=click.Choice(get_args(Repeats)),
-    default="tell",
-    show_default=True,
-    help="What happens to a group with the identifiers of the one completed before it.",
-)
-@click.option(
-    "--group-wait",
-    "group_wait_s",
-    type=click.FloatRange(0),
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the next message of a group may take.",
-)
-@click.option(
-    "--stalled",
-    type=click.Choice(get_args(Stalled)),
-    default="halt",
-    show_default=True,
-    help="What happens to a group whose next message does not arrive; 'quarantine' moves its rest to the backout queue.",
 )
 @click.option(
     "--grace",
@@ -140,7 +102,6 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
-@record_users_option
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
@@ -150,19 +111,12 @@ def work(
     name: str,
     workers: int,
     threads: bool,
-    commit_every: int,
     codec: str | None,
-    complete_groups_only: bool,
-    poison: Poison,
-    repeats: Repeats,
-    group_wait_s: float,
-    stalled: Stalled,
     grace_s: float,
     http: tuple[str, int] | None,
     health_dir: Path | None,
-    record_users: tuple[str, ...],
     verbose: bool,
-    **connection: Any,
+    **options: Any,
 ) -> None:
     """Call FUNCTION of MODULE for each message group, with several workers at once, until SIGTERM or Ctrl-C.
 
@@ -190,22 +144,15 @@ def work(
     except TypeError as error:
         needed = "two arguments, because of --target" if groups == 2 else "one argument; with --target it gets two"
         raise click.UsageError(f"the function must accept {needed}: {error}") from error
-    settings: dict[str, Any] = {
-        "commit_every": commit_every,
-        "complete_groups_only": complete_groups_only,
-        "poison": poison,
-        "repeats": repeats,
-        "record_users": record_users,
-        "group_wait_s": group_wait_s,
-        "stalled": stalled,
-        "codec": None if codec is None else getattr(codecs, codec),
-    }
+    consuming = {each.name for each in settings_of(Consuming)}
+    settings = {name: value for name, value in options.items() if name in consuming}
+    settings["codec"] = None if codec is None else getattr(codecs, codec)
     opens: Any = (
         partial(QueueManager.group_consumer, queue=queue, **settings)
         if target is None
         else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     )
-    arguments = connect_arguments(**connection)
+    arguments = connect_arguments(**{name: value for name, value in options.items() if name not in consuming})
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias, get_args
 
 RoleName: TypeAlias = Literal["put", "get"]
-StatusLayout: TypeAlias = Literal["classic", "segmented", "auto"]
+StatusLayout: TypeAlias = Literal["classic", "segmented"]
 PutResponse: TypeAlias = Literal["sync", "async"]
-Bind: TypeAlias = Literal["group", "open", "as queue", "not fixed"]
-Poison: TypeAlias = Literal["halt", "skip", "quarantine", "ignore"]
+Bind: TypeAlias = Literal["group", "open"]
+Poison: TypeAlias = Literal["halt", "skip", "quarantine"]
 Repeats: TypeAlias = Literal["tell", "halt"]
 Stalled: TypeAlias = Literal["halt", "quarantine"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]

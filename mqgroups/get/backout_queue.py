@@ -18,7 +18,7 @@ class BackoutQueue:
     """The backout queue of one queue, opened at its first use.
 
     Attributes:
-        threshold: BOTHRESH; 0 means that backout counts are ignored, because the queue or the consumer says so.
+        threshold: BOTHRESH; 0 means that backout counts are ignored.
         name: BOQNAME; empty if not set.
     """
 
@@ -32,9 +32,8 @@ class BackoutQueue:
         self._connection = connection
         self._queue: ForwardQueue | None = None
         with inquiring(connection, queue) as local:
-            threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
+            self.threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
             self.name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-        self.threshold = 0 if poison == "ignore" else threshold
         if poison != "halt" and self.threshold and not self.name:
             raise ConfigurationError(
                 f"queue {queue.name} has BOTHRESH({self.threshold}) but no BOQNAME, so a message that cannot be processed has "

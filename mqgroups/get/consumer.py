@@ -20,14 +20,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import Any
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
 from mqgroups.printable import even_half_made
+from mqgroups.settings import Consuming
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -37,7 +37,7 @@ _log = logging.getLogger("mqgroups.get")
 class GroupConsumer:
     """Gets message groups from one queue, under a name that survives a crash; see ``QueueManager.group_consumer``."""
 
-    def __init__(self, connection: Connection, settings: ConsumerSettings) -> None:
+    def __init__(self, connection: Connection, settings: Consuming) -> None:
         self._connection = connection
         self._settings = settings
         self._before_forget: list[Callable[[], object]] = []
@@ -51,7 +51,7 @@ class GroupConsumer:
 
     def _start(self) -> None:
         """Open both queues, read the status record, and claim the name."""
-        work = UnitsOfWork(self._connection, self._settings.commit_every)
+        work = UnitsOfWork(self._connection, self._settings.every)
         getter = Getter(self._connection, self._settings, work)
         try:
             work.claim()
@@ -63,7 +63,7 @@ class GroupConsumer:
             _log.info("%r resumes an interrupted group", self, extra=getter.owner.log_fields())
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:

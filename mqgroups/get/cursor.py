@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil, inf
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import ask
@@ -26,6 +25,7 @@ from mqgroups.mqi.message import Message
 from mqgroups.mqi.reasons import INHIBITED
 from mqgroups.mqi.rfh2 import without_properties
 from mqgroups.mqi.structures import got_fields
+from mqgroups.settings import Consuming
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # Properties are always returned in front of the data, whatever the queue's PROPCTL says. With a message handle, each property
@@ -54,7 +54,7 @@ class GroupCursor:
         unit: the MsgIds of the messages that were got in the open unit of work, to get them again after a lost connection.
     """
 
-    def __init__(self, connection: Connection, settings: ConsumerSettings, committed: GroupPosition) -> None:
+    def __init__(self, connection: Connection, settings: Consuming, committed: GroupPosition) -> None:
         """Open the queue, with ``committed`` as the position; raises MQIError."""
         self._connection = connection
         self._settings = settings
@@ -312,7 +312,7 @@ class GroupCursor:
             f"queue {self._settings.queue}: got message {msg_seq_number}{_at(offset)} of group {group_id.hex()}, expected "
             f"message {expected}{_at(position.offset)} of group {position.group_id.hex()}. The message was backed out to the "
             "queue. Browse the group",
-            status_queue=self._settings.status_queue,
+            status_queue=self._settings.record_queue,
             group_id=position.group_id,
             found=msg_seq_number,
             expected=expected,

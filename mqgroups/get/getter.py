@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import uuid
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import SegmentsDiffer
 from mqgroups.core.model import Role
@@ -22,6 +21,7 @@ from mqgroups.get.repetition import Repetition
 from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
+from mqgroups.settings import Consuming
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -39,7 +39,7 @@ class Getter(Processing):
     """
 
     def __init__(
-        self, connection: Connection, settings: ConsumerSettings, work: UnitsOfWork, partner: Partner | None = None
+        self, connection: Connection, settings: Consuming, work: UnitsOfWork, partner: Partner | None = None
     ) -> None:
         """Open both queues and read the status record. The caller must then call ``work.claim()``, or ``close_queues``.
 
@@ -62,7 +62,7 @@ class Getter(Processing):
         self._connection = connection
         self.status = StatusQueue(
             connection,
-            settings.status_queue,
+            settings.record_queue,
             settings.status_model,
             settings.owner_wait_s,
             segmented=settings.segmented_status,

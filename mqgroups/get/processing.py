@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.connection.retry import ask
 from mqgroups.core.next_record import Note
 from mqgroups.core.ownership import PendingCommit
@@ -19,6 +18,7 @@ from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, MQIE
 from mqgroups.get.aside import Aside
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.mqi.message import Message
+from mqgroups.settings import Consuming
 from mqgroups.status.owner import Owner
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -82,7 +82,7 @@ class Processing:
     cursor: GroupCursor
     aside: Aside
 
-    def __init__(self, settings: ConsumerSettings, work: UnitsOfWork, partner: Partner | None) -> None:
+    def __init__(self, settings: Consuming, work: UnitsOfWork, partner: Partner | None) -> None:
         """``partner``: the outgoing side of a pipe."""
         self.settings = settings
         self.work = work

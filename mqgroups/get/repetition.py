@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.core.group_key import Likeness, likeness
 from mqgroups.errors import GroupRepeated
 from mqgroups.mqi.message import Message
+from mqgroups.settings import Consuming
 from mqgroups.status.owner import Owner
 from mqgroups.telemetry import semantic_conventions as sc
 
@@ -21,7 +21,7 @@ class Repetition:
         repeats: whether it has the same key.
     """
 
-    def __init__(self, settings: ConsumerSettings) -> None:
+    def __init__(self, settings: Consuming) -> None:
         self._settings = settings
         self._told_group_ids = False
         self.repeats = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mqgroups.config import ConsumerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE
@@ -11,12 +10,13 @@ from mqgroups.errors import ConfigurationError, MQIError
 from mqgroups.get.backout_queue import BackoutQueue
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.mqi import constants as mq
+from mqgroups.settings import Consuming
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner
 from mqgroups.status.records import foreign_record
 
 
-def open_cursor(connection: Connection, settings: ConsumerSettings, owner: Owner) -> GroupCursor:
+def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> GroupCursor:
     """Open the consumer's queue at the position of its last commit.
 
     Raises:
@@ -32,36 +32,31 @@ def open_cursor(connection: Connection, settings: ConsumerSettings, owner: Owner
         raise
 
 
-def _refuse_status_queue(connection: Connection, settings: ConsumerSettings, in_use: MQIError) -> None:
+def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQIError) -> None:
     """Raise ConfigurationError if the queue is in use because it is the status queue, which is open exclusively."""
     try:
         queue = connection.open_queue(settings.queue, mq.MQOO_BROWSE)
     except MQIError:
         raise in_use from None
     try:
-        check_apart(settings.status_queue, queue)
+        check_apart(settings.record_queue, queue)
     finally:
         queue.close()
 
 
-def find_backout_queue(
-    connection: Connection, settings: ConsumerSettings, owner: Owner, queue: Queue
-) -> BackoutQueue | None:
+def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:
     """Return the backout queue of the consumer's open ``queue``; ``None`` if the consumer moves nothing there.
 
     Raises:
         ConfigurationError: by the consumer's policies messages are moved, but there is no backout queue.
         MQIError: the queue's attributes cannot be inquired.
     """
-    poison, stalled = settings.poison, settings.stalled
-    moves_groups = stalled == "quarantine" or owner.unit.note.quarantine
-    if poison == "ignore" and not moves_groups:
-        return None
-    found = BackoutQueue(connection, queue, poison, stalled)
+    found = BackoutQueue(connection, queue, settings.poison, settings.stalled)
+    moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
     return found if found.threshold or moves_groups else None
 
 
-def refuse_unfit(settings: ConsumerSettings, owner: Owner, shown: str, *, is_pipe: bool) -> None:
+def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool) -> None:
     """Check that these settings can finish the interrupted group that other settings may have begun.
 
     Args:
@@ -88,4 +83,4 @@ def refuse_unfit(settings: ConsumerSettings, owner: Owner, shown: str, *, is_pip
         )
     resumed = owner.resumed
     if resumed is not None and resumed.outgoing is not None and not is_pipe:
-        raise foreign_record(settings.status_queue, Mismatch("role", "get, of a pipe", "get, of a consumer"))
+        raise foreign_record(settings.record_queue, Mismatch("role", "get, of a pipe", "get, of a consumer"))

@@ -17,6 +17,7 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments, ConnectedQueueManager, PropertyValue
 from mqgroups.mqi.properties import type_of
+from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 
 # (hconn, type, sts) -> (sts, comp, reason)
 Mqstat: TypeAlias = Callable[[int, int, bytes], tuple[bytes, int, int]]
@@ -29,6 +30,10 @@ _MQCD_VERSION_11, _MQCNO_VERSION_6, _MQCNO_VERSION_7, _MQSCO_VERSION_6 = 11, 6, 
 # of both bindings is 300, IBM's own for programs in C is 1.
 _LET_THE_CHANNEL_DECIDE_S = 1
 _APPL_NAME_LENGTH = 28
+# This package reconnects by itself: with the client's automatic reconnection, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic
+# q045460). Each connection has a socket of its own: connections that share one are lost together, and wait for each other (topic
+# q001660).
+_CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_NO_CONV_SHARING
 # Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.
 _NOT_IN_EVERY_BINDING = {
     "token": ("CSP", "Token", ""),
@@ -79,7 +84,7 @@ class CLayer:
             cd.ConnectionName = (arguments.conn_name or "").encode()
             cd.ChannelType = package.CMQXC.MQCHT_CLNTCONN
             cd.TransportType = mq.MQXPT_TCP
-            cd.MaxMsgLength = arguments.max_msg_length
+            cd.MaxMsgLength = LONGEST_MESSAGE_BYTES
             if arguments.cipher_spec is not None:
                 cd.SSLCipherSpec = arguments.cipher_spec.encode()
             # The memory that MQCD points to must exist until the call has returned.
@@ -88,9 +93,9 @@ class CLayer:
         try:
             if arguments.user is not None and arguments.password is not None:
                 # As bytes: ibmmq encodes a str as ASCII, and its error would show a password that is not ASCII.
-                keywords.update(user=arguments.user.encode(), password=arguments.password.read("password").encode())
+                keywords.update(user=arguments.user.encode(), password=arguments.read_secret("password"))
             if arguments.token is not None:
-                keywords["token"] = arguments.token.read("token").encode()
+                keywords["token"] = arguments.read_secret("token")
             keywords |= self._key_repository(arguments)
             q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
         except package.MQMIError as error:
@@ -113,7 +118,7 @@ class CLayer:
 
     def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
         """Return the keywords for the binding's MQCNO; pymqi has no class for it, and passes on the options only."""
-        options = arguments.options
+        options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
             # The library libmqm_r would try local bindings first (IBM MQ, topic q025920), and ibmmq 2.1.2 sets this option too
             # late: it has packed its MQCNO before.
@@ -145,7 +150,7 @@ class CLayer:
             sco.CertificateLabel = arguments.certificate_label.encode()
         if arguments.key_repository_password is not None:
             sco.Version = _MQSCO_VERSION_6
-            sco.KeyRepoPassword = arguments.key_repository_password.read("key_repository_password").encode()
+            sco.KeyRepoPassword = arguments.read_secret("key_repository_password")
         return {"sco": sco}
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:

@@ -9,40 +9,68 @@ Structures are passed packed (``structures.py``), names as ``str``, MQBYTE field
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol, TypeAlias
 
-from mqgroups.mqi.secret import Secret
-from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
+from mqgroups.mqi.secret import SECRETS, Secret, check_secret, hide_secrets
+from mqgroups.setting import Settings
 
 # The value of a message property; ``properties.py`` maps these types to MQTYPE_*.
 PropertyValue: TypeAlias = "str | int | float | bool | bytes | None"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectArguments:
+@dataclass(frozen=True, kw_only=True)
+class ConnectArguments(Settings):
     """The arguments of MQCONNX.
 
-    Without ``channel`` the MQ client finds the queue manager by itself: local bindings, MQSERVER, or a client channel definition
-    table (``ccdt_url``, MQCCDTURL, MQCHLLIB). ``max_msg_length`` is this client's limit in bytes; the server-connection channel
-    may set a lower one. Secrets are read at each MQCONNX. ``connection/rules.py`` checks which arguments may be combined.
+    Secrets are read at each MQCONNX. ``connection/rules.py`` checks which arguments may be combined.
+
+    Attributes:
+        q_mgr_name: the queue manager's name. Not blank, ``*NAME`` or the name of a queue sharing group, because a group can be
+            resumed on one queue manager only.
+        channel: the server-connection channel. ``None`` uses the MQ client's own configuration: local bindings, MQSERVER, or a
+            client channel definition table.
+        conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
+        user: the user to connect as, with a password, which the queue manager checks.
+        password: a string, or a ``Secret`` that names a file or an environment variable, which is then read again at each
+            reconnect.
+        token: a JSON web token instead of user and password (ibmmq only).
+        cipher_spec: the CipherSpec of the channel; the connection then uses TLS (MQCD.SSLCipherSpec).
+        key_repository: the key repository with the certificates to check the queue manager's certificate against
+            (MQSCO.KeyRepository); by default the one in MQSSLKEYR or mqclient.ini.
+        key_repository_password: the password of the key repository (ibmmq only); by default MQKEYRPWD or a stash file.
+        certificate_label: the label of this client's own certificate, which a channel with SSLCAUTH(REQUIRED) asks for.
+        peer_name: a pattern for the distinguished name in the queue manager's certificate (``"CN=QM1,O=*"``).
+        ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
+            MQCCDTURL, MQCHLLIB and MQCHLTAB.
+        fips: whether only FIPS-certified CipherSpecs are used (MQSCO.FipsRequired); by default if MQSSLFIPS is YES.
     """
 
-    q_mgr_name: str
-    channel: str | None = None
-    conn_name: str | None = None
+    q_mgr_name: str = field(kw_only=False)
+    channel: str | None = field(default=None, kw_only=False)
+    conn_name: str | None = field(default=None, kw_only=False)
     user: str | None = None
-    password: Secret | None = None
-    token: Secret | None = None
+    password: Annotated[str | Secret | None, check_secret] = None
+    token: Annotated[str | Secret | None, check_secret] = None
     cipher_spec: str | None = None
     key_repository: str | None = None
-    key_repository_password: Secret | None = None
+    key_repository_password: Annotated[str | Secret | None, check_secret] = None
     certificate_label: str | None = None
     peer_name: str | None = None
     ccdt_url: str | None = None
     fips: bool | None = None
-    options: int = 0
-    max_msg_length: int = LONGEST_MESSAGE_BYTES
+
+    def __post_init__(self) -> None:
+        for name in SECRETS:
+            object.__setattr__(self, name, Secret.of(getattr(self, name)))
+        super().__post_init__()
+
+    hide_secrets = staticmethod(hide_secrets)
+
+    def read_secret(self, name: str) -> bytes:
+        """Return a secret, read now, in UTF-8; raises ConfigurationError if it cannot be read."""
+        secret = Secret.of(getattr(self, name))
+        return b"" if secret is None else secret.read(name).encode()
 
 
 class Binding(Protocol):

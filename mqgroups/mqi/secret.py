@@ -12,13 +12,24 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.printable import even_half_made
 
 # The arguments of ``connect`` that are secrets.
 SECRETS = ("password", "token", "key_repository_password")
+
+
+def hide_secrets(arguments: dict[str, Any]) -> None:
+    """Make a ``Secret`` of each secret among the arguments of ``connect``: from then on no local of a frame shows one."""
+    arguments.update((name, Secret.of(arguments[name])) for name in SECRETS if name in arguments)
+
+
+def check_secret(what: str, secret: Secret) -> None:
+    """Raise ConfigurationError if an application gave a value of another type."""
+    if secret.given is not None and not isinstance(secret.given, str):
+        raise ConfigurationError(f"{what} must be a str or a Secret, got a value of type {type(secret.given).__name__}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -31,7 +42,7 @@ class Secret:
 
     @classmethod
     def of(cls, value: object) -> Secret | None:
-        """Return a secret for an argument of the application. If the value cannot be one, ``check`` says so."""
+        """Return a secret for an argument of the application. If the value cannot be one, ``check_secret`` says so."""
         return value if value is None or isinstance(value, Secret) else cls(cast("str", value))
 
     @classmethod
@@ -43,13 +54,6 @@ class Secret:
     def from_variable(cls, name: str) -> Secret:
         """Return a secret that is in an environment variable."""
         return cls(variable=name)
-
-    def check(self) -> None:
-        """Raise ConfigurationError if an application gave a value of another type."""
-        if self.given is not None and not isinstance(self.given, str):
-            raise ConfigurationError(
-                f"a password or token must be a str or a Secret, got a value of type {type(self.given).__name__}"
-            )
 
     def read(self, what: str) -> str:
         """Return the secret; errors call it ``what``.

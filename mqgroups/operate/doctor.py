@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mqgroups.config import STATUS_MODEL, checked_name, checked_queue_name, status_queue_name
+from mqgroups.config import checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
@@ -45,6 +45,7 @@ from mqgroups.operate.rules.findings import (
 )
 from mqgroups.operate.rules.mqsc_text import attributes
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
+from mqgroups.settings import STATUS_MODEL
 
 _DATA_QUEUE = (
     "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
@@ -290,7 +291,7 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
             f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
         )
     if asked.role is Role.GET:
-        # With poison="halt" and "ignore" nothing is moved there.
+        # With poison="halt" nothing is moved there.
         yield from _authorities(
             connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal, lacking=Severity.WARNING
         )

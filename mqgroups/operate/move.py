@@ -12,7 +12,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mqgroups.config import checked_commit_every, checked_queue_name
+from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -32,6 +32,7 @@ from mqgroups.operate.rules.group_state import GroupOwner
 from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
 from mqgroups.operate.rules.owner_state import OwnerCondition
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
+from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
 
 # Properties are got as an MQRFH2 in front of the data, whatever the queue's PROPCTL says. MQPUT makes properties of it again.
@@ -102,7 +103,7 @@ def move_group(
     checked_group_id(group_id)
     if to is not None:
         checked_queue_name("to", to)
-    most_asked = checked_commit_every(commit_every).messages or 1
+    most_asked = every(commit_every).messages or 1
     accepted = checked_accept(accept)
     connection = connection_of(q_mgr)
     seen = connection.reopening(lambda: inspected(connection, queue))

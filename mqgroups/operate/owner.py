@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from mqgroups.config import (
-    STATUS_MODEL,
     checked_name,
     checked_queue_name,
     checked_role,
-    checked_seconds,
     status_queue_name,
 )
 from mqgroups.connection.connection import Connection
@@ -27,6 +25,8 @@ from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
 from mqgroups.operate.repaired import RepairedQueue
+from mqgroups.setting import checked_seconds
+from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.records import foreign_record, held_by
 
 

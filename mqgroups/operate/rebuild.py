@@ -18,11 +18,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from mqgroups.config import (
-    STATUS_MODEL,
     checked_name,
     checked_queue_name,
     checked_role,
-    checked_seconds,
     checked_user,
     status_queue_name,
 )
@@ -53,6 +51,8 @@ from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
+from mqgroups.setting import checked_seconds
+from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 

@@ -14,11 +14,9 @@ import uuid
 from dataclasses import dataclass, replace
 
 from mqgroups.config import (
-    STATUS_MODEL,
     checked_name,
     checked_queue_name,
     checked_role,
-    checked_seconds,
     status_queue_name,
 )
 from mqgroups.connection.connection import Connection
@@ -30,6 +28,8 @@ from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, 
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, RepairRefused
 from mqgroups.operate.repaired import RepairedQueue, move
+from mqgroups.setting import checked_seconds
+from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.records import foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 

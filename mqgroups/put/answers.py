@@ -16,13 +16,13 @@ depend on it.
 
 from __future__ import annotations
 
-from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import GroupPosition, MessagePart, may_go_unanswered
 from mqgroups.errors import ForeignSyncpoint, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.put.payload import Unsent
+from mqgroups.settings import Producing
 from mqgroups.status.units_of_work import UnitsOfWork
 
 
@@ -34,7 +34,7 @@ class Answers:
         last_came: whether the last put was answered. Only then may a unit of work end.
     """
 
-    def __init__(self, connection: Connection, settings: ProducerSettings, work: UnitsOfWork) -> None:
+    def __init__(self, connection: Connection, settings: Producing, work: UnitsOfWork) -> None:
         """Raises MQIError or ConfigurationError if the puts may be asynchronous, and MQSTAT cannot be called."""
         self._unanswered = connection.unanswered
         self._work = work

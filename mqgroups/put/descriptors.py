@@ -6,13 +6,13 @@ Messages carry trace context in a message handle, if they carry any; the MQPMO n
 
 from __future__ import annotations
 
-from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import GroupPosition, MessagePart, next_put
 from mqgroups.core.model import Persistence
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.put.payload import MessageKind
+from mqgroups.settings import Producing
 from mqgroups.telemetry import context
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.semantic_conventions import TRACEPARENT
@@ -30,7 +30,7 @@ class Descriptors:
         carries_context: whether messages carry trace context.
     """
 
-    def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+    def __init__(self, connection: Connection, settings: Producing) -> None:
         self._connection = connection
         self._settings = settings
         self._context = context.NONE

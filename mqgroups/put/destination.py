@@ -1,10 +1,11 @@
 """Binds a producer's queue, so that a group stays on one instance of a cluster queue.
 
 A cluster queue has instances at several queue managers. With ``bind="group"`` one is chosen for each group and with
-``bind="open"`` one for all groups (IBM MQ, topics q026010, q027030). A binding that would split groups is refused before anything
-is put. The queue manager keeps to the chosen instance within one handle, but not across a restart: the first put after a restart
-goes without logical order and is workload-balanced like a single message. So the rest of an interrupted group is put to the queue
-manager that the status record names, and the destination of each message is compared with that name.
+``bind="open"`` one for all groups (IBM MQ, topics q026010, q027030). The queue manager keeps to the chosen instance within one
+handle, but not across a restart: the first put after a restart goes without logical order and is workload-balanced like a single
+message. So the rest of an interrupted group is put to the queue manager that the status record names, and the destination of each
+message is compared with that name. MQOO_BIND_NOT_FIXED is not offered: it would split groups. Neither is MQOO_BIND_AS_Q_DEF: an
+administrator could change DEFBIND to NOTFIXED.
 
 First the queue is opened again by its own name, with MQOO_BIND_ON_OPEN: mostly MQOD says that it leads to the same queue manager.
 A full name would be resolved by other definitions and needs other authorities (topics q025990, q026110, "Authorizations for MQI
@@ -29,13 +30,7 @@ from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, Queu
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
-_OPTIONS: dict[Bind, int] = {
-    "group": mq.MQOO_BIND_ON_GROUP,
-    "open": mq.MQOO_BIND_ON_OPEN,
-    "not fixed": mq.MQOO_BIND_NOT_FIXED,
-    "as queue": mq.MQOO_BIND_AS_Q_DEF,
-}
-
+_OPTIONS: dict[Bind, int] = {"group": mq.MQOO_BIND_ON_GROUP, "open": mq.MQOO_BIND_ON_OPEN}
 _ON_OPEN = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
 # The instances of a cluster queue take turns (topic q082390), other programs and weights move the turn on. A client does not know
 # how many instances there are; this is several times as many as clusters have.
@@ -59,24 +54,6 @@ class Destination:
         self.field = b""
         # Whether messages go to a cluster queue; None until it was inquired.
         self._clustered: bool | None = None
-
-    def check(self) -> None:
-        """Refuse a binding that would split groups. If that does not follow from ``bind``, the queue is inquired.
-
-        Raises:
-            ConfigurationError: the messages of a group could go to several instances of a cluster queue.
-            MQIError: the queue cannot be inquired.
-        """
-        if self._bind in ("group", "open"):
-            return
-        is_clustered, def_bind = _cluster_attributes(self._connection, self._queue)
-        not_fixed = self._bind == "not fixed" or def_bind == mq.MQBND_BIND_NOT_FIXED
-        if is_clustered and not_fixed:
-            says = "bind='not fixed'" if self._bind == "not fixed" else "bind='as queue' and DEFBIND(NOTFIXED)"
-            raise ConfigurationError(
-                f"{says}: {self._queue} is a cluster queue, and with MQOO_BIND_NOT_FIXED the messages of a group could go to "
-                "different instances. Nothing was put. Use bind='group', or bind='open' for one instance for all groups"
-            )
 
     def open(self) -> Queue:
         """Open the queue for new groups."""
@@ -126,7 +103,7 @@ class Destination:
         """Whether messages go to a cluster queue; None if it cannot be inquired, mostly because the user may not."""
         if self._clustered is None:
             try:
-                self._clustered = _cluster_attributes(self._connection, self._queue)[0]
+                self._clustered = _leads_to_cluster(self._connection, self._queue)
             except ConnectionBroken:
                 raise
             except MQIError:
@@ -195,18 +172,16 @@ class Destination:
         self.resolved = ("", "")
 
 
-def _cluster_attributes(connection: Connection, name: str) -> tuple[bool, int]:
-    """Return whether messages put to queue ``name`` go to a cluster queue, and its DEFBIND.
+def _leads_to_cluster(connection: Connection, name: str) -> bool:
+    """Whether messages put to queue ``name`` go to a cluster queue.
 
-    An alias's own DEFBIND applies, not that of its base queue (IBM MQ, topic q026010). CLUSTER of an alias or a remote queue is
-    for other queue managers: here, the definition decides (topic q025990).
+    CLUSTER of an alias or a remote queue is for other queue managers: here, the definition decides (IBM MQ, topic q025990).
     """
     queue = connection.open_queue(name, mq.MQOO_INQUIRE)
     try:
         kind = queue.inquire(mq.MQIA_Q_TYPE)
-        def_bind = int(queue.inquire(mq.MQIA_DEF_BIND))
         if kind == mq.MQQT_ALIAS:
-            return _cluster_attributes(connection, str(queue.inquire(mq.MQCA_BASE_Q_NAME)))[0], def_bind
-        return kind == mq.MQQT_CLUSTER or (kind == mq.MQQT_LOCAL and queue.is_in_cluster), def_bind
+            return _leads_to_cluster(connection, str(queue.inquire(mq.MQCA_BASE_Q_NAME)))
+        return kind == mq.MQQT_CLUSTER or (kind == mq.MQQT_LOCAL and queue.is_in_cluster)
     finally:
         queue.close()

@@ -72,7 +72,7 @@ class OutgoingGroup(WithBlock):
         self._begun = committed if committed.offset else None
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
-        self.checkpoint: Checkpoint = None if committed.at_start else putter.owner.committed_checkpoint
+        self.checkpoint: Any = None if committed.at_start else putter.owner.committed_checkpoint
         self._properties = given if committed.at_start else resumed_with(given, putter.owner)
         # What the next message has to carry, if it is the group's first.
         self._of_first = NO_PROPERTIES if committed.msg_seq_number else self._properties or NO_PROPERTIES

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from mqgroups.code_pages import UTF_8
-from mqgroups.config import Codec
 from mqgroups.core.group import GroupPosition, MessagePart
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage, MessageRefused
@@ -23,6 +22,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import properties as message_properties
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.text import encoded as encoded_text
+from mqgroups.settings import Codec
 
 _LONGEST_CHARACTER = 4
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
@@ -25,6 +24,7 @@ from mqgroups.put.answers import Answers
 from mqgroups.put.descriptors import Descriptors
 from mqgroups.put.destination import Destination
 from mqgroups.put.payload import Unsent
+from mqgroups.settings import Producing
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_apart
 from mqgroups.status.units_of_work import UnitsOfWork
@@ -50,10 +50,11 @@ class Placing:
     def __init__(
         self,
         connection: Connection,
-        settings: ProducerSettings,
+        settings: Producing,
         keeper: Keeper,
         work: UnitsOfWork,
         open_queue: Callable[[], Queue] | None,
+        owner_id: str | None,
     ) -> None:
         """Read the status record and open the queue; arguments and errors as for ``Putter``."""
         self._connection = connection
@@ -65,9 +66,8 @@ class Placing:
         self._pinned = False
         self._descriptors = Descriptors(connection, settings)
         self._answers = Answers(connection, settings, work)
-        self._destination.check()
         expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
-        self.owner = work.add(keeper, expected, settings.owner_id or uuid.uuid4().hex, settings.hooks)
+        self.owner = work.add(keeper, expected, owner_id or uuid.uuid4().hex, settings.hooks)
         self._run = Run(self.owner.committed)
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed

@@ -17,16 +17,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Any
 
-from mqgroups.config import ProducerSettings
 from mqgroups.connection.connection import Connection
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
 from mqgroups.put.putter import Putter
+from mqgroups.settings import Producing
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -34,7 +34,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 class GroupProducer:
     """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
 
-    def __init__(self, connection: Connection, settings: ProducerSettings) -> None:
+    def __init__(self, connection: Connection, settings: Producing) -> None:
         self._closed = True
         self._connection = connection
         self._settings = settings
@@ -53,13 +53,13 @@ class GroupProducer:
         connection, settings = self._connection, self._settings
         keeper = StatusQueue(
             connection,
-            settings.status_queue,
+            settings.record_queue,
             settings.status_model,
             settings.owner_wait_s,
             segmented=settings.segmented_status,
             record_users=settings.record_users,
         )
-        work = UnitsOfWork(connection, settings.commit_every)
+        work = UnitsOfWork(connection, settings.every)
         try:
             putter = Putter(connection, settings, keeper, work)
         except BaseException:
@@ -74,7 +74,7 @@ class GroupProducer:
         self._putter = putter
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:

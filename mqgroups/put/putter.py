@@ -12,7 +12,6 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 
-from mqgroups.config import SEGMENT_BYTES, ProducerSettings
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience, retrying
@@ -24,6 +23,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
 from mqgroups.put.placing import Placing
+from mqgroups.settings import SEGMENT_BYTES, Producing
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -46,11 +46,12 @@ class Putter(Placing):
     def __init__(
         self,
         connection: Connection,
-        settings: ProducerSettings,
+        settings: Producing,
         keeper: Keeper,
         work: UnitsOfWork,
         *,
         open_queue: Callable[[], Queue] | None = None,
+        owner_id: str | None = None,
     ) -> None:
         """Open the queue and read the status record. The caller must then call ``work.claim()``, or ``close`` this putter.
 
@@ -60,13 +61,14 @@ class Putter(Placing):
             keeper: keeps the status record; closed together with this putter.
             work: the new owner is added to it.
             open_queue: opens the queue for new groups; by default as the settings say.
+            owner_id: the identity of the owner, which no other has; by default a random one.
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used.
-            ConfigurationError: the messages of a group could go to several instances of a cluster queue, or to a topic.
+            ConfigurationError: the queue is an alias of a topic.
             MQIError: a call failed.
         """
-        super().__init__(connection, settings, keeper, work, open_queue)
+        super().__init__(connection, settings, keeper, work, open_queue, owner_id)
         self._keeper = keeper
         # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []

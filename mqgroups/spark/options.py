@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, Literal, TypeAlias, get_args
 
-from mqgroups.config import CLAIM_MODEL, SHARED_STATUS_MODEL, checked_queue_name, checked_user
+from mqgroups.config import checked_queue_name, checked_user
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi.secret import Secret
+from mqgroups.settings import CLAIM_MODEL, SHARED_STATUS_MODEL
 from mqgroups.spark.errors import SparkOptionError
 
 

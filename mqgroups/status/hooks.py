@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from mqgroups.core.modes import RoleName
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupAbandoned
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -42,7 +41,7 @@ class Resumed:
     group_id: bytes
     msg_seq_number: int
     offset: int
-    checkpoint: Checkpoint
+    checkpoint: Any
     epoch: int
     unit_of_work: int
     group_name: str = ""
@@ -95,7 +94,7 @@ class Progress:
     msg_seq_number: int
     offset: int
     group_ended: bool
-    checkpoint: Checkpoint
+    checkpoint: Any
     unit_of_work: int
     messages: int
     data_bytes: int
@@ -124,12 +123,6 @@ class Hooks:
     on_in_doubt: OnInDoubt | None = None
     on_abandon: OnAbandon | None = None
     on_progress: OnProgress | None = None
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            function = getattr(self, field.name)
-            if function is not None:
-                checked_hook(field.name, function)
 
 
 def checked_hook(what: str, function: _F) -> _F:

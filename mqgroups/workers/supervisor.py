@@ -21,11 +21,12 @@ from typing import overload
 
 import tenacity
 
-from mqgroups.config import checked_name, checked_seconds
+from mqgroups.config import checked_name
 from mqgroups.errors import ConfigurationError
 from mqgroups.get.group import IncomingGroup
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
+from mqgroups.setting import checked_seconds
 from mqgroups.workers.health import Health
 from mqgroups.workers.run import ProcessRun, Run, ThreadRun
 from mqgroups.workers.status import Board, WorkerStatus

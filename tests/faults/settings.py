@@ -34,7 +34,7 @@ AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "get": {
         **_COMMON,
         "stream": ("no", "yes"),
-        "poison": ("halt", "ignore", "skip", "quarantine"),
+        "poison": ("halt", "skip", "quarantine"),
         "complete": ("no", "yes"),
     },
     "put": {**_COMMON, "segments": ("no", "yes"), "response": ("sync", "async")},

@@ -200,7 +200,7 @@ def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue, when
     with pytest.raises(errors.ConfigurationError, match="without stream=True until that group is moved"):
         poisoned.consumer(stream=True)
     # Whatever else is asked for now: what was begun is ended.
-    application.settings["poison"] = "ignore"
+    application.settings["poison"] = "halt"
     with pytest.raises(errors.GroupQuarantined):
         application.run()
     assert [one.data for one in poisoned.on_queue(backout_queue)] == THIS[4:]

@@ -181,19 +181,6 @@ def test_a_backout_queue_is_needed_at_the_start(make_owner):
         make_owner().consumer(stalled="quarantine")
 
 
-def test_backout_counts_are_not_looked_at_because_groups_are_moved(stalled):
-    put(stalled, 1, -2)
-    for _ in range(2):
-        qmgr = stalled.connect()
-        list(zip(range(2), next(iter(stalled.consumer(qmgr, commit_every=100))), strict=False))
-        qmgr.close()
-    commits: list[object] = []
-    with stalled.consumer(stalled="quarantine", poison="ignore", commit_every=100) as consumer:
-        consumer.before_commit(commits.append)
-        assert [[message.backout_count for message in group] for group in consumer] == [[2, 2]]
-    assert len(commits) == 1
-
-
 def test_the_file_of_such_a_group_is_none(stalled, tmp_path):
     put(stalled, 1, 3)
     with stalled.consumer(stalled="quarantine") as consumer:

@@ -109,6 +109,6 @@ def test_a_poison_message_is_moved_with_its_properties_and_moved_back(make_owner
                     assert message.properties == {"colour": "blue"}
                     raise Poisoned
     assert owner.data() == []
-    with make_owner(zos, "BACKED.OUT").consumer(poison="ignore") as consumer:
+    with make_owner(zos, "BACKED.OUT").consumer() as consumer:
         found = [(message.data, dict(message.properties)) for group in consumer for message in group]
     assert found == [(b"poison", {"colour": "blue"})]

@@ -81,18 +81,6 @@ def test_bound_on_open_all_groups_go_to_one_instance(owner, cluster, queue):
     assert list(where(cluster, queue, 6).values()) == [[b"1", b"2"] * 3]
 
 
-@pytest.mark.usefixtures("embedded_cluster")
-@pytest.mark.parametrize(("defbind", "instances"), [("GROUP", 3), ("OPEN", 1)])
-def test_bound_as_the_queue_says(cluster, make_owner, defbind, instances):
-    queue = cluster.define(f"CLWLUSEQ(ANY) DEFBIND({defbind})")
-    with make_owner(cluster["QM1"], queue).producer(bind="as queue") as producer:
-        for _ in range(3):
-            with producer.group() as group:
-                group.put(b"1")
-                group.put(b"2")
-    assert len(where(cluster, queue, 6)) == instances
-
-
 # --- the rest of an interrupted group
 
 
@@ -274,59 +262,9 @@ def untouched(owner, cluster, queue):
 
 
 @pytest.mark.usefixtures("untouched")
-def test_bind_not_fixed_is_refused_on_a_cluster_queue(owner, queue):
-    with pytest.raises(errors.ConfigurationError, match=rf"bind='not fixed': {queue} is a cluster queue, .*NOT_FIXED"):
-        owner.producer(bind="not fixed")
-
-
-@pytest.mark.parametrize("at", [("QM1", "QM2"), ("QM2", "QM3")], ids=["an instance here", "none here"])
-def test_bind_as_queue_is_refused_with_defbind_notfixed(cluster, make_owner, at):
-    queue = cluster.define("DEFBIND(NOTFIXED)", at=at)
-    owner = make_owner(cluster["QM1"], queue)
-    with pytest.raises(errors.ConfigurationError, match=r"bind='as queue' and DEFBIND\(NOTFIXED\)"):
-        owner.producer(bind="as queue")
-    assert owner.records("put") == []
-
-
-@pytest.mark.parametrize(("defbind", "refused"), [("NOTFIXED", True), ("GROUP", False)])
-def test_defbind_of_an_alias_comes_before_that_of_the_queue(cluster, make_owner, defbind, refused):
-    queue = cluster.define(f"DEFBIND({'GROUP' if refused else 'NOTFIXED'})", at=("QM2", "QM3"))
-    cluster.mqsc("QM1", f"DEFINE QALIAS({queue}.A) TARGET({queue}) DEFBIND({defbind})")
-    owner = make_owner(cluster["QM1"], f"{queue}.A")
-    if refused:
-        with pytest.raises(errors.ConfigurationError, match=r"DEFBIND\(NOTFIXED\)"):
-            owner.producer(bind="as queue")
-    else:
-        owner.put_group(THIS, bind="as queue")
-        assert list(where(cluster, queue, 7, ("QM2", "QM3")).values()) == [THIS]
-
-
-@pytest.mark.parametrize("bind", ["not fixed", "as queue"])
-def test_a_queue_that_is_in_no_cluster_takes_any_binding(cluster, make_owner, bind):
-    queue = cluster.name()
-    cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}) DEFBIND(NOTFIXED) DEFPSIST(YES)")
-    owner = make_owner(cluster["QM1"], queue)
-    owner.put_group(THIS, bind=bind)
-    assert owner.data() == THIS
-
-
-@pytest.mark.usefixtures("untouched")
-def test_a_pipe_refuses_what_its_producer_refuses(owner, cluster, queue):
-    source = cluster.define(at=("QM1",))
-    with pytest.raises(errors.ConfigurationError, match=f"bind='not fixed': {queue} is a cluster queue"):
-        owner.qmgr.group_pipe(source, queue, name=owner.name, bind="not fixed")
-
-
-@pytest.mark.usefixtures("untouched")
-def test_segments_are_refused_with_bind_not_fixed(owner):
-    with pytest.raises(errors.ConfigurationError, match=r"bind='not fixed' cannot be combined with segment_bytes=10"):
-        owner.producer(bind="not fixed", segment_bytes=10)
-
-
-@pytest.mark.usefixtures("untouched")
 def test_an_unknown_binding_is_refused(owner):
-    with pytest.raises(errors.ConfigurationError, match="bind must be 'group', 'open', 'as queue' or 'not fixed'"):
-        owner.producer(bind="fixed")
+    with pytest.raises(errors.ConfigurationError, match="bind must be 'group' or 'open'"):
+        owner.producer(bind="not fixed")
 
 
 @pytest.mark.usefixtures("untouched")

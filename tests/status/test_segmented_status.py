@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqgroups import errors
-from mqgroups.config import segmented_status
 from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
-from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest
 
@@ -105,32 +103,13 @@ def test_an_ended_chain_is_resumed_as_well(owner, record):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("every", "calls"), [(20, "segmented"), (21, "classic"), (5, "segmented")])
-def test_auto_puts_segments_where_units_of_work_are_small(owner, count_calls, every, calls):
-    with owner.producer(commit_every=every, status_layout="auto") as producer:
-        count_calls()
-        put_groups(producer, 1, 1)
-        assert ("MQGET" in count_calls()) is (calls == "classic")
-
-
-@pytest.mark.embedded
-def test_auto_puts_segments_where_puts_are_asynchronous(owner, count_calls):
-    with owner.producer(commit_every=100, status_layout="auto", put_response="async") as producer:
-        count_calls()
-        put_groups(producer, 1, 1)
-        assert "MQGET" not in count_calls()
-
-
-@pytest.mark.embedded
-def test_on_zos_segments_are_refused_by_name_and_auto_does_without(make_owner, own_queue_manager):
+def test_on_zos_segments_are_refused_by_name(make_owner, own_queue_manager):
     owner = make_owner(own_queue_manager("QMZ", platform="zos", mqsc=[]), "ORDERS")
     qmgr = owner.connect()
     with pytest.raises(errors.ConfigurationError, match="it is on z/OS, which does not support segments"):
         owner.producer(qmgr, status_layout="segmented")
-    assert segmented_status("auto", Every(messages=1), qmgr) is False
-    owner.producer(qmgr, status_layout="auto")
 
 
 def test_any_other_word_for_status_is_refused(owner):
-    with pytest.raises(errors.ConfigurationError, match="must be 'classic', 'segmented' or 'auto', got 'segments'"):
+    with pytest.raises(errors.ConfigurationError, match="must be 'classic' or 'segmented', got 'segments'"):
         owner.producer(status_layout="segments")

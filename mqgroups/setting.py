@@ -1,0 +1,271 @@
+"""Settings: frozen dataclasses whose fields say once what they mean, which values they may have, and what their default is.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Putting(Settings):
+        \"\"\"Settings of producers and pipes.
+
+        Attributes:
+            priority: of the messages, 0 to 9; by default the queue's.
+        \"\"\"
+
+        priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
+
+From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
+takes them (``takes``); options of commands (``cli.settings``), and the tables of the reference (``table``). A field's check is
+the second part of its annotation, a function that is called with the field's name and its value, if that is not ``None``, and
+raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the
+words of a ``Literal``.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, wraps
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from mqgroups.core import modes
+from mqgroups.errors import ConfigurationError
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S", bound="Settings")
+_Q = TypeVar("_Q")
+_R = TypeVar("_R")
+
+
+_Check = Callable[[str, Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of settings.
+
+    Attributes:
+        kind: its type.
+        check: as above.
+        default: ``inspect.Parameter.empty`` if there is none.
+        positional: whether it may be given without its name.
+        help: sentences; the first one alone is the help of a command's option.
+    """
+
+    name: str
+    kind: Any
+    check: _Check
+    default: Any
+    positional: bool
+    help: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that are possible, if there are only a few."""
+        return tuple(get_args(self.kind)) if get_origin(self.kind) is Literal else ()
+
+    @property
+    def first_sentence(self) -> str:
+        """The help in one sentence, without markup."""
+        return re.split(r"(?<=\.)\s", self.help.replace("``", ""), maxsplit=1)[0]
+
+    def check_value(self, value: object) -> None:
+        """Raise ConfigurationError if ``value`` is none of this setting's."""
+        if value is not None or type(None) not in _alternatives(self.kind):
+            self.check(self.name, value)
+
+
+class Settings:
+    """The base of settings: each is checked when an object is made, and then those that depend on each other."""
+
+    def __post_init__(self) -> None:
+        for each in settings_of(type(self)):
+            each.check_value(getattr(self, each.name))
+        self.check_together()
+
+    def check_together(self) -> None:
+        """Raise ConfigurationError if settings cannot be combined."""
+
+    @staticmethod
+    def hide_secrets(arguments: dict[str, Any]) -> None:
+        """Replace secrets among the arguments, before they are locals of another frame."""
+
+
+def settings_of(cls: type[Settings]) -> tuple[Field, ...]:
+    """Return the fields of ``cls``, in the order of its signature."""
+    return _settings_of(cast("Any", cls))
+
+
+@cache
+def _settings_of(cls: Any) -> tuple[Field, ...]:
+    hints, helps = get_type_hints(cls, include_extras=True), _helps(cls)
+    found = []
+    for each in fields(cls):
+        kind, *checks = get_args(hints[each.name]) if get_origin(hints[each.name]) is Annotated else (hints[each.name],)
+        default = inspect.Parameter.empty if each.default is MISSING else each.default
+        check = checks[0] if checks else _check_of(kind)
+        found.append(Field(each.name, kind, check, default, not each.kw_only, helps.get(each.name, "")))
+    return tuple(sorted(found, key=lambda each: not each.positional))
+
+
+def _helps(cls: type) -> dict[str, str]:
+    """Return what the docstrings of a class and its bases say of each attribute."""
+    found: dict[str, str] = {}
+    for each in reversed(cls.__mro__):
+        _, _, attributes = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes:\n")
+        for name, text in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.MULTILINE):
+            found[name] = re.sub(r"\s+", " ", text)
+    return found
+
+
+def takes(
+    settings: Callable[_P, _S],
+) -> Callable[[Callable[[_Q, _S], _R]], Callable[Concatenate[_Q, _P], _R]]:
+    """Decorate a method that takes settings: it is called with their fields as arguments."""
+
+    def decorate(method: Callable[[_Q, _S], _R]) -> Callable[Concatenate[_Q, _P], _R]:
+        @wraps(method)
+        def call(self: _Q, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+            return method(self, settings(*args, **kwargs))
+
+        _describe(call, method, cast("type[Settings]", settings), "self")
+        return call
+
+    return decorate
+
+
+def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
+    """Decorate a function that takes settings, as ``takes`` does a method."""
+
+    cls = cast("type[Settings]", settings)
+
+    def decorate(function: Callable[[_S], _R]) -> Callable[_P, _R]:
+        @wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            cls.hide_secrets(kwargs)
+            return function(settings(*args, **kwargs))
+
+        _describe(call, function, cls)
+        return call
+
+    return decorate
+
+
+def _describe(call: Any, made_of: Callable[..., Any], cls: type[Settings], *before: str) -> None:
+    """Give ``call`` the signature and the documentation of a function that takes each field of ``cls``."""
+    parameter = inspect.Parameter
+    signature = inspect.signature(made_of)
+    call.__signature__ = signature.replace(
+        parameters=[parameter(name, parameter.POSITIONAL_ONLY) for name in before]
+        + [
+            parameter(
+                each.name,
+                parameter.POSITIONAL_OR_KEYWORD if each.positional else parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.kind,
+            )
+            for each in settings_of(cls)
+        ]
+    )
+    text, raises, errors = inspect.cleandoc(made_of.__doc__ or "").partition("Raises:")
+    arguments = "".join(f"    {each.name}: {each.help}\n" for each in settings_of(cls))
+    call.__doc__ = f"{text}Args:\n{arguments}\n{raises}{errors}"
+
+
+def table(*classes: tuple[str, type[Settings]]) -> str:
+    """Return a table of all settings of the named classes, in Markdown."""
+    found: dict[str, tuple[Field, list[str]]] = {}
+    for words, cls in classes:
+        for each in settings_of(cls):
+            found.setdefault(each.name, (each, []))[1].append(words)
+    several = len(classes) > 1
+    lines = ["| setting | default | for | meaning |", "|---|---|---|---|"]
+    if not several:
+        lines = ["| setting | default | meaning |", "|---|---|---|"]
+    for each, of in found.values():
+        default = "required" if each.default is inspect.Parameter.empty else f"`{_shown(each.default)}`"
+        use = f"{'all' if len(of) == len(classes) else ', '.join(of)} | " if several else ""
+        lines.append(f"| `{each.name}` | {default} | {use}{each.help.replace('``', '`')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, enum.Enum):
+        return f"{type(default).__name__}.{default.name}"
+    return getattr(default, "__qualname__", "") or repr(default)
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _check_of(kind: Any) -> _Check:
+    """Return the check that follows from a type."""
+    only = [each for each in _alternatives(kind) if each is not type(None)]
+    if get_origin(kind) is Literal:
+        return lambda name, value: _refuse(modes.problem(name, value, kind))
+    for known, check in _CHECKS.items():
+        if only == [known]:
+            return check
+    (first,) = only
+    if isinstance(first, type) and issubclass(first, enum.Enum):
+        return lambda name, value: _check_member(name, value, first)
+    raise TypeError(f"nothing follows from {kind} for the check of a setting")
+
+
+def _refuse(problem: str | None) -> None:
+    if problem is not None:
+        raise ConfigurationError(problem)
+
+
+def check_text(what: str, value: object) -> None:
+    """Raise ConfigurationError if ``value`` is not a str."""
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{what} must be a str, got {value!r}")
+
+
+def check_flag(what: str, value: object) -> None:
+    """Check that a setting is True or False; raises ConfigurationError if not, for example for ``"false"``."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{what} must be True or False, got {value!r}")
+
+
+def checked_seconds(what: str, seconds: float) -> float:
+    """Return ``seconds``; raises ConfigurationError if it is no number, negative or NaN."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")
+    return seconds
+
+
+_CHECKS: dict[Any, _Check] = {bool: check_flag, float: checked_seconds, str: check_text}
+
+
+def _check_member(what: str, value: object, members: type[enum.Enum]) -> None:
+    if not isinstance(value, members):
+        words = " or ".join(f"mqgroups.{members.__name__}.{each.name}" for each in members)
+        raise ConfigurationError(f"{what} must be {words}, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The check for whole numbers from ``least`` to ``most``; ``words`` of an error say what is possible."""
+
+    least: int
+    most: int
+    words: str
+
+    def __call__(self, what: str, value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise ConfigurationError(f"{what} must be {self.words}, got {value!r}")

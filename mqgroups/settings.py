@@ -1,0 +1,389 @@
+"""Settings of connections, producers, consumers and pipes: each is said once, as a field (``setting.py``).
+
+Not here: names that queues and owners may have (``config.py``).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Protocol
+
+from mqgroups.code_pages import UTF_8
+from mqgroups.config import checked_name, checked_queue_name, checked_user, status_queue_name
+from mqgroups.connection import rules
+from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.connection.retry import Sleep
+from mqgroups.core.model import Persistence, Role
+from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
+from mqgroups.core.unit_of_work import LONGEST_S, Every
+from mqgroups.errors import ConfigurationError
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
+from mqgroups.setting import Settings, Whole, settings_of
+from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
+from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
+
+STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
+SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
+CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
+# The default segment length of a stream: below every default limit on the length of a message.
+SEGMENT_BYTES = 1_048_576
+
+
+class Codec(Protocol):
+    """What ``codec=`` accepts: turns values into message data, and back.
+
+    Text is a ``str`` on both sides: put as UTF-8 (MQSTR), and got, if the format is MQSTR, decoded by the message's CCSID. All
+    other data is ``bytes``. Text in a CCSID without a code page never gets here (``errors.CcsidUnknown``).
+    """
+
+    def encode(self, value: Any, /) -> str | bytes:
+        """Return message data. ValueError and TypeError mean that there is none for this value."""
+
+    def decode(self, data: Any, /) -> Any:
+        """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
+
+
+def _check_every(_what: str, value: int | Every) -> None:
+    every(value)
+
+
+def every(commit_every: int | Every) -> Every:
+    """Return ``commit_every`` as an ``Every``; a plain number counts messages, and the unit of work ends after a minute too.
+
+    Raises:
+        ConfigurationError: it is not a positive number.
+    """
+    if isinstance(commit_every, Every):
+        return commit_every
+    if isinstance(commit_every, bool) or not isinstance(commit_every, int):
+        raise ConfigurationError(
+            f"commit_every must be a number of messages or an mqgroups.Every, got {commit_every!r}"
+        )
+    try:
+        return Every(messages=commit_every, seconds=LONGEST_S)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _check_name(_what: str, name: str) -> None:
+    checked_name(name)
+
+
+def _check_users(what: str, users: Collection[str]) -> None:
+    if isinstance(users, str) or not isinstance(users, Collection):
+        raise ConfigurationError(f"{what} must be a collection of users, got {users!r}")
+    for each in users:
+        checked_user(what, each)
+
+
+def _check_codec(what: str, codec: object) -> None:
+    if not all(hasattr(codec, method) for method in ("encode", "decode")):
+        raise ConfigurationError(f"{what} must have encode and decode, for example mqgroups.codecs.json, got {codec!r}")
+
+
+def _check_ccsid(what: str, ccsid: bool | int) -> None:
+    if not isinstance(ccsid, bool):
+        Whole(1, 65534, "True, False or a CCSID (1 to 65534)")(what, ccsid)
+
+
+_AT_LEAST_1 = Whole(1, sys.maxsize, "at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owning(Settings):
+    """Settings of every owner of a name.
+
+    Attributes:
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one instance of a name can work
+            at a time. Status queues are on the connected queue manager, so consumers at several instances of a cluster queue can
+            have the same name.
+        commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
+            seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
+            also end before they exceed MAXUMSGS.
+        status_model: the model queue that the status queue is made from if it does not exist.
+        status_layout: how status records are kept. ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"``
+            puts records as segments of one message, which saves that MQGET but is not available on z/OS. The layout can be
+            changed at any restart.
+        owner_wait_s: how long to wait for another owner of the same name to end, seconds.
+        record_users: users whose status records are believed besides those of this program's own user. For example operators who
+            write records, or the user that the program ran under before. A record of anybody else is refused. As UserIdentifier
+            of MQMD has them, up to 12 characters.
+        codec: turns values into message data and back: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
+            ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text. A producer
+            puts ``group.put_value``; a consumer decodes each message to ``message.value``. A message that it cannot decode
+            (ValueError) is poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME;
+            otherwise ``PoisonMessage`` is raised, with the reason, and the messages before it are committed. Text in a CCSID
+            without a code page is never poison: the loop ends with ``CcsidUnknown``, and the message stays.
+        on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
+            error, so does that call; the group stays as it was found.
+        on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
+            error, so does the call during which this happened; ``group()`` goes on after the last commit.
+        on_progress: called after each commit of messages, with what is committed (``Progress``). It should return quickly. If it
+            raises an error, so does the call that committed; the commit stands.
+    """
+
+    name: Annotated[str, _check_name]
+    commit_every: Annotated[int | Every, _check_every] = 100
+    status_model: Annotated[str, checked_queue_name] = STATUS_MODEL
+    status_layout: StatusLayout = "classic"
+    owner_wait_s: float = 30.0
+    record_users: Annotated[Collection[str], _check_users] = ()
+    codec: Annotated[Codec | None, _check_codec] = None
+    on_resume: Annotated[OnResume | None, checked_hook] = None
+    on_in_doubt: Annotated[OnInDoubt | None, checked_hook] = None
+    on_progress: Annotated[OnProgress | None, checked_hook] = None
+
+    @property
+    def every(self) -> Every:
+        """When a unit of work ends."""
+        return every(self.commit_every)
+
+    @property
+    def segmented_status(self) -> bool:
+        """Whether status records are put as segments of one message."""
+        return self.status_layout == "segmented"
+
+    def check_for(self, q_mgr: ConnectionHolder) -> None:
+        """Raise ConfigurationError for a setting that this queue manager's platform does not support."""
+        if self.segmented_status:
+            _refuse_on_zos(q_mgr, "status_layout='segmented'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Putting(Owning):
+    """Settings of producers and pipes.
+
+    Attributes:
+        full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
+            refreshed knows the queue again, seconds.
+        persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and the rest of
+            their group can then not be consumed.
+        priority: of the messages, 0 to 9; by default the queue's.
+        bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
+            group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or reconnects.
+            DEFBIND of the queue is not used. An interrupted group always goes on at the instance where it began.
+        put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster if a
+            round trip takes long. The first message of a group and the last one of a unit of work are put synchronously, and no
+            unit of work is committed before the queue manager has confirmed all its messages. After a failure the unit of work is
+            put again synchronously, so that errors are the same; but on a wrapped connection the error is raised.
+    """
+
+    full_wait_s: float = 30.0
+    persistence: Persistence = Persistence.PERSISTENT
+    priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
+    bind: Bind = "group"
+    put_response: PutResponse = "sync"
+
+    @property
+    def mqmd_priority(self) -> int:
+        """MQMD.Priority of the messages."""
+        return mq.MQPRI_PRIORITY_AS_Q_DEF if self.priority is None else self.priority
+
+
+@dataclass(frozen=True, kw_only=True)
+class Getting(Owning):
+    """Settings of consumers and pipes.
+
+    Attributes:
+        wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
+        group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
+        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
+        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
+            convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
+        poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected only
+            if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own. ``"halt"``
+            raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves the rest of its
+            group there and raises ``GroupQuarantined``.
+        repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
+            same MsgId (``group.repeats``). It is a copy, or a partner uses identifiers again. ``"tell"`` logs a warning;
+            ``"halt"`` raises ``GroupRepeated`` before a message is handed out. After a stop in order, which removes the status
+            record, the first group is not compared.
+        stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more, and if nothing of the group has changed on the
+            queue, it moves the rest of the group to the queue's BOQNAME and raises ``GroupQuarantined``.
+        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error
+            is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group comes again.
+    """
+
+    wait_s: float | None = None
+    group_wait_s: float = 300.0
+    complete_groups_only: bool = False
+    convert: Annotated[bool | int, _check_ccsid] = False
+    poison: Poison = "halt"
+    repeats: Repeats = "tell"
+    stalled: Stalled = "halt"
+    on_abandon: Annotated[OnAbandon | None, checked_hook] = None
+
+    @property
+    def convert_to(self) -> int:
+        """The CCSID that the queue manager converts text to; 0 if it does not convert."""
+        return UTF_8 if self.convert is True else int(self.convert)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfOneQueue(Owning):
+    """Settings of an owner that works at one queue.
+
+    Attributes:
+        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's is a local queue or an alias of
+            one, and of a cluster queue the instance on this queue manager.
+        status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` for a
+            producer and ``MQGROUPS.GET.<name>`` for a consumer.
+    """
+
+    role: ClassVar[Role]
+
+    queue: Annotated[str, checked_queue_name] = field(kw_only=False)
+    status_queue: Annotated[str | None, checked_queue_name] = None
+
+    @property
+    def record_queue(self) -> str:
+        """The name of the status queue."""
+        return status_queue_name(self.role, self.name, self.status_queue)
+
+    def check_together(self) -> None:
+        """As in ``Settings``."""
+        if self.record_queue in (self.queue, self.status_model):
+            what = "the data queue" if self.record_queue == self.queue else "the model queue for status queues"
+            raise ConfigurationError(
+                f"status_queue={self.record_queue!r} is also {what}. A status queue holds the records of one owner and nothing "
+                "else. Use a different status queue"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Producing(Putting, OfOneQueue):
+    """Settings of a group producer.
+
+    Attributes:
+        segment_bytes: put messages that are longer than this as segments of this length; a unit of work may end between two
+            segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
+    """
+
+    role = Role.PUT
+
+    segment_bytes: Annotated[int | None, _AT_LEAST_1] = None
+
+    @property
+    def hooks(self) -> Hooks:
+        """The functions to call."""
+        return Hooks(self.on_resume, self.on_in_doubt, on_progress=self.on_progress)
+
+    def check_for(self, q_mgr: ConnectionHolder) -> None:
+        """As in ``Owning``."""
+        super().check_for(q_mgr)
+        if self.segment_bytes is not None:
+            _refuse_on_zos(q_mgr, f"segment_bytes={self.segment_bytes}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consuming(Getting, OfOneQueue):
+    """Settings of a group consumer.
+
+    Attributes:
+        max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed.
+        stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between them,
+            instead of reassembled. ``data`` of such a message is then its first segment only.
+    """
+
+    role = Role.GET
+
+    max_message_length: Annotated[int, Whole(1, sys.maxsize, "at least 1 byte")] = LONGEST_MESSAGE_BYTES
+    stream: bool = False
+
+    @property
+    def hooks(self) -> Hooks:
+        """The functions to call."""
+        return Hooks(self.on_resume, self.on_in_doubt, self.on_abandon, self.on_progress)
+
+    def check_together(self) -> None:
+        """As in ``Settings``."""
+        super().check_together()
+        if not self.stream:
+            return
+        if self.convert:
+            raise ConfigurationError(
+                "convert= cannot be combined with stream=True: the queue manager would convert segment by segment, and their "
+                "offsets would not fit any more. Leave one of them out"
+            )
+        if self.poison != "halt":
+            raise ConfigurationError(
+                f"poison={self.poison!r} cannot be combined with stream=True, because it moves whole messages. Use poison='halt'"
+            )
+        if self.stalled == "quarantine":
+            raise ConfigurationError(
+                "stalled='quarantine' cannot be combined with stream=True, because a message may be processed in part when the "
+                "rest of its group is moved. Use stalled='halt'"
+            )
+        if self.codec is not None:
+            raise ConfigurationError(
+                "codec= cannot be combined with stream=True, because a codec decodes whole messages"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piping(Putting, Getting):
+    """Settings of a group pipe.
+
+    Attributes:
+        source: the queue to get groups from, as a consumer.
+        target: the queue to put groups to, as a producer.
+    """
+
+    source: Annotated[str, checked_queue_name] = field(kw_only=False)
+    target: Annotated[str, checked_queue_name] = field(kw_only=False)
+
+    def sides(self, every: Every) -> tuple[Consuming, Producing]:
+        """Return the settings of the pipe's consumer, which has the hooks, and of its producer."""
+        given = {each.name: getattr(self, each.name) for each in settings_of(Piping)} | {"commit_every": every}
+        without_hooks = {name: value for name, value in given.items() if not name.startswith("on_")}
+        return (
+            Consuming(self.source, **_fitting(Consuming, given)),
+            Producing(self.target, **_fitting(Producing, without_hooks)),
+        )
+
+
+def _fitting(cls: type[Settings], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {each.name: given[each.name] for each in settings_of(cls) if each.name in given}
+
+
+def _refuse_on_zos(q_mgr: ConnectionHolder, setting: str) -> None:
+    if q_mgr.platform == mq.MQPL_ZOS:
+        raise ConfigurationError(
+            f"{setting} cannot be used with queue manager {q_mgr.q_mgr_name}: it is on z/OS, which does not support segments. "
+            "Leave the setting out"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connecting(ConnectArguments):
+    """Settings of a connection that this package makes.
+
+    Attributes:
+        connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers
+            and consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not
+            reconnect: the application has to.
+        sleep: the function that waits between two tries.
+        trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
+            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
+        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
+            Consumers that pass no message handle then get an MQRFH2 in front of the data, unless PROPCTL prevents it; therefore
+            the default is off. This package's consumers remove the MQRFH2. They link to the context that they find, whatever
+            PROPCTL says. With ``trace="off"``, messages carry the context of the application's own span.
+    """
+
+    connect_wait_s: float = 0.0
+    reconnect_wait_s: float = 60.0
+    sleep: Annotated[Sleep, checked_hook] = time.sleep
+    trace: Trace = EACH_UNIT_OF_WORK
+    propagate: bool = False
+
+    def check_together(self) -> None:
+        """As in ``Settings``."""
+        rules.check(self)
