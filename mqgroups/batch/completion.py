@@ -286,7 +286,7 @@ def adopt_records(
     except MQIError as error:
         if error.reason not in OWNER_ACTIVE:
             raise
-        raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from error
+        raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from None
     try:
         changed: list[tuple[FoundRecord, StatusRecord]] = []
         for each in shared.find_all():

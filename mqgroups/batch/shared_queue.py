@@ -193,7 +193,7 @@ class SharedStatusQueue:
                 status_queue=self.name,
                 found=error.found,
                 expected=error.expected,
-            ) from error
+            ) from None
 
     def completed_batch(self, sink: Sink) -> CompletedBatch | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.
@@ -255,16 +255,16 @@ class SharedStatusQueue:
         name = f"MQGROUPS.CLAIM.{correl_id[:_LOCK_NAME_BYTES].hex().upper()}"
         try:
             lock = self._connection.open_queue(self._lock_model, mq.MQOO_INQUIRE, dynamic_q_name=name)
-        except QueueMissing as error:
+        except QueueMissing:
             raise StatusQueueUnusable(
                 f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist. "
                 f"DEFINE QMODEL('{self._lock_model}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
                 status_queue=self.name,
-            ) from error
+            ) from None
         except MQIError as error:
             if error.reason not in _LOCKED:
                 raise
-            raise self.in_use("MQOPEN") from error
+            raise self.in_use("MQOPEN") from None
         if not self._lock_is_good:
             try:
                 self._check_lock(lock)
@@ -310,7 +310,7 @@ class SharedStatusQueue:
                     because="corrupt",
                     found=found,
                     expected=expected,
-                ) from error
+                ) from None
             if kind_of_record(record) is None:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"

@@ -54,7 +54,7 @@ def check_can_be_kept(checkpoint: Checkpoint) -> None:
     except (TypeError, ValueError) as error:
         raise GroupUsage(
             f"the checkpoint ({type(checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value ({error})"
-        ) from error
+        ) from None
 
 
 def require_kept(properties: GroupProperties, group_id: bytes, status_queue: str) -> Mapping[str, Value]:

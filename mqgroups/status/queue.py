@@ -128,7 +128,7 @@ class StatusQueue(Keeper):
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
-            raise self._in_use(error.verb, error.reason) from error
+            raise self._in_use(error.verb, error.reason) from None
         finally:
             metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
@@ -176,7 +176,7 @@ class StatusQueue(Keeper):
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
-            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
+            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from None
         return True
 
     def _look_at_holder(self, users: frozenset[str] | None, marks: tuple[Mark, ...]) -> StatusRecord | None:
@@ -233,7 +233,7 @@ class StatusQueue(Keeper):
             raise GroupUsage(
                 f"the checkpoint ({type(record.checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value "
                 f"({error})"
-            ) from error
+            ) from None
         md = st.md(
             format_name=mq.MQFMT_STRING,
             ccsid=1208,
@@ -286,7 +286,7 @@ class StatusQueue(Keeper):
                 status_queue=self.name,
                 found="a queue of another queue manager",
                 expected="local queue",
-            ) from error
+            ) from None
         return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:

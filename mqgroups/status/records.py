@@ -65,7 +65,7 @@ def browsed(
                 )
             )
     except MessageTooLong as error:
-        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from error
+        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from None
     return found
 
 
@@ -115,8 +115,8 @@ def decoded_record(name: str, data: bytes) -> StatusRecord:
                 because="version",
                 found=error.found,
                 expected=error.expected,
-            ) from error
-        raise corrupt_record(name, error.found, error.expected) from error
+            ) from None
+        raise corrupt_record(name, error.found, error.expected) from None
 
 
 def corrupt_record(name: str, found: str, expected: str) -> StatusQueueUnusable:
