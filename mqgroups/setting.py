@@ -41,8 +41,7 @@ from typing import (
 )
 
 from mqgroups.core import modes
-from mqgroups.errors import ConfigurationError, MQGroupsError
-from mqgroups.printable import without_own_frames
+from mqgroups.errors import ConfigurationError
 
 _P = ParamSpec("_P")
 _S = TypeVar("_S", bound="Settings")
@@ -139,10 +138,7 @@ def takes(
     def decorate(method: Callable[[_Q, _S], _R]) -> Callable[Concatenate[_Q, _P], _R]:
         @wraps(method)
         def call(self: _Q, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-            try:
-                return method(self, settings(*args, **kwargs))
-            except MQGroupsError as error:
-                raise without_own_frames(error) from error.__cause__
+            return method(self, settings(*args, **kwargs))
 
         _describe(call, method, cast("type[Settings]", settings), "self")
         return call
@@ -159,10 +155,7 @@ def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Ca
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             cls.hide_secrets(kwargs)
-            try:
-                return function(settings(*args, **kwargs))
-            except MQGroupsError as error:
-                raise without_own_frames(error) from error.__cause__
+            return function(settings(*args, **kwargs))
 
         _describe(call, function, cls)
         return call

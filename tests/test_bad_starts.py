@@ -1,4 +1,4 @@
-"""What a script prints that cannot start: a traceback of a few lines, which ends with what is wrong and what to do."""
+"""What a script prints that cannot start: a traceback of a few lines, whose last one says what is wrong. And that forgets to end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ asyncio.run(main())
 def printed(owner, faults, tmp_path):
     """A function that runs a script, and returns the lines that it writes to standard error."""
 
-    def run(script, environment):
+    def run(script, environment, code=1):
         program = tmp_path / "script.py"
         values = {
             "q_mgr_name": faults.q_mgr_name,
@@ -66,7 +66,7 @@ def printed(owner, faults, tmp_path):
             timeout=60,
             check=False,
         )
-        assert done.returncode == 1, script
+        assert done.returncode == code, script
         return done.stderr.splitlines()
 
     return run
@@ -86,6 +86,16 @@ def test_below_the_call_of_an_asyncio_program_there_are_few_lines_too(printed):
     assert lines[-1].startswith("mqgroups.errors.QueueMissing: MQOPEN for queue NO.SUCH")
     begin = next(at for at, line in enumerate(lines) if "q_mgr.group_producer" in line)
     assert len(lines) - begin <= MOST_LINES, lines
+
+
+@pytest.mark.embedded
+def test_what_is_open_at_the_end_of_a_script_is_told_by_the_log(printed):
+    script = f"import logging\nlogging.basicConfig()\n{PRODUCER})\ngroup = first.group()\ngroup.put('x')"
+    producer, group = sorted(printed(script, {}, code=0))
+    assert producer.startswith("WARNING:mqgroups:<GroupProducer ")
+    assert "was not closed" in producer
+    assert group.startswith("WARNING:mqgroups:<OutgoingGroup ")
+    assert "was not ended, so its last messages are not committed" in group
 
 
 def test_the_frames_that_are_left_out_are_in_the_log(owner, caplog):

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
 from mqgroups.errors import GroupUsage, MQGroupsError
-from mqgroups.printable import without_own_frames
+from mqgroups.telemetry.tracebacks import without_own_frames
 
 
 class _Closes(Protocol):

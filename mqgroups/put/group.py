@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -34,6 +33,7 @@ from mqgroups.put.payload import (
 from mqgroups.put.properties import resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
+from mqgroups.telemetry.forgotten import tell_forgotten
 from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 # Looked up once: to look up a member of an enum takes long.
@@ -299,11 +299,9 @@ class OutgoingGroup(WithBlock):
 
     def __del__(self) -> None:
         if getattr(self, "is_begun", False) and not self._ended:
-            warnings.warn(
+            tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
-                ResourceWarning,
-                stacklevel=2,
-                source=self,
+                self,
             )
 
     def _leave_block(

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from mqgroups.errors import MQGroupsError
-from mqgroups.printable import without_frames
+from mqgroups.telemetry.tracebacks import without_frames
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
