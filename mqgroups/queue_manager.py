@@ -22,7 +22,7 @@ from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.pipe import GroupPipe, with_room
 from mqgroups.printable import even_half_made
 from mqgroups.put.producer import GroupProducer
-from mqgroups.setting import check_flag, function_of, takes
+from mqgroups.setting import check_flag, function_of, method_of
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
@@ -70,7 +70,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         return f"<QueueManager {self._connection}>"
 
     @told_briefly
-    @takes(Producing)
+    @method_of(Producing)
     def group_producer(self, settings: Producing) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -84,7 +84,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         return GroupProducer(self._connection, settings)
 
     @told_briefly
-    @takes(Consuming)
+    @method_of(Consuming)
     def group_consumer(self, settings: Consuming) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -98,7 +98,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         return GroupConsumer(self._connection, settings)
 
     @told_briefly
-    @takes(Piping)
+    @method_of(Piping)
     def group_pipe(self, settings: Piping) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
