@@ -1,4 +1,4 @@
-"""What a script prints that cannot start: a traceback of a few lines, whose last one says what is wrong. And that forgets to end."""
+"""What a script prints that cannot start: few lines, of which the last one says why. And one that forgets to end its group."""
 
 from __future__ import annotations
 

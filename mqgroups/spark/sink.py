@@ -33,7 +33,7 @@ from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.spark.connections import lent
-from mqgroups.spark.errors import IdentityMissing, ModeRefused
+from mqgroups.spark.errors import IdentityMissing, WriteRefused
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
@@ -85,9 +85,10 @@ class _GroupWriter:
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         if overwrite:
-            raise ModeRefused(
+            raise WriteRefused(
                 "format 'ibmmq' can only append, because messages that were put cannot be replaced. Use mode('append'), or "
-                "outputMode('append') for a stream"
+                "outputMode('append') for a stream",
+                "mode",
             )
         self._columns = columns_of(schema, options)
         self._options = options

@@ -12,7 +12,7 @@ import pytest
 import mqgroups.spark
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.errors import StatusQueueUnusable
-from mqgroups.spark.errors import IdentityMissing, ModeRefused, SparkOptionError
+from mqgroups.spark.errors import IdentityMissing, SparkOptionError, WriteRefused
 from mqgroups.spark.options import Use, sink_options, source_options
 from tests.spark.model import Checkpoint, tasks
 
@@ -151,7 +151,7 @@ def test_what_does_not_identify_a_micro_batch_is_refused(target):
         writer.write(iter(rows("A")))
     with pytest.raises(IdentityMissing, match=r"streaming\.sql\.batchId"):
         tasks(writer, [rows("A")], {"sql.streaming.queryId": "one"})
-    with pytest.raises(ModeRefused):
+    with pytest.raises(WriteRefused):
         GroupStreamWriter(from_arrow_schema(rows("A")[0].schema), options, overwrite=True)
     assert target.depth() == 0
 

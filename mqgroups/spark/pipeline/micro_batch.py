@@ -81,7 +81,7 @@ class MicroBatches:
             new_checkpoint: whether the records may belong to another checkpoint.
 
         Raises:
-            RecordsUnreadable: this version cannot read the records of earlier micro-batches.
+            CheckpointUnusable: this version cannot read the records of earlier micro-batches.
         """
         self._config, self._transform, self._watcher = config, transform, watcher
         self._records = BatchRecords(config.report)
