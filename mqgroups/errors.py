@@ -346,43 +346,20 @@ class OwnershipLost(EnvironmentFailure):
 
     def __init__(
         self,
+        message: str,
+        because: Literal["taken-over", "another-attempt", "restored"],
+        *,
         name: str,
         status_queue: str,
         found: tuple[str, int],
         expected: tuple[str, int],
-        *,
-        is_batch: bool = False,
     ) -> None:
-        self.because = "another-attempt" if is_batch else "restored" if found == expected else "taken-over"
+        super().__init__(message)
+        self.because = because
         self.name = name
         self.status_queue = status_queue
         self.found = found
         self.expected = expected
-        super().__init__(self._said())
-
-    def _said(self) -> str:
-        name, (owner, epoch), (own, own_epoch) = self.name, self.found, self.expected
-        if self.because == "another-attempt":
-            seen = f"attempt {owner} (claim {epoch})" if epoch else "an attempt that is committing now"
-            return (
-                f"group {name} has been taken over by {seen}, as status queue {self.status_queue} shows; this is attempt {own} "
-                f"(claim {own_epoch}). The scheduler replaced this attempt, or it lost its connection. Its uncommitted work is "
-                "backed out. End this attempt; the other one continues from the last commit"
-            )
-        if self.because == "restored":
-            return (
-                f"status queue {self.status_queue} holds an older record of this instance of {name} than its last commit. The "
-                "queue manager or this queue was restored from a backup. Its uncommitted work is backed out, and what it "
-                "committed after the backup may be gone. Find out what that is before you start it again: it continues from the "
-                "older record"
-            )
-        seen = f"a record of owner {owner}, epoch {epoch}" if epoch else "no record"
-        return (
-            f"another instance has taken over {name}: status queue {self.status_queue} holds {seen}, expected the record of "
-            f"owner {own}, epoch {own_epoch}. This instance lost its connection to the queue manager, or its own "
-            "program has started the name again on the same connection. Its uncommitted work is backed out. End this instance; "
-            "the other one continues from the last commit"
-        )
 
 
 class MessagesTaken(EnvironmentFailure):

@@ -6,6 +6,7 @@ import pickle
 
 from embedded_tests.tables import table
 from mqgroups import errors
+from mqgroups.batch.errors import another_attempt
 from mqgroups.mqi import constants as mq
 
 SAMPLES = [
@@ -17,13 +18,12 @@ SAMPLES = [
     errors.Stopped("get N", "ORDERS", bytes(23) + b"1", 7),
     errors.GroupStalled("ORDERS", bytes(24), 7, 300.0, 8192),
     errors.QueueManagerChanged("a message", because="split", found="QM3", expected="QM2"),
-    errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("b" * 32, 2), ("a" * 32, 1)),
+    another_attempt("S/0/K", "SHARED", ("b" * 32, 2), ("a" * 32, 1)),
     errors.MessagesTaken("ORDERS", bytes(24), 7),
     errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because"),
     errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
     errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
     errors.GroupRepeated("ORDERS", bytes(24), b"M" * 24),
-    errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("", 0), ("a" * 32, 1)),
     errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),
     errors.mqi_error("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN),
 ]
@@ -44,7 +44,7 @@ def test_somebody_elses_words_are_one_line_of_an_error_and_stay_as_they_are_in_i
         assert len(str(error)) < 2_000
     stopped = errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL)
     stopped.context = words
-    for other in (errors.NotDecoded(words), errors.OwnershipLost(words, "S", (words, 2), ("a", 1)), stopped):
+    for other in (errors.NotDecoded(words), another_attempt(words, "S", (words, 2), ("a", 1)), stopped):
         assert str(other).isprintable()
         assert len(str(other)) <= 10_000
 
@@ -102,9 +102,3 @@ def test_every_error_is_in_the_tree_the_docstring_draws():
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, BaseException)
     }
     assert all(name in errors.__doc__ for name in classes)
-
-
-def test_an_older_record_of_the_same_instance_is_not_called_another_instance():
-    lost = errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("a" * 32, 1), ("a" * 32, 1))
-    assert "restored from a backup" in str(lost)
-    assert "another instance" not in str(lost)

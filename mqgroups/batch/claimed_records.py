@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mqgroups.batch.errors import BatchRefused
+from mqgroups.batch.errors import BatchRefused, another_attempt
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import (
@@ -207,7 +207,7 @@ class ClaimedRecords(Keeper):
     def _lost(self, mine: StatusRecord) -> OwnershipLost:
         seen = self.seen()
         found = (seen.owner_id, seen.epoch) if seen else ("", 0)
-        return OwnershipLost(self._claim.name, self.name, found, (mine.owner_id, mine.epoch))
+        return another_attempt(self._claim.name, self.name, found, (mine.owner_id, mine.epoch))
 
     def _unlock(self) -> None:
         lock, self._lock = self._lock, None

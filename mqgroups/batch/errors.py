@@ -1,4 +1,4 @@
-"""Errors of batches: one that must not be put as it is, and one whose records must not be purged."""
+"""Errors of batches: one must not be put as it is, another attempt has a group, or records must not be purged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import ApplicationError, RepairRefused
+from mqgroups.errors import ApplicationError, OwnershipLost, RepairRefused
 
 _MOST_NAMED = 10
 
@@ -44,6 +44,21 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
         "`mqgroups batches purge` forgets what was put: whole groups stay on the queue, and have to be moved from it before "
         "the batch is run again, or consumers get them twice",
         "other-messages",
+    )
+
+
+def another_attempt(name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> OwnershipLost:
+    """Return the error for a group that another attempt has taken over; the arguments are its attributes."""
+    seen = f"attempt {found[0]} (claim {found[1]})" if found[1] else "an attempt that is committing now"
+    return OwnershipLost(
+        f"group {name} has been taken over by {seen}, as status queue {status_queue} shows; this is attempt {expected[0]} (claim "
+        f"{expected[1]}). The scheduler replaced this attempt, or it lost its connection. Its uncommitted work is backed out. "
+        "End this attempt; the other one continues from the last commit",
+        "another-attempt",
+        name=name,
+        status_queue=status_queue,
+        found=found,
+        expected=expected,
     )
 
 

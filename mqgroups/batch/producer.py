@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
-from mqgroups.batch.errors import other_messages
+from mqgroups.batch.errors import another_attempt, other_messages
 from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -161,7 +161,7 @@ class BatchProducer:
             number = producer.put_messages(messages)
         except OwnershipLost as error:
             producer.give_up()
-            raise OwnershipLost(error.name, error.status_queue, error.found, error.expected, is_batch=True) from None
+            raise another_attempt(error.name, error.status_queue, error.found, error.expected) from None
         except MessageRefused as error:
             producer.give_up()
             raise MessageRefused(f"message {producer.at + 1} of group {claim.name}: {error}") from error

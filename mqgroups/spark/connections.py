@@ -68,8 +68,8 @@ def connected(options: ConnectionOptions) -> Connection:
             error.binding,
             f"on the executor at {socket.gethostname()}: {error.problem}. Executors do not have the driver's environment. "
             "Install the IBM MQ client library and the binding there too, and set spark.executorEnv.LD_LIBRARY_PATH to the "
-            "library's folder, as in --conf spark.executorEnv.LD_LIBRARY_PATH=/opt/mqm/lib64; PYSPARK_PYTHON must name a Python that has "
-            "the binding",
+            "library's folder, as in --conf spark.executorEnv.LD_LIBRARY_PATH=/opt/mqm/lib64; PYSPARK_PYTHON must name a Python "
+            "that has the binding",
         ) from error
 
 
