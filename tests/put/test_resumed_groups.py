@@ -104,7 +104,7 @@ def test_the_rest_goes_to_the_queue_manager_where_the_beginning_went(owner):
     owner.put_raw(encode(record), owner.status_queue("put"))
     # When the group is resumed by the queue's name, which leads here, then nothing of the rest is committed.
     for _ in range(2):
-        with pytest.raises(errors.GroupWouldSplit) as caught, owner.producer() as producer:
+        with pytest.raises(errors.QueueManagerChanged) as caught, owner.producer() as producer:
             put_rest(producer)
         assert (caught.value.found, caught.value.expected) == (owner.target.q_mgr_name, "QM.ELSEWHERE")
     assert owner.data() == THIS[:2]
