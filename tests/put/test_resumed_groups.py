@@ -38,6 +38,7 @@ def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, put_before
     assert owner.records("put") == []
 
 
+@pytest.mark.embedded
 def test_a_restart_is_as_many_calls_to_its_first_commit_whatever_is_committed(owner, count_calls):
     owner.interrupt_put(THIS)
     made = []
