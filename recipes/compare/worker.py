@@ -24,10 +24,10 @@ sys.path.append(str(Path(sys.prefix) / "share" / "compare"))
 
 # The module of each program, and with what its ``put_group`` is called.
 APPROACHES: dict[str, tuple[str, dict[str, Any]]] = {
-    "pseudo-code": ("pseudo_code", {"binding": "pymqi", "plus": 0}),
-    "pseudo-code, plus 1": ("pseudo_code", {"binding": "pymqi", "plus": 1}),
-    "pseudo-code, plus 1, on ibmmq": ("pseudo_code", {"binding": "ibmmq", "plus": 1}),
-    "retried calls": ("retried_calls", {}),
+    "pymqi, pseudo-code": ("pseudo_code", {"binding": "pymqi", "plus": 0}),
+    "pymqi, pseudo-code, plus 1": ("pseudo_code", {"binding": "pymqi", "plus": 1}),
+    "ibmmq, pseudo-code, plus 1": ("pseudo_code", {"binding": "ibmmq", "plus": 1}),
+    "pymqi, retried calls": ("retried_calls", {}),
     "faststream-mq, publish": ("faststream_publish", {}),
     "faststream-mq, subscriber": ("faststream_subscriber", {}),
     "mqgroups": ("group_producer", {}),
