@@ -96,6 +96,25 @@ def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands(
     )
 
 
+@table(
+    ("reason", "says"),
+    [
+        (2001, "ALTER QALIAS"),
+        (2010, "MAXMSGL of the server-connection channel, or"),
+        (2030, "MAXMSGL of the queue, or"),
+        (2031, "MAXMSGL of the queue manager, or"),
+        (2080, "max_message_length of the consumer; or make it with stream=True"),
+        (2082, "ALTER QALIAS"),
+        (2218, "MAXMSGL of the channel to the queue manager that has the queue, at both ends, or"),
+        (2277, "A value of the channel is not valid"),
+        (2417, "name a queue"),
+        (2539, "do not agree on the channel"),
+    ],
+)
+def test_the_remedy_of_a_reason_says_what_counts_for_it(reason, says):
+    assert says in str(errors.mqi_error("MQOPEN", "queue ORDERS", mq.MQCC_FAILED, reason))
+
+
 def test_every_error_is_in_the_tree_the_docstring_draws():
     assert errors.__doc__ is not None
     classes = {

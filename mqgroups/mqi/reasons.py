@@ -69,8 +69,8 @@ _SEGMENTS_DIFFER = (
 _SHORTER = "or put the message in segments (segment_bytes), and get it with stream=True"
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
-    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The queue that this alias names (TARGET) cannot be an alias's: it must be a local queue, a "
-    "remote queue or a cluster queue. ALTER QALIAS(...) TARGET(...), or wait if REFRESH CLUSTER is under way",
+    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias leads to what an alias must not name, such as another alias or a model queue. "
+    "ALTER QALIAS(...) TARGET(...) to a local, remote or cluster queue; or wait, if REFRESH CLUSTER is under way",
     mq.MQRC_BACKED_OUT: "The queue manager has backed out the unit of work by itself; start again, and the group resumes at its "
     "last commit",
     mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
