@@ -42,7 +42,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
+from mqgroups.errors import StatusQueueUnusable
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, bundled, hexadecimal, whole_number
 
 _VERSION = 2
@@ -148,8 +149,8 @@ class Manifests:
         """Read the manifests that an offset names, unless this process knows them.
 
         Raises:
-            ManifestMissing: one of them is not on the status queue.
-            ManifestUnreadable: this version did not write it.
+            CheckpointUnusable: one of them is not on the status queue.
+            StatusQueueUnusable: this version did not write one.
             MQIError: a call failed.
         """
         unknown = [each for each in offset.manifests if each not in self._manifests and each not in self._gone]
@@ -162,7 +163,7 @@ class Manifests:
             if found.marks:
                 self._gone.add(each)
             elif not found.expected or len(found.read) < found.expected:
-                raise ManifestMissing(self._messages.name, each, len(found.read), found.expected)
+                raise self._missing(each, len(found.read), found.expected)
             else:
                 groups = tuple(planned for part in sorted(found.read) for planned in found.read[part])
                 keys = frozenset(planned.key for planned in groups)
@@ -187,11 +188,11 @@ class Manifests:
         """Return the groups of the micro-batch that ends at ``offset``, which must be known, in bundles.
 
         Raises:
-            ManifestMissing: its groups were removed, so it cannot be read again.
+            CheckpointUnusable: its groups were removed, so it cannot be read again.
         """
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
-            raise ManifestMissing(self._messages.name, offset.manifest, 0, 0)
+            raise self._missing(offset.manifest, 0, 0)
         return bundled(manifest.groups, manifest.bundles)
 
     # --- the next micro-batch
@@ -245,18 +246,46 @@ class Manifests:
             and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
 
+    def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
+        """Return the error for a manifest with only ``found`` of its parts on the status queue; ``expected``: 0 if unknown."""
+        name = self._messages.name
+        return CheckpointUnusable(
+            f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
+            + (f" (found {found} of its {expected} parts)" if expected else "")
+            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
+            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
+            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
+            "already are then read again. To leave a checkpoint that still works, run its query once with "
+            "trigger(availableNow=True) before: that removes what was processed",
+            "missing",
+            status_queue=name,
+            found=found,
+            expected=expected,
+        )
+
     def _signs(self, name: str, manifest: _Manifest) -> Iterator[bool]:
         """Yield for each bundle of a manifest whether its sign is there."""
         source = bytes.fromhex(self._source)
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
-    def unread(self, offset: Offset, being_removed: Container[str]) -> MicroBatchNotRead | None:
+    def unread(self, offset: Offset, being_removed: Container[str]) -> CheckpointUnusable | None:
         """Return the error that something up to ``offset`` is not to be removed, because tasks have not read it all."""
         for each in offset.manifests:
             manifest = self._manifests.get(each)
             if manifest is not None and not manifest.since and each not in being_removed:
-                read = sum(self._signs(each, manifest))
-                return MicroBatchNotRead(self._messages.name, each, len(manifest.keys), read, manifest.bundles)
+                name, read = self._messages.name, sum(self._signs(each, manifest))
+                return CheckpointUnusable(
+                    f"Spark has finished the micro-batch of manifest {each}, but only {read} of its {manifest.bundles} "
+                    f"partitions were read to their end: status queue {name} has no sign of the others. Its {len(manifest.keys)} "
+                    "groups stay on the data queue. If foreachBatch reads a part of its rows, or none, change it: it has to read "
+                    "them all, for example with count(). Otherwise the sink has passed over a micro-batch whose number it had "
+                    "written before, because a new checkpoint begins at 0 again. Start the query with a new checkpoint and also "
+                    "a new output folder (or another txnAppId, or another key for what foreachBatch has written)",
+                    "not-read",
+                    status_queue=name,
+                    found=f"{read} signs",
+                    expected=f"{manifest.bundles} signs",
+                )
         return None
 
     def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
@@ -312,7 +341,15 @@ class Manifests:
             try:
                 self._read(on_queue, msg_id, json.loads(data))
             except (KeyError, TypeError, ValueError, RecursionError) as error:
-                raise ManifestUnreadable(self._messages.name, msg_id, repr(error)) from error
+                name = self._messages.name
+                raise StatusQueueUnusable(
+                    f"status queue {name} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
+                    f"({error!r}). Run the query with the version that wrote it, until its last micro-batch is done; or, if "
+                    "another program put the message, remove it",
+                    status_queue=name,
+                    because="version",
+                    found=repr(error),
+                ) from None
         return on_queue
 
     @staticmethod

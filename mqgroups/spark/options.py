@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Parameter
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from mqgroups.config import checked_queue_name
 from mqgroups.core.model import Persistence
@@ -25,8 +25,6 @@ from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
-# Modes: ``core/modes.py`` says why they are Literals.
-Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
 _COUNT = Whole(1, sys.maxsize, "at least 1")
 _NUMBER = Whole(0, sys.maxsize, "at least 0")
 # A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
@@ -60,8 +58,8 @@ class _Options:
 
     Attributes:
         queue: the queue to read from or write to.
-        status_queue: status queue, on the same queue manager. For a stream read the default is ``MQGROUPS.SOURCE.<queue>``; it
-            must not be a sink's. Sinks may share one, but separate queues are faster.
+        status_queue: status queue, on the same queue manager; a write needs it. For a stream read the default is
+            ``MQGROUPS.SOURCE.<queue>``; it must not be a sink's. Sinks may share one, but separate queues are faster.
         messages_per_unit_of_work: maximum number of messages in a unit of work, when removing groups and in the sink.
     """
 
@@ -105,7 +103,6 @@ class SinkOptions(_Options):
     """The options of a write.
 
     Attributes:
-        delivery: delivery guarantee; ``exactlyOnce`` needs ``statusQueue``.
         group_by: column that identifies the group; ``partition`` makes a group of each partition. Default: ``group_key``.
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
@@ -115,7 +112,6 @@ class SinkOptions(_Options):
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
 
-    delivery: Annotated[Delivery, Use.WRITE] = "exactlyOnce"
     record_users: Annotated[tuple[str, ...], _is_checked, Use.WRITE] = ()
     group_by: Annotated[str | None, Use.WRITE] = None
     sequence_column: Annotated[str | None, Use.WRITE] = None
@@ -166,14 +162,10 @@ def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
 def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     """Return the options of a write; raises SparkOptionError."""
     options = _parsed(given, use, SinkOptions)
-    if options.delivery == "exactlyOnce" and not options.status_queue:
-        raise SparkOptionError(
-            "statusQueue", "it is required for delivery=exactlyOnce. Give it, or choose delivery=atLeastOnce"
-        )
+    if not options.status_queue:
+        raise SparkOptionError("statusQueue", "it is required for a write: it keeps which groups are put")
     if (options.txn_app_id is None) != (options.txn_version is None):
         raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
-    if options.delivery == "atLeastOnce" and options.txn_app_id is not None:
-        raise SparkOptionError("txnAppId", "it needs delivery=exactlyOnce: atLeastOnce puts a repeated run again")
     return options
 
 

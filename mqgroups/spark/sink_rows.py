@@ -32,7 +32,7 @@ import pyarrow
 from pyarrow import compute
 
 from mqgroups.batch.producer import BatchMessage
-from mqgroups.spark.errors import ColumnsRefused, RowRefused
+from mqgroups.spark.errors import WriteRefused
 from mqgroups.spark.options import SinkOptions
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     """Return the columns that hold the parts of a message, for a DataFrame of this schema.
 
     Raises:
-        ColumnsRefused: a column is missing, has the wrong type, or would not be written.
+        WriteRefused: a column is missing, has the wrong type, or would not be written.
     """
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
@@ -98,23 +98,29 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     if key.lower() != PARTITION:
         wanted[key] = _KEYS
         if key not in types:
-            raise ColumnsRefused(
+            raise WriteRefused(
                 f"found columns {_listed(types)}, expected a column {key!r} for the groups. Name the column with the option "
-                "groupBy, or write each partition as a group: groupBy=partition"
+                "groupBy, or write each partition as a group: groupBy=partition",
+                "columns",
             )
     if order is not None:
         wanted[order] = _ORDERS
         if order not in types:
-            raise ColumnsRefused(f"found columns {_listed(types)}, expected a column {order!r} (sequenceColumn)")
+            raise WriteRefused(
+                f"found columns {_listed(types)}, expected a column {order!r} (sequenceColumn)", "columns"
+            )
     if "value" not in types:
-        raise ColumnsRefused(f"found columns {_listed(types)}, expected a column 'value' for the messages' data")
+        raise WriteRefused(
+            f"found columns {_listed(types)}, expected a column 'value' for the messages' data", "columns"
+        )
     for name, shown in types.items():
         if name not in wanted:
-            raise ColumnsRefused(
-                f"column {name!r} cannot be written; possible columns are {_listed(wanted)}. Select the columns to write"
+            raise WriteRefused(
+                f"column {name!r} cannot be written; possible columns are {_listed(wanted)}. Select the columns to write",
+                "columns",
             )
         if kinds[name] not in wanted[name] and shown not in wanted[name]:
-            raise ColumnsRefused(f"column {name!r} is {shown}; it must be {' or '.join(wanted[name])}")
+            raise WriteRefused(f"column {name!r} is {shown}; it must be {' or '.join(wanted[name])}", "columns")
     return Columns(
         key=None if key.lower() == PARTITION else key,
         order=order,
@@ -128,8 +134,8 @@ def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partitio
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
     Raises:
-        RowRefused: a row has null as key, sort value or data, or a value that Python cannot hold; or two rows of a group have the
-            same sort value.
+        WriteRefused: a row has null as key, sort value or data, or a value that Python cannot hold; or two rows of a group have
+            the same sort value.
     """
     if columns.key is None and columns.order is None:
         tables = (_Rows(pyarrow.Table.from_batches([batch]), columns) for batch in batches)
@@ -183,7 +189,7 @@ class _Rows:
             missing = compute.index(self._values[name].is_null(), True).as_py()
             if missing >= 0:
                 told = self._told(missing, self._places[: self._places.index(name)] if name in self._places else None)
-                raise RowRefused(f"column {name!r} is null in a row{told}; every message needs a value")
+                raise WriteRefused(f"column {name!r} is null in a row{told}; every message needs a value", "row")
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -200,9 +206,10 @@ class _Rows:
         except (ValueError, ArithmeticError) as error:
             # Not chained: a UnicodeDecodeError holds the data.
             why = type(error).__name__
-        raise RowRefused(
+        raise WriteRefused(
             f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
-            "9999. Filter such rows, or write `value` as binary"
+            "9999. Filter such rows, or write `value` as binary",
+            "row",
         )
 
     def key(self, at: int, otherwise: str) -> str:
@@ -213,7 +220,7 @@ class _Rows:
         return key.hex() if isinstance(key, bytes) else str(key)
 
     def sorted(self) -> Iterator[int]:
-        """Return where the rows are, by key and place in the group; raises RowRefused if two have the same place."""
+        """Return where the rows are, by key and place in the group; raises WriteRefused if two have the same place."""
         indices = compute.sort_indices(self._table, sort_keys=[(name, "ascending") for name in self._places])
         if self._columns.order is not None:
             places = self._table.select(self._places).take(indices)
@@ -222,9 +229,10 @@ class _Rows:
                 same = compute.and_(same, compute.equal(column.slice(1), column.slice(0, len(column) - 1)))
             twice = compute.index(same, True).as_py()
             if twice >= 0:
-                raise RowRefused(
+                raise WriteRefused(
                     f"two rows{self._told(indices[twice].as_py())}: their order could be another one if the batch is repeated. "
-                    "Order the rows of a group by a column without equal values (sequenceColumn)"
+                    "Order the rows of a group by a column without equal values (sequenceColumn)",
+                    "row",
                 )
         return (each.as_py() for each in indices)
 
@@ -242,9 +250,10 @@ def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int
     def messages() -> Iterator[BatchMessage]:
         for rows, at in chain([first], others):
             if (other := rows.value("priority", at)) != priority:
-                raise RowRefused(
+                raise WriteRefused(
                     f"group {key!r} has rows with priority {priority} and {other}; all messages of a group must have the same "
-                    "priority"
+                    "priority",
+                    "row",
                 )
             headers = rows.value("headers", at)
             yield BatchMessage(
@@ -256,7 +265,7 @@ def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int
             )
 
     if priority is not None and priority not in range(10):
-        raise RowRefused(f"group {key!r} has priority {priority}; it must be 0 to 9")
+        raise WriteRefused(f"group {key!r} has priority {priority}; it must be 0 to 9", "row")
     return Group(key, columns.priority if priority is None else priority, messages())
 
 

@@ -153,7 +153,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """Begin to remove the groups up to ``end``. Raises MicroBatchNotRead, or an error of the removal before."""
+        """Begin to remove the groups up to ``end``. Raises CheckpointUnusable, or an error of the removal before."""
         self._reserved()
         self._remove(Offset.from_json(end))
 
@@ -206,7 +206,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return admitted(self._candidates(arrivals.found(manifests), limits), limits)
 
     def _remove(self, offset: Offset) -> None:
-        """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises MicroBatchNotRead."""
+        """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises CheckpointUnusable."""
         self._note_removed(wait=True)
         queue, manifests, _ = self._opened
         manifests.learn(offset)

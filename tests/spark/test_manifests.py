@@ -12,7 +12,7 @@ from mqembedded import Fault
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
@@ -175,10 +175,11 @@ def test_groups_that_are_not_read_to_their_end_are_not_removed_but_those_before_
     assert by_manifest == {named("1"): [[key(1)], [key(2)]]}
     assert manifests.unread(one, by_manifest) is None
     unread = manifests.unread(two, by_manifest)
-    assert isinstance(unread, MicroBatchNotRead)
+    assert unread is not None
+    assert (unread.because, unread.status_queue) == ("not-read", "STATUS")
     assert "only 1 of its 2 partitions" in str(unread)
+    assert f"the micro-batch of manifest {named('2')}" in str(unread)
     assert "Its 2 groups stay" in str(unread)
-    assert (unread.manifest, unread.status_queue) == (named("2"), "STATUS")
     manifests.removed(tuple(by_manifest), frozenset([key(1)]), 1000)
     assert manifests.to_remove(two, 1000) == {}
     assert manifests.unread(one, ()) is None
@@ -273,14 +274,12 @@ def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     numbers = [Planned(key(number), 1) for number in range(groups)]
     one = Manifests(messages).follow(Offset(), SOURCE, named("1"), numbers, 8)
     del messages.data[next(iter(messages.data))]
-    with pytest.raises(ManifestMissing, match="is not on status queue STATUS") as refused:
+    with pytest.raises(CheckpointUnusable, match="is not on status queue STATUS") as refused:
         Manifests(messages).learn(one)
     assert "a new checkpoint and a new output" in str(refused.value)
     assert "trigger(availableNow=True) before: that removes what was processed" in str(refused.value)
-    assert (refused.value.manifest, refused.value.found, refused.value.expected) == (
-        named("1"),
-        *((0, 0) if groups == 1 else (1, 2)),
-    )
+    assert str(refused.value).startswith(f"manifest {named('1')}, ")
+    assert (refused.value.found, refused.value.expected) == ((0, 0) if groups == 1 else (1, 2))
 
 
 def test_a_micro_batch_that_was_removed_cannot_be_read_again():
@@ -290,7 +289,7 @@ def test_a_micro_batch_that_was_removed_cannot_be_read_again():
     remove(manifests, one)
     for each in (manifests, Manifests(messages)):
         each.learn(one)
-        with pytest.raises(ManifestMissing):
+        with pytest.raises(CheckpointUnusable, match="is not on status queue"):
             each.bundles(one)
 
 
@@ -329,7 +328,7 @@ def test_a_part_that_is_there_twice_counts_once():
 def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
     messages = Messages()
     messages.data[b"\x01\x02"] = data
-    with pytest.raises(ManifestUnreadable, match="MsgId 0102"):
+    with pytest.raises(StatusQueueUnusable, match="MsgId 0102"):
         Manifests(messages).learn(Offset(SOURCE, 1, named("1")))
 
 

@@ -9,7 +9,7 @@ from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate import move_group
-from mqgroups.spark.errors import GroupGone, ManifestMissing, MicroBatchNotRead, QueueReserved
+from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
 from tests.fix_batches import messages
@@ -309,10 +309,10 @@ def test_a_micro_batch_that_was_not_read_to_its_end_is_not_removed(owner, stream
     stream.checkpoint._process = lambda reader, partitions, _: rows(reader, partitions[:read])
     said = f"only {read} of its 2 partitions were read to their end: .* Its 2 groups stay"
     for _ in range(2):
-        with pytest.raises(MicroBatchNotRead, match=said):
+        with pytest.raises(CheckpointUnusable, match=said):
             stream.run()
     owner.put_raw_group([b"d1"])
-    with pytest.raises(MicroBatchNotRead, match=said):
+    with pytest.raises(CheckpointUnusable, match=said):
         stream.run()
     assert owner.data() == [b"b1", b"b2", b"c1", b"d1"]
 
@@ -321,7 +321,7 @@ def test_a_partition_of_which_a_part_was_read_has_no_sign(owner, stream, monkeyp
     monkeypatch.setattr(rows_module, "_MOST_ROWS", 1)
     owner.put_raw_group([b"b1", b"b2"])
     stream.checkpoint._process = lambda reader, partitions, _: next(reader.read(partitions[0]))
-    with pytest.raises(MicroBatchNotRead, match="only 0 of its 1 partitions"):
+    with pytest.raises(CheckpointUnusable, match="only 0 of its 1 partitions"):
         stream.run()
     assert owner.data() == [b"b1", b"b2"]
 
@@ -384,7 +384,7 @@ def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
     assert handle.get().code == OK
     handle.close()
-    with pytest.raises(ManifestMissing, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
+    with pytest.raises(CheckpointUnusable, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
         stream.run()
     assert owner.data() == [b"a1"]
 

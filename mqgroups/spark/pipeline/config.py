@@ -44,7 +44,7 @@ _TOP = (
 )
 # Options that the pipeline gives itself, so the file must not: those of the read, and those of each write (``micro_batch.py``).
 _OF_THE_READ = {"includeMqmd": "true", "includeHeaders": "true"}
-_OF_A_WRITE = ("groupBy", "sequenceColumn", "txnAppId", "txnVersion", "delivery")
+_OF_A_WRITE = ("groupBy", "sequenceColumn", "txnAppId", "txnVersion")
 
 
 @dataclass(frozen=True, slots=True)
