@@ -195,6 +195,11 @@ class BrowsedQueue:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
+    def first_stamp(self) -> str | None:
+        """Return PutDate and PutTime of the first message on the queue, 16 digits; ``None`` if there is none. Raises MQIError."""
+        found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
+        return None if found is None else key_of(found[0]).stamp
+
     def everything(self) -> list[Planned]:
         """Return all groups, complete or not, and messages outside groups, with the number of physical messages of each.
 

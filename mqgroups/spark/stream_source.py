@@ -27,6 +27,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.spark.rows import put_time_us
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -116,13 +118,15 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return what waits, for the query's progress (``sources[0].latestOffset``); Spark asks after each ``latestOffset``.
 
-        ``depth``: messages on the queue, also of groups that are incomplete or being read; ``unfinished``: groups of
-        micro-batches that are not removed; ``waiting``: groups that were found and are in no micro-batch yet.
+        ``depth``: messages on the queue, also of groups that are incomplete or being read; ``oldest``: when the first of them was
+        put; ``unfinished``: groups of micro-batches that are not removed; ``waiting``: groups that were found and are in no
+        micro-batch yet.
         """
         queue, manifests, arrivals = self._reserved()
         return {
             "queue": queue.name,
             "depth": queue.depth(),
+            "oldest": _shown(queue.first_stamp()),
             "unfinished": manifests.unfinished,
             "waiting": arrivals.waiting,
         }
@@ -255,3 +259,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s, removers)
         messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
         return queue, Manifests(messages), Arrivals(queue)
+
+
+def _shown(stamp: str | None) -> str | None:
+    """Return PutDate and PutTime as Spark shows its own timestamps; ``None`` if it is no time."""
+    us = None if stamp is None else put_time_us(stamp.encode("latin-1"))
+    return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -432,10 +432,11 @@ def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner
                 for row in rows:
                     group.put(row)
     runpy.run_path(str(ROOT / "examples" / "spark_watch.py"), run_name="__main__")
+    told = capfd.readouterr().out
     assert (
-        "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: "
-        "{'queue': 'ORDERS', 'depth': 3, 'unfinished': 2, 'waiting': 0}"
-    ) in capfd.readouterr().out
+        "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: {'queue': 'ORDERS', 'depth': 3, " in told
+    )
+    assert "'unfinished': 2, 'waiting': 0}" in told
 
 
 def test_the_example_that_writes_has_groups_once(spark, owner, monkeypatch, capsys):

@@ -217,6 +217,17 @@ def test_the_progress_tells_what_waits(owner, stream):
     assert all(least <= each["depth"] <= 6 for least, each in zip((6, 4, 2), stream.reports, strict=True))
 
 
+def test_the_progress_tells_when_the_first_message_was_put(owner, stream):
+    reader = stream.reader()
+    assert reader.reportLatestOffset()["oldest"] is None
+    put_stamped(owner, (b"first", b"13482001"), (b"no time", b"99999999"))
+    assert reader.reportLatestOffset()["oldest"] == "2026-11-21T13:48:20Z"
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"first"
+    assert reader.reportLatestOffset()["oldest"] is None
+    handle.close()
+
+
 @pytest.mark.parametrize("available_now", [True, False])
 def test_an_idle_query_leaves_nothing_on_the_queue(owner, stream, available_now):
     for name in (b"a", b"b"):
