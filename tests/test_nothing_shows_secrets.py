@@ -118,7 +118,6 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
             everything += [
                 repr(operate.inspect_owner(q_mgr, "SECRETS", "get")),
-                repr(operate.inspect_queue(q_mgr, "ORDERS")),
             ]
     ended = spans()
     assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
@@ -258,7 +257,7 @@ def test_errors_after_connecting(server, everything):
             q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
         server.stop()
         with pytest.raises(errors.ConnectionBroken) as broken:
-            operate.inspect_queue(q_mgr, "ORDERS")
+            operate.browse_groups([q_mgr], "ORDERS")
     everything += [shown(missing.value), shown(broken.value)]
 
 

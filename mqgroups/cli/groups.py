@@ -23,9 +23,10 @@ from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.group_store import SortKey
-from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
+from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.owners import find_owners, owners_of_groups
 from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"

@@ -138,6 +138,12 @@ class GroupStore:
             )
             yield group_id, tuple((row[0], GroupTally.unpacked(row[1:]).inspection()) for row in rows)
 
+    def inspections(self) -> Iterator[GroupInspection]:
+        """Yield all groups, in the order in which they were first seen."""
+        self._write(list(self._counting))
+        for row in self._database.execute(f"SELECT {_COLUMNS} FROM tally ORDER BY at, seen"):
+            yield GroupTally.unpacked(row).inspection()
+
     def judge(self, judge: Callable[[int, GroupInspection], GroupJudgement | None]) -> None:
         """Judge every group; ``None`` leaves it out of ``all``."""
         self._write(list(self._counting))

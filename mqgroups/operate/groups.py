@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.errors import ConnectionBroken, NotAuthorised
+from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
-from mqgroups.operate.cluster import checked_different
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
 from mqgroups.operate.rules.group_state import GroupJudgement, GroupOwner, GroupState, judged
-from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
@@ -53,42 +52,6 @@ class ListedGroup:
     since: str
     owners: tuple[GroupOwner, ...] = ()
     name: str | None = None
-
-
-@dataclass(slots=True)
-class BrowsedInstance:
-    """What was seen of a queue, besides its groups.
-
-    Attributes:
-        q_mgr_name, queue: where it is, and its name.
-        resolved_q_name: the local queue; another one than ``queue`` if that is an alias.
-        depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
-        messages: how many messages were browsed so far.
-        others: how many of them are in no group.
-        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
-        newer: how many messages were put after the time that the caller asked for.
-        open_input, open_output: the numbers of open handles; ``None`` if they could not be inquired.
-        hidden: how many messages are in uncommitted units of work; ``None`` if the command server could not be asked.
-        unseen: what could not be seen, and for want of what: a sentence each.
-    """
-
-    q_mgr_name: str
-    queue: str
-    resolved_q_name: str = ""
-    depth: int | None = None
-    messages: int = 0
-    others: int = 0
-    newest: str = ""
-    newer: int = 0
-    open_input: int | None = None
-    open_output: int | None = None
-    hidden: int | None = None
-    unseen: list[str] = field(default_factory=list)
-
-    @property
-    def may_be_read(self) -> bool:
-        """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
-        return self.open_input != 0 or bool(self.hidden)
 
 
 OnProgress = Callable[[BrowsedInstance], None]
@@ -167,6 +130,10 @@ class GroupList:
             ]
             self._store.judge(judge)
 
+    def inspections(self) -> Iterator[GroupInspection]:
+        """Yield all groups as they were browsed, in the order of their first messages; they need not be judged."""
+        return self._store.inspections()
+
     @property
     def listed(self) -> int:
         """How many groups were chosen."""
@@ -222,7 +189,7 @@ def browse_groups(
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    checked_different(q_mgrs)
+    _refuse_twice(q_mgrs)
     instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
     store = GroupStore()
     try:
@@ -234,6 +201,27 @@ def browse_groups(
     return GroupList(store, instances, [connection_of(q_mgr) for q_mgr in q_mgrs])
 
 
+def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
+    """Browse a queue; returns what was seen of it, and its groups. For repairs; raises MQIError.
+
+    A user who may not inquire the queue is refused (NotAuthorised).
+    """
+    instance = BrowsedInstance(connection.q_mgr_name, queue)
+    with closing(GroupStore()) as store:
+        _browse(connection, 0, instance, store, lambda _: None, "", must_inquire=True)
+        return instance, tuple(store.inspections())
+
+
+def _refuse_twice(q_mgrs: Sequence[ConnectionHolder]) -> None:
+    """Raise ConfigurationError if two connections are to one queue manager: its groups would seem doubled."""
+    seen = set()
+    for q_mgr in q_mgrs:
+        identifier = connection_of(q_mgr).q_mgr_identifier
+        if identifier in seen:
+            raise ConfigurationError(f"queue manager {q_mgr.q_mgr_name} is named twice. Name each queue manager once")
+        seen.add(identifier)
+
+
 def _browse(
     connection: Connection,
     at: int,
@@ -241,11 +229,13 @@ def _browse(
     store: GroupStore,
     on_progress: OnProgress,
     newer_than: str,
+    *,
+    must_inquire: bool = False,
 ) -> None:
     physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
     try:
         local = instance.resolved_q_name = physical.resolved_q_name
-        _inquire(connection, local, instance)
+        _inquire(connection, local, instance, must=must_inquire)
         before, unasked = hidden_messages(connection, local)
         on_progress(instance)
         for message in browsed_messages(physical):
@@ -270,18 +260,22 @@ def _browse(
         physical.close()
 
 
-def _inquire(connection: Connection, local: str, instance: BrowsedInstance) -> None:
+def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
     """Inquire the queue itself: an alias has neither depth nor handle counts."""
     try:
         queue = connection.open_queue(local, mq.MQOO_INQUIRE)
     except ConnectionBroken:
         raise
     except NotAuthorised as error:
+        if must:
+            raise
         instance.unseen.append(f"the depth of queue {local} and its open handles: {error}")
         return
     try:
         instance.depth = int(queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
         instance.open_input = int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT))
         instance.open_output = int(queue.inquire(mq.MQIA_OPEN_OUTPUT_COUNT))
+        instance.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
+        instance.backout_queue = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
     finally:
         queue.close()

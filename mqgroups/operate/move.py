@@ -24,12 +24,12 @@ from mqgroups.core.modes import Accept
 from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, SalvageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.groups import counted
 from mqgroups.operate.owners import SeenOwner, find_owners
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.rules.group_state import GroupOwner
-from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.owner_state import OwnerCondition
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.settings import every
@@ -106,9 +106,9 @@ def move_group(
     most_asked = every(commit_every).messages or 1
     accepted = checked_accept(accept)
     connection = connection_of(q_mgr)
-    seen = connection.reopening(lambda: inspected(connection, queue))
+    seen, groups = connection.reopening(lambda: counted(connection, queue))
     try:
-        group = movable(seen, group_id, accepted)
+        group = movable(group_id, groups, seen, accepted)
     except CannotSalvage as error:
         raise refused(f"queue {queue}", error) from error
     alone = Obstacle.IN_USE not in accepted
@@ -117,7 +117,7 @@ def move_group(
     if not alone:
         # Else no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
-    target_name = to or connection.reopening(lambda: _backout_queue(connection, seen))
+    target_name = to or _backout_queue(seen)
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
@@ -215,15 +215,12 @@ def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) ->
     return True
 
 
-def _backout_queue(connection: Connection, seen: QueueInspection) -> str:
-    local = connection.open_queue(seen.resolved_q_name, mq.MQOO_INQUIRE)
-    try:
-        name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-    finally:
-        local.close()
-    if not name:
-        raise ConfigurationError(f"queue {seen.queue} has no BOQNAME. Name the queue to move the group to")
-    return name
+def _backout_queue(seen: BrowsedInstance) -> str:
+    if not seen.backout_queue:
+        raise ConfigurationError(
+            f"queue {seen.queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
+        )
+    return seen.backout_queue
 
 
 def _refuse_same(source: Queue, target: Queue) -> None:

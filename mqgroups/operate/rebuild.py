@@ -45,13 +45,13 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.damaged_status import Damage, damage
+from mqgroups.operate.groups import counted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
-from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
@@ -272,14 +272,14 @@ class _Rebuild:
         connection, asked = self._connection, self._asked
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
-        seen = inspected(connection, asked.queue)
+        seen, groups = counted(connection, asked.queue)
         self._data_queue = seen.resolved_q_name
         where: tuple[GroupInspection | None, GroupPosition] | None
         try:
             if outgoing is not None:
                 where = recorded_at(
                     outgoing,
-                    seen,
+                    groups,
                     group_id=asked.group_id,
                     in_cluster=_is_in_cluster(connection, seen.resolved_q_name),
                     accepted=asked.accepted,
@@ -287,8 +287,8 @@ class _Rebuild:
             else:
                 where = interrupted_at(
                     asked.role,
+                    groups,
                     seen,
-                    q_mgr_name=connection.q_mgr_name,
                     group_id=asked.group_id,
                     accepted=asked.accepted,
                 )
@@ -343,7 +343,7 @@ class _Rebuild:
             return None
         return record.outgoing if record else None
 
-    def _idle(self, seen: QueueInspection) -> StatusRecord | None:
+    def _idle(self, seen: BrowsedInstance) -> StatusRecord | None:
         """Return the record of no group, for a checkpoint that is given back; ``None`` without one."""
         connection, asked = self._connection, self._asked
         if asked.checkpoint is None:
@@ -365,7 +365,7 @@ class _Rebuild:
 
     def _record(
         self,
-        seen: QueueInspection,
+        seen: BrowsedInstance,
         group: GroupInspection | None,
         position: GroupPosition,
         ended: StatusRecord | None,

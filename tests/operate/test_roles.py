@@ -178,7 +178,8 @@ def pipe(q_mgr, administrator):
         for orders, invoices in through:
             for order in orders:
                 invoices.put(order.data)
-    assert len(operate.inspect_queue(administrator, "INVOICES").groups) == 1
+    with operate.browse_groups([administrator], "INVOICES") as found:
+        assert len(list(found.inspections())) == 1
 
 
 def recoverer(q_mgr, administrator):
@@ -227,7 +228,8 @@ def look(q_mgr, *, by_name: bool = True) -> Looked:
 
 
 def repairer(q_mgr, _administrator):
-    (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+    with operate.browse_groups([q_mgr], "ORDERS") as found:
+        (group,) = found.inspections()
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
     assert (
@@ -475,7 +477,8 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     assert refused.value.because == "in-use"
     may_ask("repairer")
     with connect() as q_mgr:
-        (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+        with operate.browse_groups([q_mgr], "ORDERS") as found:
+            (group,) = found.inspections()
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
         with pytest.raises(SalvageRefused) as refused:
             operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT")
