@@ -11,7 +11,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 
 | question, or task | function | result |
 |---|---|---|
-| What would the next start of this producer or consumer find? | `inspect_owner` | `OwnerStatus` |
+| What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
 | Which groups are on this queue, or its instances in a cluster: whole, stalled, split, whose? | `browse_groups` | `GroupList` |
 | Which messages of this group are there? | `messages_of_group` | `FoundGroupMessage` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
@@ -26,7 +26,7 @@ The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` r
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
 right (``errors.StatusError``).
 
-Internal modules: ``group_findings.py`` and ``disagreements.py`` say what to do about groups; ``other_owners.py`` and
+Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
 ``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group at work from one that lacks messages;
 ``command_server.py`` asks the command server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 """
@@ -41,14 +41,14 @@ from mqgroups.operate.doctor import examine
 from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
-from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
-from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
+from mqgroups.operate.owner import inspect_owner
+from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.rules.cluster import GroupSplit
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.group_state import GroupOwner, GroupState
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
+from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.operate.takeover import Takeover, take_over
 from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
@@ -56,18 +56,18 @@ from mqgroups.public_names import name_by_room
 __all__ = [
     "Adoption",
     "BrowsedInstance",
+    "Cause",
     "Finding",
     "FoundGroupMessage",
     "GroupInspection",
     "GroupList",
     "GroupMove",
-    "GroupOwner",
     "GroupSplit",
     "GroupState",
+    "Holder",
+    "Judgement",
     "ListedGroup",
-    "OwnerCondition",
     "OwnerState",
-    "OwnerStatus",
     "Salvage",
     "SeenOwner",
     "SeenOwners",
@@ -82,7 +82,6 @@ __all__ = [
     "inspect_owner",
     "messages_of_group",
     "move_group",
-    "owners_of_groups",
     "salvage_owner",
     "take_over",
 ]

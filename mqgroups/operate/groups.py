@@ -11,7 +11,7 @@ messages is looked at again, if a consumer may be getting it (``second_look.py``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -23,15 +23,18 @@ from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
 from mqgroups.operate.group_store import GroupStore, SortKey
+from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
-from mqgroups.operate.rules.group_state import GroupJudgement, GroupOwner, GroupState, judged
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.judgement import MAY_BE_AT_WORK, Cause, GroupState, Judgement, Surroundings, judged
+from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000
-# What a group seems to be whose consumer is at work while the queue is browsed.
-_MAY_BE_BEING_GOT = (GroupState.NO_BEGINNING, GroupState.GAP)
+# What a group seems to be whose consumer, or whose producer, is at work while the queue is browsed.
+_WHILE_GOT = frozenset({Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN, Cause.GAP, Cause.GAP_AHEAD})
+_WHILE_PUT = frozenset({Cause.NO_RECORD, Cause.OLDER, Cause.NEWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +44,22 @@ class ListedGroup:
     Attributes:
         q_mgr_name: the queue manager that has these messages of it.
         group: the messages.
-        state, since: its state, and the time of the last message or commit known of it: 16 digits, UTC.
+        cause, since: why it is in its state, and the time of the last message or commit known of it: 16 digits, UTC.
         owners: the owners whose records name it as unfinished.
         name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
     q_mgr_name: str
     group: GroupInspection
-    state: GroupState
+    cause: Cause
     since: str
-    owners: tuple[GroupOwner, ...] = ()
+    owners: tuple[SeenOwner, ...] = ()
     name: str | None = None
+
+    @property
+    def state(self) -> GroupState:
+        """Its state."""
+        return self.cause.state
 
 
 OnProgress = Callable[[BrowsedInstance], None]
@@ -71,57 +79,75 @@ class GroupList:
     ) -> None:
         self._store = store
         self._connections = connections
-        self._owners: Mapping[bytes, tuple[GroupOwner, ...]] = {}
+        self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
         self.instances = tuple(instances)
         self.counts: Counter[GroupState] = Counter()
         self.data_bytes = 0
 
     def judge(
         self,
-        owners: Mapping[bytes, tuple[GroupOwner, ...]],
+        owners: SeenOwners,
         quiet_since: str,
-        wanted: Callable[[ListedGroup], bool] = lambda _: True,
+        wanted: Callable[[Judgement], bool] = lambda _: True,
         say: Callable[[str], None] = lambda _: None,
-        records_of: Collection[str] = (),
-    ) -> None:
+        name: str = "NAME",
+    ) -> list[Judgement]:
         """Judge all groups, and choose those to list.
 
         Read the owners after browsing: records from before it may name groups that are gone.
 
         Args:
-            owners: the owners whose records name a group, by GroupId (``owners_of_groups``).
+            owners: those that were seen (``find_owners``).
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
-            records_of: the queue managers on which the records of all producers were seen (``SeenOwners.has_all_producers``).
-                Without them, no group is said to have no record.
+            name: the owner that the operator asks about, for remedies.
+
+        Returns:
+            The groups that records of this queue's owners name, and of which no message is there.
 
         Raises:
             MQIError: a call failed.
         """
-        self._owners = owners
+        self._owners = owners_of_groups(owners.owners)
         self.counts.clear()
         self.data_bytes = 0
         done = 0
         # The end of such a group is at another instance, so it says nothing that a part has none.
         split = {group_id for group_id, _ in self._store.split()}
+        everywhere = [
+            Surroundings(
+                each.queue,
+                each.resolved_q_name,
+                each.q_mgr_name,
+                owners.owners,
+                owners.records_of,
+                not owners.unseen,
+                quiet_since,
+                each.hidden,
+                each.threshold,
+                each.backout_queue,
+                name,
+            )
+            for each in self.instances
+        ]
+        in_parts = [replace(each, records_of=()) for each in everywhere]
+        gone = dict(self._owners)
 
-        def judge(at: int, group: GroupInspection) -> GroupJudgement | None:
+        def judge(at: int, group: GroupInspection) -> Judgement | None:
             nonlocal done
             done += 1
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
-            seen = records_of if group.group_id not in split else ()
-            verdict = judged(group, owners.get(group.group_id, ()), quiet_since, seen)
-            look = looks[at]
-            may_be_read = self.instances[at].may_be_read
-            if verdict.state in _MAY_BE_BEING_GOT and may_be_read and look.may_be_being_got(group):
-                verdict = replace(verdict, state=GroupState.BEING_GOT)
-            elif verdict.state is GroupState.NO_RECORD and look.has_moved_on(group):
-                verdict = replace(verdict, state=GroupState.BEING_PUT)
-            self.counts[verdict.state] += 1
+            gone.pop(group.group_id, None)
+            around = (in_parts if group.group_id in split else everywhere)[at]
+            verdict = judged(group, self._owners.get(group.group_id, ()), around)
+            if verdict.cause in MAY_BE_AT_WORK and _is_at_work(verdict, looks[at], self.instances[at]):
+                at_work = Cause.PUTTING if verdict.cause in _WHILE_PUT else Cause.GETTING
+                verdict = replace(verdict, cause=at_work)
+            self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
-            return verdict if wanted(self._listed(at, group, verdict)) else None
+            return verdict if wanted(verdict) else None
 
         with ExitStack() as stack:
             looks = [
@@ -129,6 +155,8 @@ class GroupList:
                 for connection, each in zip(self._connections, self.instances, strict=True)
             ]
             self._store.judge(judge)
+        names = {name for each in self.instances for name in (each.queue, each.resolved_q_name)}
+        return [judged(None, of, everywhere[0]) for of in gone.values() if of[0].queue in names]
 
     def inspections(self) -> Iterator[GroupInspection]:
         """Yield all groups as they were browsed, in the order of their first messages; they need not be judged."""
@@ -141,17 +169,13 @@ class GroupList:
 
     def groups(self, sort: SortKey = "queue") -> Iterator[ListedGroup]:
         """Yield the chosen groups."""
-        for at, group, verdict in self._store.all(sort):
-            yield self._listed(at, group, verdict)
+        for at, group, cause, since in self._store.all(sort):
+            yield ListedGroup(self.instances[at].q_mgr_name, group, cause, since, self._owners.get(group.group_id, ()))
 
     def splits(self) -> Iterator[GroupSplit]:
         """Yield the groups whose messages are at more than one instance."""
         for group_id, parts in self._store.split():
             yield split_group(group_id, [GroupPart(self.instances[at].q_mgr_name, group) for at, group in parts])
-
-    def _listed(self, at: int, group: GroupInspection, verdict: GroupJudgement) -> ListedGroup:
-        owners = self._owners.get(group.group_id, ())
-        return ListedGroup(self.instances[at].q_mgr_name, group, verdict.state, verdict.since, owners)
 
     def close(self) -> None:
         """Forget the groups."""
@@ -164,6 +188,16 @@ class GroupList:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _is_at_work(verdict: Judgement, look: SecondLook, instance: BrowsedInstance) -> bool:
+    """Return whether an owner may have worked on a group while the queue was browsed, or a unit of work hides its messages."""
+    group = verdict.group
+    if group is None:
+        return False
+    if verdict.cause in _WHILE_GOT:
+        return instance.may_be_read and look.may_be_being_got(group)
+    return look.has_moved_on(group)
 
 
 def browse_groups(

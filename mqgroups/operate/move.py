@@ -26,11 +26,10 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.groups import counted
-from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.owners import find_owners
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
-from mqgroups.operate.rules.group_state import GroupOwner
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.owner_state import AT_WORK, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
@@ -57,7 +56,7 @@ class GroupMove:
     group: GroupInspection
     queue: str
     to: str
-    consumers: tuple[GroupOwner, ...] = ()
+    consumers: tuple[SeenOwner, ...] = ()
     unseen: tuple[str, ...] = ()
     done: bool = False
 
@@ -161,39 +160,38 @@ def move_group(
     return GroupMove(group, queue, target_name, consumers, owners.unseen, done=True)
 
 
-def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwner, ...]:
+def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwner, ...]:
     """Return the consumers whose records name the group; raises SalvageRefused if the record of a producer does."""
     found = []
     for each in owners:
-        owner = each.owner_of_group
-        if owner is None or each.record is None or each.record.group_id != group_id:
+        if not each.has_group or each.record is None or each.record.group_id != group_id:
             continue
-        if owner.role is Role.PUT:
-            what = f"a record of {owner.name} for group {group_id.hex()}"
+        if each.record.role is Role.PUT:
+            what = f"a record of {each.name} for group {group_id.hex()}"
             last = (
-                f"`mqgroups batches purge --status-queue {owner.status_queue} "
+                f"`mqgroups batches purge --status-queue {each.status_queue} "
                 f"--sink {shlex.quote(claim_values(each.record.checkpoint)['sink'])}`"
                 if each.is_shared
-                else f"CLEAR QLOCAL('{owner.status_queue}')"
+                else f"CLEAR QLOCAL('{each.status_queue}')"
             )
             raise SalvageRefused(
-                f"status queue {owner.status_queue}: found {what}, expected no producer of it. The next start of {owner.name} "
+                f"status queue {each.status_queue}: found {what}, expected no producer of it. The next start of {each.name} "
                 f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
                 f"and move the group when it is complete; or if it will never be started again, {last} before. "
                 "Nothing was changed",
-                status_queue=owner.status_queue,
+                status_queue=each.status_queue,
                 because="owned",
                 found=what,
                 expected="no producer of the group",
             )
-        found.append(owner)
+        found.append(each)
     return tuple(found)
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
     """Raise OwnerActive if a unit of work hides a record: its messages of the group would stay, or come back, behind the move."""
     for each in owners:
-        if each.record is not None or each.condition not in (OwnerCondition.ACTIVE, OwnerCondition.HIDDEN):
+        if each.record is not None or each.state not in AT_WORK:
             continue
         with suppress(CommandRefused, NotAuthorised):
             if uncommitted(connection, each.status_queue):

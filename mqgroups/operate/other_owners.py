@@ -24,11 +24,11 @@ from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import CommandRefused, GroupOwned, MQIError, NotAuthorised, OwnerActive, QueueMissing
+from mqgroups.errors import CommandRefused, GroupOwned, MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.command_server import queue_names, uncommitted
+from mqgroups.operate.command_server import queue_names
 from mqgroups.operate.rules.salvage import Obstacle, doubt
-from mqgroups.operate.status_queues import StatusQueueLook, look_at
+from mqgroups.operate.status_queues import is_lost, look_at
 
 _PATTERNS = {Role.PUT: ("MQGROUPS.PUT.*", "MQGROUPS.SHARED.*"), Role.GET: ("MQGROUPS.GET.*",)}
 _UNREADABLE = frozenset({mq.MQRC_NOT_AUTHORIZED, mq.MQRC_OBJECT_IN_USE})
@@ -83,27 +83,12 @@ def check_not_owned(
             doubt(Obstacle.OTHER_OWNERS, accepted, found, "its records")
             continue
         if _hides(seen.messages):
-            if _is_lost(connection, seen):
+            if is_lost(connection, seen):
                 doubt(Obstacle.OTHER_OWNERS, accepted, f"that the record on status queue {name} is lost", "its record")
                 continue
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
-
-
-def _is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
-    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
-    try:
-        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
-        try:
-            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
-                return False
-        finally:
-            queue.close()
-        # After that the record may have come back.
-        return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
-    except (CommandRefused, NotAuthorised):
-        return False
 
 
 def _listed(

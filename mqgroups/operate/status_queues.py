@@ -12,9 +12,10 @@ from mqgroups.connection.connection import Connection
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.status import RecordRejected, decode
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import MessageTooLong
+from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.operate.command_server import uncommitted
 from mqgroups.status.records import LONGEST_RECORD_BYTES
 
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -75,3 +76,18 @@ def look_at(connection: Connection, name: str) -> StatusQueueLook:
     finally:
         queue.close()
     return StatusQueueLook(name, tuple(messages), tuple(put_times), unreadable, why)
+
+
+def is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
+    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
+    try:
+        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
+        try:
+            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
+                return False
+        finally:
+            queue.close()
+        # After that the record may have come back.
+        return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
+    except (CommandRefused, NotAuthorised):
+        return False

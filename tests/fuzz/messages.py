@@ -117,7 +117,7 @@ def _operators(q_mgr: QueueManager, _: list[Hostile]) -> None:
     with operate.browse_groups([q_mgr], _QUEUE) as seen:
         for group in seen.inspections():
             list(operate.messages_of_group(q_mgr, _QUEUE, group.group_id))
-        seen.judge({}, "2026010100000000")
+        seen.judge(operate.SeenOwners(()), "2026010100000000")
         with GroupNames([q_mgr], _QUEUE) as names:
             list(names.named(seen.groups()))
     list(operate.examine(q_mgr, queue=_QUEUE))

@@ -35,7 +35,7 @@ def inspected(messages, group_id=G):
 
 
 def on_queue(
-    *groups: GroupInspection, q_mgr_name: str = "QM1", **more: Any
+    *groups: GroupInspection, q_mgr_name: Any = "QM1", **more: Any
 ) -> tuple[tuple[GroupInspection, ...], BrowsedInstance]:
     """Return these groups, and what was seen of their queue."""
     return groups, BrowsedInstance(q_mgr_name, "Q", "Q", **{"hidden": 0, "open_input": 0, "open_output": 0, **more})
