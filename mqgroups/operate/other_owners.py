@@ -73,7 +73,8 @@ def check_not_owned(
             # 2042 too: a queue manager may refuse to open a queue for browsing while its owner has it open.
             if error.reason not in _UNREADABLE:
                 raise
-            doubt(Obstacle.OTHER_OWNERS, accepted, f"that status queue {name} cannot be read ({error})", "its records")
+            found = f"that status queue {name} cannot be read ({error})"
+            doubt(Obstacle.OTHER_OWNERS, accepted, found, "its records", unasked=True)
             continue
         for each in seen.messages:
             if each.record.role is role and each.record.group_id == group_id:
@@ -99,12 +100,12 @@ def _listed(
     except CommandRefused as error:
         if not named:
             found = f"that the command server does not list the status queues ({error})"
-            doubt(Obstacle.OTHER_OWNERS, accepted, found, "the list, or the names from the operator")
+            doubt(Obstacle.OTHER_OWNERS, accepted, found, "the list, or the names from the operator", unasked=True)
         return ()
     if own not in names and any(own.startswith(pattern.removesuffix("*")) for pattern in _PATTERNS[role]):
         # The command server leaves out queues that the user may not display. This one exists, because it is open.
         found = f"a list of status queues without {own}, so it lacks the queues that this user may not display"
-        doubt(Obstacle.OTHER_OWNERS, accepted, found, "a complete list")
+        doubt(Obstacle.OTHER_OWNERS, accepted, found, "a complete list", unasked=True)
     return names
 
 

@@ -16,12 +16,12 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.modes import RoleName
-from mqgroups.core.status import StatusRecord
+from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.command_server import holders, queue_names
-from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of, state_of_queue
+from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
 
 _PREFIX = "MQGROUPS."
@@ -240,6 +240,7 @@ def _group(message: FoundMessage) -> tuple[str, int, str]:
 def _shared_state(message: FoundMessage | None, *, is_active: bool) -> OwnerState:
     if message is None:
         return OwnerState.ACTIVE if is_active else OwnerState.HIDDEN
-    # The records of a complete group stay until its batch is completed.
-    state = state_of(message.record)
-    return OwnerState.ACTIVE if is_active and state is OwnerState.INTERRUPTED else state
+    if message.record.state is not RecordState.IN_GROUP:
+        # The records of a complete group stay until its batch is completed.
+        return OwnerState.LEFT_OVER
+    return OwnerState.ACTIVE if is_active else OwnerState.INTERRUPTED

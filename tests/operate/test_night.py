@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,8 @@ import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK
 from mqembedded import constants as mqi
 from mqgroups import errors, operate
+from mqgroups.operate.rules.judgement import Cause
+from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
 from tests.operate.night import THIS, Scene, as_if_minutes_had_passed
 
@@ -82,6 +85,43 @@ def test_a_producer_whose_record_is_lost_may_begin_its_group_again(scene):
     at.mend("begins the group again")
     at.start()
     at.is_whole()
+
+
+def test_recover_refuses_a_start_that_would_put_messages_twice_until_the_remedy(scene):
+    lost, older, newer = scene("put").interrupt(), scene("put").interrupt(2), scene("put").interrupt()
+    lost.lose()
+    older.again(older.target, 3, 4)
+    newer.take(newer.target, 4)
+    for at in (lost, older, newer):
+        command = ["recover", "--name", at.owner.name, "--role", "put", "--queue", at.target, "--wait", "0"]
+        if at.asks or at is not lost:
+            refused = invoke(*command, **environment(at.owner.target))
+            assert (refused.exit_code, "do NOT start it yet" in refused.output) == (5, True)
+        at.mend(*LOST, *NOWHERE)
+        assert invoke(*command, **environment(at.owner.target)).exit_code == 0
+
+
+def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner):
+    one = scene("put").interrupt()
+    other = Scene(make_owner(queue=one.target), "put", lambda: one.away, asks=one.asks)
+    other.owner.interrupt_put(THIS[:3])
+    first, second = {each.group_id: None for each in one.owner.on_queue()}
+    for at in (one, other):
+        at.owner.take_record("put")
+    if one.asks:
+        elsewhere = make_owner()
+        elsewhere.interrupt_put(THIS[:5])
+        elsewhere.take_record("put")
+        assert not any(elsewhere.name in line for each in one.looks(one.target) for line in each["remedy"].splitlines())
+    for at, group_id in ((one, first), (other, second)):
+        finding = next(
+            each for each in at.looks(at.target) if at.owner.name in each["remedy"] and "put group" in each["remedy"]
+        )
+        ways = [f"if {at.owner.name} put group {group_id.hex()[-12:]}"]
+        assert at.carry_out(finding, ways, {at.target})
+    for group_id in (first, second):
+        found = [each.data for each in one.owner.on_queue() if each.group_id == group_id]
+        assert found == THIS
 
 
 # --- programs
@@ -190,12 +230,12 @@ def test_the_queue_that_a_pipe_puts_to_is_cleared(scene):
     at.is_apart()
 
 
-@pytest.mark.parametrize("way", ["corrected", "cannot be processed"])
-def test_a_message_is_poison(scene, way):
+@pytest.mark.parametrize(("way", "starts"), [("corrected", 3), ("corrected", 4), ("cannot be processed", 4)])
+def test_a_message_is_poison(scene, way, starts):
     at = scene("get", model="TEST.BACKOUT.MODEL")
     at.owner.put_raw_group(THIS)
     at.refuses = 5
-    for _ in range(4):
+    for _ in range(starts):
         with contextlib.suppress(ZeroDivisionError, errors.PoisonMessage):
             at.start()
             # What was not committed is processed again.
@@ -279,3 +319,12 @@ def put_as(owner, queue, message, user=b""):
         fields["UserIdentifier"] = user
     assert handle.put(message.data, mqi.MQPMO_SET_ALL_CONTEXT, **fields).code == OK
     handle.close()
+
+
+# --- the page
+
+
+def test_the_page_has_the_causes_as_the_judgement_has_them():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "night.md").read_text()
+    rows = [f"| {cause.state.value} | {cause.value} | {cause.row.danger} |" for cause in Cause]
+    assert "\n".join(rows) in page

@@ -131,6 +131,11 @@ def _move(judgement: Judgement) -> Iterator[str]:
             yield _move_line(outgoing.record.queue, outgoing.record.group_id, around)
 
 
+def _short(judgement: Judgement) -> str:
+    """Return the digits by which ``mqgroups groups`` shows the group."""
+    return judgement.group_id.hex()[-12:]
+
+
 def _move_line(queue: str, group_id: bytes, around: Surroundings) -> str:
     accept = " --accept in-use" if around.hidden is None else ""
     return f"mqgroups salvage move --queue {queue} --group {group_id.hex()} --to QUEUE{accept} --apply"
@@ -212,7 +217,7 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     if group.is_made_by(around.q_mgr_name):
         begun = () if group.has_head else ("begun",)
         for name, owner in _candidates(judgement, "put"):
-            yield f"if {name} put it, and its record is lost:"
+            yield f"if {name} put group {_short(judgement)}, and its record is lost:"
             yield from _wait_for_hidden(owner, around)
             yield _rebuild(judgement, name, "put", "", *begun)
             yield from _other_side(judgement, name, "put")
@@ -231,7 +236,7 @@ def _no_beginning(judgement: Judgement) -> Iterator[str]:
         yield f"look for its record: mqgroups groups --queue {around.queue} --status-queue MQGROUPS.GET.NAME"
     yield _WAIT
     for name, owner in _candidates(judgement, "get"):
-        yield f"if {name} has begun it, and its record is lost:"
+        yield f"if {name} has begun group {_short(judgement)}, and its record is lost:"
         yield from _wait_for_hidden(owner, around)
         yield _rebuild(judgement, name, "get")
         yield from _other_side(judgement, name, "get")
@@ -303,6 +308,9 @@ def _poison(judgement: Judgement) -> Iterator[str]:
     name = consumer.name if consumer else "NAME"
     kind = "pipe" if consumer is not None and _is_pipe(consumer) else "get"
     yield "if the program, or what it needs, is corrected:"
+    suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
+    if suspect is None or (judgement.group is not None and judgement.group.backout_count > suspect.backout_count):
+        yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield f"start {kind} {name}"
     yield "if the message cannot be processed:"
     yield from _set_aside(judgement, "poison")

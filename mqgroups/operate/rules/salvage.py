@@ -59,8 +59,10 @@ DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 class CannotSalvage(ValueError):
     """The messages on the queue do not show an owner's position."""
 
-    def __init__(self, because: Obstacle, found: str, expected: str) -> None:
+    def __init__(self, because: Obstacle, found: str, expected: str, *, unasked: bool = False) -> None:
+        """``unasked``: a user with more authorities would know."""
         super().__init__(f"found {found}, expected {expected}")
+        self.unasked = unasked
         self.because = because
         self.found = found
         self.expected = expected
@@ -239,7 +241,8 @@ def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds:
     if hidden := _hidden(seen):
         found.append(hidden)
     if found:
-        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue that nobody else uses")
+        unasked = seen.hidden is None
+        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue that nobody else uses", unasked=unasked)
 
 
 def _hidden(seen: BrowsedInstance) -> str:
@@ -249,7 +252,9 @@ def _hidden(seen: BrowsedInstance) -> str:
     return f"{seen.hidden} messages put or got in units of work" if seen.hidden else ""
 
 
-def doubt(obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str) -> None:
-    """Raise CannotSalvage, unless the obstacle is in ``accepted``."""
+def doubt(
+    obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str, *, unasked: bool = False
+) -> None:
+    """Raise CannotSalvage, unless the obstacle is in ``accepted``; ``unasked``: a user with more authorities would know."""
     if obstacle not in accepted:
-        raise CannotSalvage(obstacle, found, expected)
+        raise CannotSalvage(obstacle, found, expected, unasked=unasked)
