@@ -24,10 +24,10 @@ from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
-from mqgroups.core.status import Outgoing, RecordState
+from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
 from mqgroups.operate.adopt import Adoption
-from mqgroups.operate.look import look_at_queue
+from mqgroups.operate.look import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
 from mqgroups.operate.rules.judgement import Cause
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
@@ -35,7 +35,6 @@ from mqgroups.operate.takeover import Takeover
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 from mqgroups.settings import Owning
-from mqgroups.status.records import records_disagree
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -159,12 +158,11 @@ def recover(
                     wait_s=wait_s,
                     tidy=not check,
                 )
-                if producer is not None:
-                    _refuse_disagreement(producer, status)
             except StatusError as error:
                 report.disarray(each, error)
             else:
-                report.found(status, _contradictions(q_mgr, report, status, queue, accept))
+                of_pipe = pipe_findings(producer, status) if producer is not None else ()
+                report.found(status, [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe])
                 producer = status if each == "put" else None
         if must_exist:
             report.must_exist()
@@ -193,25 +191,9 @@ def _contradictions(
     except MQIError as error:
         report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
         return ()
-    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.some:
+    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
         report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
     return list(look.against_start(status, other_programs="no-record" in accept))
-
-
-def _refuse_disagreement(producer: SeenOwner, consumer: SeenOwner) -> None:
-    """Raise StatusRecordsDisagree if the consumer's record is a pipe's, and not from the same commit as the producer's."""
-    if {producer.state, consumer.state} & AT_WORK or consumer.record is None:
-        return
-    expected, found = consumer.record.outgoing, Outgoing()
-    if producer.state is OwnerState.INTERRUPTED and producer.record is not None:
-        found = Outgoing(producer.record.group_id, producer.record.msg_seq_number)
-    if expected is not None and found != expected:
-        raise records_disagree(
-            found,
-            expected,
-            of=(f"the producer {producer.name}", f"the consumer {consumer.name}"),
-            status_queues=(producer.status_queue, consumer.status_queue),
-        )
 
 
 def _take_over(

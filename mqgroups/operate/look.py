@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.findings import Finding, Severity, ok
-from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement
+from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner
 from mqgroups.operate.rules.remedies import remedy
 
-# The commands for so many groups are said. ``mqgroups groups`` shows the others.
-_MOST = 3
 _Q = TypeVar("_Q", bound=ConnectionHolder)
 
 
@@ -30,33 +28,24 @@ class QueueLook:
     Attributes:
         queue: its name.
         counts: how many groups there are by cause.
-        some: the first groups of each cause that needs an operator.
+        first: the first group of each cause that needs an operator.
         of_owner: those that a record of the owner in question names.
         unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     queue: str
     counts: Counter[Cause] = field(default_factory=Counter)
-    some: dict[Cause, list[Judgement]] = field(default_factory=dict)
+    first: dict[Cause, Judgement] = field(default_factory=dict)
     of_owner: list[Judgement] = field(default_factory=list)
     unseen: Sequence[str] = ()
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, the most dangerous first."""
         for cause in Cause:
-            if cause in self.some:
-                yield self.finding(cause)
-        in_order = sum(many for cause, many in self.counts.items() if cause not in self.some)
-        yield ok(f"groups on {self.queue}", f"{_groups(in_order)} in order or at work")
-
-    def finding(self, cause: Cause, groups: Sequence[Judgement] = ()) -> Finding:
-        """Return the finding on the groups of one cause, by default all."""
-        shown = groups or self.some[cause]
-        lines = [line for each in shown for line in remedy(each)]
-        if self.counts[cause] > len(shown):
-            lines.append(f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')} --wide")
-        found = f"{_groups(len(groups) or self.counts[cause])}: {cause.value}"
-        return Finding(f"groups on {self.queue}", cause.row.severity, found, cause.row.danger, "\n".join(lines))
+            if cause in self.first:
+                yield self._all(cause)
+        in_order = sum(many for cause, many in self.counts.items() if cause not in self.first)
+        yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.
@@ -65,18 +54,38 @@ class QueueLook:
         """
         for each in self.of_owner:
             if each.cause in NOT_TO_START:
-                yield self.finding(each.cause, [each])
-        if producer.record is None and Cause.NO_RECORD in self.some and not other_programs:
-            yield self.finding(Cause.NO_RECORD)
+                yield _finding(each)
+        if producer.record is None and Cause.NO_RECORD in self.first and not other_programs:
+            yield self._all(Cause.NO_RECORD)
+
+    def _all(self, cause: Cause) -> Finding:
+        """Return the finding on all groups of one cause: how to mend the first one."""
+        many = self.counts[cause]
+        found = _finding(self.first[cause], many)
+        if many == 1:
+            return found
+        others = f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')} --wide"
+        return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
 
     def _add(self, judgement: Judgement, status_queue: str) -> None:
         self.counts[judgement.cause] += 1
         if any(each.status_queue == status_queue for each in judgement.owners):
             self.of_owner.append(judgement)
         if judgement.cause.row.severity is not Severity.OK:
-            some = self.some.setdefault(judgement.cause, [])
-            if len(some) < _MOST:
-                some.append(judgement)
+            self.first.setdefault(judgement.cause, judgement)
+
+
+def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
+    """Yield that the two records of a name are of a pipe, and not of one commit."""
+    found = judged(None, [consumer], Surroundings(consumer.queue, owners=[producer, consumer]))
+    if found.cause is Cause.PIPE:
+        yield _finding(found)
+
+
+def _finding(judgement: Judgement, many: int = 1) -> Finding:
+    row, lines = judgement.cause.row, "\n".join(remedy(judgement))
+    found = f"{many:,} group{'' if many == 1 else 's'}: {judgement.cause.value}"
+    return Finding(f"groups on {judgement.around.queue}", row.severity, found, row.danger, lines)
 
 
 def look_at_queue(
@@ -115,7 +124,3 @@ def look_at_queue(
             wanted(each)
     look.unseen = seen.unseen
     return look
-
-
-def _groups(many: int) -> str:
-    return f"{many:,} group{'' if many == 1 else 's'}"

@@ -411,8 +411,9 @@ def test_the_record_of_a_pipe_without_the_other_one_is_disarray(owner, recover, 
     done = recover(*check, "--json")
     assert done.exit_code == DISARRAY
     said = json.loads(done.stdout)
-    assert [each["state"] for each in said["owners"]] == ["clean", "disarray"]
-    assert said["owners"][1]["error"] == "StatusRecordsDisagree"
+    assert [each["state"] for each in said["owners"]] == ["clean", "interrupted"]
+    ((rebuild, *_),) = (each["remedy"].splitlines() for each in said["owners"][1]["contradictions"])
+    assert rebuild.startswith(f"mqgroups salvage rebuild --name {owner.name} --role put --queue OUTGOING")
     # A role by itself is as it was.
     assert recover(*check, "--role", "get").exit_code == (INTERRUPTED if check else MAY_START)
 

@@ -113,12 +113,11 @@ def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner
         elsewhere.interrupt_put(THIS[:5])
         elsewhere.take_record("put")
         assert not any(elsewhere.name in line for each in one.looks(one.target) for line in each["remedy"].splitlines())
-    for at, group_id in ((one, first), (other, second)):
-        finding = next(
-            each for each in at.looks(at.target) if at.owner.name in each["remedy"] and "put group" in each["remedy"]
-        )
-        ways = [f"if {at.owner.name} put group {group_id.hex()[-12:]}"]
-        assert at.carry_out(finding, ways, {at.target})
+    ways = {at: f"if {at.owner.name} put group {each.hex()[-12:]}" for at, each in ((one, first), (other, second))}
+    for at in (one, other, one):
+        for finding in at.looks(one.target):
+            if ways[at] in finding["remedy"]:
+                assert at.carry_out(finding, [ways[at]], {one.target})
     for group_id in (first, second):
         found = [each.data for each in one.owner.on_queue() if each.group_id == group_id]
         assert found == THIS
