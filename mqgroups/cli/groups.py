@@ -267,9 +267,7 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: Sort
     report.print(*summary(found))
     if many := found.counts[GroupState.NO_RECORD]:
         cause = Cause.NO_RECORD
-        report.note(
-            f"{number(many, 'group')}: {cause.value}: {cause.row.danger}. `mqgroups doctor` prints the commands"
-        )
+        report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
     if found.counts[GroupState.DOUBLED]:
         report.at_least(ExitCode.DOUBLED)
     if several:

@@ -26,15 +26,12 @@ from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.judgement import MAY_BE_AT_WORK, Cause, GroupState, Judgement, Surroundings, judged
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Look, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000
-# What a group seems to be whose consumer, or whose producer, is at work while the queue is browsed.
-_WHILE_GOT = frozenset({Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN, Cause.GAP, Cause.GAP_AHEAD})
-_WHILE_PUT = frozenset({Cause.NO_RECORD, Cause.OLDER, Cause.NEWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +139,7 @@ class GroupList:
             gone.pop(group.group_id, None)
             around = (in_parts if group.group_id in split else everywhere)[at]
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
-            if verdict.cause in MAY_BE_AT_WORK and _is_at_work(verdict, looks[at], self.instances[at]):
-                at_work = Cause.PUTTING if verdict.cause in _WHILE_PUT else Cause.GETTING
+            if (at_work := _at_work(verdict.cause, group, looks[at], self.instances[at])) is not None:
                 verdict = replace(verdict, cause=at_work)
             self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
@@ -190,14 +186,13 @@ class GroupList:
         self.close()
 
 
-def _is_at_work(verdict: Judgement, look: SecondLook, instance: BrowsedInstance) -> bool:
-    """Return whether an owner may have worked on a group while the queue was browsed, or a unit of work hides its messages."""
-    group = verdict.group
-    if group is None:
-        return False
-    if verdict.cause in _WHILE_GOT:
-        return instance.may_be_read and look.may_be_being_got(group)
-    return look.has_moved_on(group)
+def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: BrowsedInstance) -> Cause | None:
+    """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
+    if cause.look is Look.GOT and instance.may_be_read and look.may_be_being_got(group):
+        return Cause.GETTING
+    if cause.look is Look.PUT and look.has_moved_on(group):
+        return Cause.PUTTING if group.has_head else Cause.GETTING
+    return None
 
 
 def browse_groups(

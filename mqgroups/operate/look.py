@@ -71,7 +71,7 @@ class QueueLook:
         self.counts[judgement.cause] += 1
         if any(each.status_queue == status_queue for each in judgement.owners):
             self.of_owner.append(judgement)
-        if judgement.cause.row.severity is not Severity.OK:
+        if judgement.cause.severity is not Severity.OK:
             self.first.setdefault(judgement.cause, judgement)
 
 
@@ -83,9 +83,9 @@ def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]
 
 
 def _finding(judgement: Judgement, many: int = 1) -> Finding:
-    row, lines = judgement.cause.row, "\n".join(remedy(judgement))
-    found = f"{many:,} group{'' if many == 1 else 's'}: {judgement.cause.value}"
-    return Finding(f"groups on {judgement.around.queue}", row.severity, found, row.danger, lines)
+    cause, lines = judgement.cause, "\n".join(remedy(judgement))
+    found = f"{many:,} group{'' if many == 1 else 's'}: {cause.value}"
+    return Finding(f"groups on {judgement.around.queue}", cause.severity, found, cause.danger, lines)
 
 
 def look_at_queue(

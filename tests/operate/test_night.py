@@ -325,5 +325,5 @@ def put_as(owner, queue, message, user=b""):
 
 def test_the_page_has_the_causes_as_the_judgement_has_them():
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "night.md").read_text()
-    rows = [f"| {cause.state.value} | {cause.value} | {cause.row.danger} |" for cause in Cause]
+    rows = [f"| {cause.state.value} | {cause.value} | {cause.danger} |" for cause in Cause]
     assert "\n".join(rows) in page

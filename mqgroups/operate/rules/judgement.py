@@ -18,7 +18,7 @@ compared as they are: 16 digits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -45,105 +45,81 @@ class GroupState(Enum):
     DOUBLED = "doubled"
 
 
+class Look(Enum):
+    """What a second look at a group has to find out: whether it was put, or got, while the queue was browsed."""
+
+    PUT = "put"
+    GOT = "got"
+
+
+_OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
+_S = GroupState
+
+
 class Cause(Enum):
-    """Why a group is in its state. Those that need an operator come first, in the order of their danger."""
+    """Why a group is in its state. Those that need an operator come first, in the order of their danger.
 
-    OWNERS = "two producers, or two consumers, have a record of it"
-    PIPE = "the two records of its pipe disagree, or one is lost"
-    OLDER = "its producer's record is older than its messages"
-    NEWER = "its last messages are gone, by its producer's record"
-    NO_RECORD = "its last message is missing, and no record says who puts it"
-    UNNAMED = "its last message is missing, and who puts it was not seen"
-    TWICE = "a message is there twice"
-    AGAIN = "messages that its consumer has got are there again"
-    BEHIND_LAST = "messages follow the last one"
-    GAP = "messages are missing in the middle"
-    GAP_AHEAD = "the messages that its consumer gets next are missing"
-    NO_BEGINNING = "its first message is gone, and no record says who gets it"
-    BEGINNING_UNSEEN = "its first message is gone, and who gets it was not seen"
-    REST_GONE = "its consumer waits for the rest, and no message is on the queue"
-    PUT_GONE = "its producer is interrupted, and no message of it is on the queue"
-    POISON = "a message's backout count has reached BOTHRESH"
-    STOPPED = "its producer or consumer is not at work"
-    SILENT = "its producer or consumer is at work, and nothing happens"
-    ABANDONED = "its producer has given it up"
-    PUTTING = "it is being put"
-    GETTING = "it is being got"
-    WHOLE = "all messages are there"
+    Attributes:
+        state: the state of such a group.
+        severity: how bad it is.
+        danger: what would go wrong, or why nothing goes on.
+        look: how to find out that its owner only works meanwhile; ``None`` if browsing cannot have shown it for that reason.
+    """
 
-    @property
-    def row(self) -> Row:
-        """Its row of the table."""
-        return TABLE[self]
-
-    @property
-    def state(self) -> GroupState:
-        """The state of such a group."""
-        return TABLE[self].state
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a cause means: the state of the group, how bad it is, and what would go wrong, or why nothing goes on."""
+    # fmt: off
+    OWNERS = ("two producers, or two consumers, have a record of it", _S.RECORD_DIFFERS, _ERROR,
+              "if both are started, messages are put or got twice", Look.PUT)
+    PIPE = ("the two records of its pipe disagree, or one is lost", _S.RECORD_DIFFERS, _ERROR,
+            "the pipe does not start (StatusRecordsDisagree)", Look.PUT)
+    OLDER = ("its producer's record is older than its messages", _S.RECORD_DIFFERS, _ERROR,
+             "if its producer is started, it puts messages twice", Look.PUT)
+    NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
+             "if its producer is started, messages are missing", Look.PUT)
+    NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _WARNING,
+                 "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", Look.PUT)
+    UNNAMED = ("its last message is missing, and who puts it was not seen", _S.STALLED, _WARNING,
+               "if its producer's record is lost, its start would put the messages again: do NOT start it yet")
+    TWICE = ("a message is there twice", _S.DOUBLED, _ERROR, "a consumer gets messages twice, or stops at them")
+    AGAIN = ("messages that its consumer has got are there again", _S.DOUBLED, _ERROR,
+             "a consumer would get them a second time, as a group of their own", Look.PUT)
+    BEHIND_LAST = ("messages follow the last one", _S.INCONSISTENT, _ERROR, "no consumer gets them")
+    GAP = ("messages are missing in the middle", _S.GAP, _ERROR,
+           "a consumer stops at the gap (GroupStalled), and at each start again", Look.GOT)
+    GAP_AHEAD = ("the messages that its consumer gets next are missing", _S.GAP, _ERROR,
+                 "its consumer stops there (GroupStalled), and at each start again", Look.GOT)
+    NO_BEGINNING = ("its first message is gone, and no record says who gets it", _S.NO_BEGINNING, _ERROR,
+                    "no consumer gets it", Look.GOT)
+    BEGINNING_UNSEEN = ("its first message is gone, and who gets it was not seen", _S.NO_BEGINNING, _WARNING,
+                        "a consumer may be getting it, or no consumer gets it", Look.GOT)
+    REST_GONE = ("its consumer waits for the rest, and no message is on the queue", _S.STALLED, _WARNING,
+                 "its consumer waits (GroupStalled), and at each start again")
+    PUT_GONE = ("its producer is interrupted, and no message of it is on the queue", _S.STALLED, _WARNING,
+                "if its producer is started, it puts a rest without its beginning")
+    POISON = ("a message's backout count has reached BOTHRESH", _S.BACKED_OUT, _WARNING,
+              "its consumer fails at this message, and stops with PoisonMessage")
+    STOPPED = ("its producer or consumer is not at work", _S.STALLED, _WARNING, "nobody goes on with it")
+    SILENT = ("its producer or consumer is at work, and nothing happens", _S.STALLED, _WARNING,
+              "a second start is refused (OwnerActive)")
+    ABANDONED = ("its producer has given it up", _S.ABANDONED, _OK, "none: its consumer is told")
+    PUTTING = ("it is being put", _S.BEING_PUT, _OK, "none")
+    GETTING = ("it is being got", _S.BEING_GOT, _OK, "none")
+    WHOLE = ("all messages are there", _S.COMPLETE, _OK, "none")
+    # fmt: on
 
     state: GroupState
     severity: Severity
     danger: str
+    look: Look | None
+
+    def __new__(cls, text: str, state: GroupState, severity: Severity, danger: str, look: Look | None = None) -> Cause:
+        """Make a member whose value is the text."""
+        self = object.__new__(cls)
+        self._value_, self.state, self.severity, self.danger, self.look = text, state, severity, danger, look
+        return self
 
 
-_OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
-TABLE: Mapping[Cause, Row] = {
-    Cause.OWNERS: Row(GroupState.RECORD_DIFFERS, _ERROR, "if both are started, messages are put or got twice"),
-    Cause.PIPE: Row(GroupState.RECORD_DIFFERS, _ERROR, "the pipe does not start (StatusRecordsDisagree)"),
-    Cause.OLDER: Row(GroupState.RECORD_DIFFERS, _ERROR, "if its producer is started, it puts messages twice"),
-    Cause.NEWER: Row(GroupState.RECORD_DIFFERS, _ERROR, "if its producer is started, messages are missing"),
-    Cause.NO_RECORD: Row(
-        GroupState.NO_RECORD,
-        _WARNING,
-        "if a producer of mqgroups put it, its record is lost, and its start would put the messages again: do NOT start it yet",
-    ),
-    Cause.UNNAMED: Row(
-        GroupState.STALLED,
-        _WARNING,
-        "if its producer's record is lost, its start would put the messages again: do NOT start it yet",
-    ),
-    Cause.TWICE: Row(GroupState.DOUBLED, _ERROR, "a consumer gets messages twice, or stops at them"),
-    Cause.AGAIN: Row(GroupState.DOUBLED, _ERROR, "a consumer would get them a second time, as a group of their own"),
-    Cause.BEHIND_LAST: Row(GroupState.INCONSISTENT, _ERROR, "no consumer gets them"),
-    Cause.GAP: Row(GroupState.GAP, _ERROR, "a consumer stops at the gap (GroupStalled), and at each start again"),
-    Cause.GAP_AHEAD: Row(GroupState.GAP, _ERROR, "its consumer stops there (GroupStalled), and at each start again"),
-    Cause.NO_BEGINNING: Row(GroupState.NO_BEGINNING, _ERROR, "no consumer gets it"),
-    Cause.BEGINNING_UNSEEN: Row(
-        GroupState.NO_BEGINNING, _WARNING, "a consumer may be getting it, or no consumer gets it"
-    ),
-    Cause.REST_GONE: Row(GroupState.STALLED, _WARNING, "its consumer waits (GroupStalled), and at each start again"),
-    Cause.PUT_GONE: Row(
-        GroupState.STALLED, _WARNING, "if its producer is started, it puts a rest without its beginning"
-    ),
-    Cause.POISON: Row(
-        GroupState.BACKED_OUT, _WARNING, "its consumer fails at this message, and stops with PoisonMessage"
-    ),
-    Cause.STOPPED: Row(GroupState.STALLED, _WARNING, "nobody goes on with it"),
-    Cause.SILENT: Row(GroupState.STALLED, _WARNING, "a second start is refused (OwnerActive)"),
-    Cause.ABANDONED: Row(GroupState.ABANDONED, _OK, "none: its consumer is told"),
-    Cause.PUTTING: Row(GroupState.BEING_PUT, _OK, "none"),
-    Cause.GETTING: Row(GroupState.BEING_GOT, _OK, "none"),
-    Cause.WHOLE: Row(GroupState.COMPLETE, _OK, "none"),
-}
 # The owner of such a group must not be started before the remedy.
 NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER})
-# What browsing may have shown only because the owner worked meanwhile.
-MAY_BE_AT_WORK = frozenset(
-    {
-        *NOT_TO_START,
-        Cause.NO_RECORD,
-        Cause.AGAIN,
-        Cause.GAP,
-        Cause.GAP_AHEAD,
-        Cause.NO_BEGINNING,
-        Cause.BEGINNING_UNSEEN,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from embedded_tests.tables import table
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.judgement import TABLE, Cause, GroupState, Surroundings, judged
+from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from mqgroups.operate.rules.remedies import remedy
 from tests.operate.rules.test_inspection import LAST, MIG, G, inspected, message
@@ -152,9 +152,8 @@ def test_a_stalled_group_is_stalled_since_its_last_message_or_commit():
     assert judgement(messages, replace(PUTTER, committed_at=QUIET)).since == QUIET
 
 
-def test_each_cause_has_a_row_and_what_needs_an_operator_comes_first():
-    assert set(TABLE) == set(Cause)
-    bad = [cause.row.severity is not Severity.OK for cause in Cause]
+def test_what_needs_an_operator_comes_first():
+    bad = [cause.severity is not Severity.OK for cause in Cause]
     assert bad == sorted(bad, reverse=True)
 
 
@@ -219,6 +218,6 @@ def test_what_needs_an_operator_has_a_remedy_and_nothing_else_has(
     more = {"records_of": ["QM1"] if all_seen else [], "all_seen": all_seen, "backout_queue": backout}
     found = judgement(messages, *owners, hidden=hidden, threshold=threshold, **more)
     lines = remedy(found)
-    assert bool(lines) == (found.cause.row.severity is not Severity.OK)
+    assert bool(lines) == (found.cause.severity is not Severity.OK)
     # The last line of all is something to do.
     assert not lines or not lines[-1].endswith(":")
