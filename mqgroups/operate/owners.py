@@ -27,6 +27,8 @@ from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
 _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
+# How the names of status queues begin that the command server is asked for.
+USUAL = (*_ROLES, _SHARED)
 _UNSEEN = OwnerState.UNSEEN
 # A program at work hides its record for a moment at each commit.
 _MORE_LOOKS = 4
@@ -40,11 +42,13 @@ class SeenOwners:
         owners: by role and name.
         unseen: what could not be seen, and for want of what: a sentence each.
         q_mgr_names: the queue managers.
+        is_listed: whether the command server has listed the status queues.
     """
 
     owners: tuple[SeenOwner, ...]
     unseen: tuple[str, ...] = ()
     q_mgr_names: tuple[str, ...] = ()
+    is_listed: bool = True
 
     @property
     def records_of(self) -> tuple[str, ...]:
@@ -80,23 +84,26 @@ def find_owners(
     if queue is not None:
         checked_queue_name("queue", queue)
     connection = connection_of(q_mgr)
-    return connection.reopening(
-        lambda: _seen(connection, frozenset(names), frozenset(status_queues), queue),
-    )
+    return connection.reopening(lambda: seen_owners(connection, names, status_queues, queue))
 
 
-def _seen(
-    connection: Connection, names: Collection[str], status_queues: Collection[str], queue: str | None
+def seen_owners(
+    connection: Connection,
+    names: Collection[str] = (),
+    status_queues: Collection[str] = (),
+    queue: str | None = None,
 ) -> SeenOwners:
+    """As ``find_owners``, for other modules of this package."""
     unseen: list[str] = []
     by_name = {prefix + name for name in names for prefix in _ROLES}
     listed: set[str] = set()
     try:
-        listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith((*_ROLES, _SHARED))}
+        listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
         unseen.append(
             f"status queues are not listed, only those that are named: the command server did not tell ({error})"
         )
+    is_listed = not unseen
     held: dict[str, tuple[Holder, ...]] | None = None
     try:
         held = holders(connection, f"{_PREFIX}*")
@@ -114,7 +121,7 @@ def _seen(
     ]
     unseen += [f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is _UNSEEN]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
-    return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,))
+    return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,), is_listed)
 
 
 def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, must_exist: bool) -> Iterator[SeenOwner]:
@@ -203,6 +210,8 @@ def _shared(
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
     is_active = bool(held) if open_input is None else open_input > 0
+    lost = bool(intents.keys() - statuses.keys()) and not is_active and is_lost(connection, look)
+    without = OwnerState.ACTIVE if is_active else OwnerState.LOST if lost else OwnerState.HIDDEN
     for group in sorted({*statuses, *intents}):
         message = statuses.get(group)
         record = message.record if message else intents[group].record
@@ -211,7 +220,7 @@ def _shared(
             "put",
             record.name,
             look.name,
-            OwnerState.MOVED if moved else _shared_state(message, is_active=is_active),
+            OwnerState.MOVED if moved else _shared_state(message, is_active=is_active) if message else without,
             message.record if message else None,
             look.put_time(message) if message else "",
             record.queue,
@@ -237,9 +246,7 @@ def _group(message: FoundMessage) -> tuple[str, int, str]:
     return values["sink"], values["batch"], values["key"]
 
 
-def _shared_state(message: FoundMessage | None, *, is_active: bool) -> OwnerState:
-    if message is None:
-        return OwnerState.ACTIVE if is_active else OwnerState.HIDDEN
+def _shared_state(message: FoundMessage, *, is_active: bool) -> OwnerState:
     if message.record.state is not RecordState.IN_GROUP:
         # The records of a complete group stay until its batch is completed.
         return OwnerState.LEFT_OVER

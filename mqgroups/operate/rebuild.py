@@ -146,7 +146,6 @@ def salvage_owner(
         GroupOwned: the record of another owner names the group; nothing was changed.
         SalvageRefused: the messages do not prove the owner's position in the group; nothing was changed.
         OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
-        QueueMissing: one of ``other_status_queues`` does not exist.
         ConfigurationError, StatusError, MQIError: as for its start.
     """
     owner_role = checked_role(role)
