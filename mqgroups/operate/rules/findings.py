@@ -84,27 +84,13 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     alter = f"ALTER QLOCAL('{name}')"
     yield from _inhibition(subject, alter, facts, roles)
     yield from _depth(subject, alter, facts)
-    if facts.get("PLATFORM") == _ZOS and "INDXTYPE" in facts and Role.GET in roles:
-        yield _check(
-            facts["INDXTYPE"] == "GROUPID",
-            f"{subject}: INDXTYPE",
-            Severity.ERROR,
-            f"INDXTYPE({facts['INDXTYPE']})",
-            "z/OS delivers groups in logical order only from a queue with this index (2394)",
-            f"{alter} INDXTYPE(GROUPID)",
-        )
+    if facts.get("PLATFORM") == _ZOS and Role.GET in roles:
+        why = "z/OS delivers groups in logical order only from a queue with this index (2394)"
+        yield from _attribute(subject, alter, facts, "INDXTYPE", "GROUPID", Severity.ERROR, why)
     if Role.GET in roles:
         yield from _backout(subject, alter, facts)
-    if "SHARE" in facts and Role.GET in roles:
-        yield _check(
-            facts["SHARE"] == "YES",
-            f"{subject}: SHARE",
-            Severity.WARNING,
-            "NOSHARE",
-            "only one consumer at a time can open it",
-            f"{alter} SHARE",
-            right="SHARE",
-        )
+        why = "only one consumer at a time can open it"
+        yield from _attribute(subject, alter, facts, "SHARE", "YES", Severity.WARNING, why, "SHARE")
     why = "messages of a group expire one by one, so the rest of a group can stay without its beginning"
     yield from _cap(subject, alter, facts, Severity.WARNING, why)
     if "DEFPSIST" in facts:
@@ -146,6 +132,34 @@ def _check(
 ) -> Finding:
     """Return the finding; or, if the attribute is right, that it is ``right``, by default ``found``."""
     return ok(subject, right or found) if is_right else Finding(subject, severity, found, why, remedy, mqsc)
+
+
+def _attribute(
+    subject: str,
+    alter: str,
+    facts: Facts,
+    attribute: str,
+    right: str,
+    severity: Severity,
+    why: str,
+    mends: str = "",
+) -> Iterator[Finding]:
+    """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
+    mends = mends or f"{attribute}({right})"
+    if attribute in facts:
+        found = f"{attribute}({facts[attribute]})"
+        about, is_right = f"{subject}: {attribute}", facts[attribute] == right
+        yield _check(is_right, about, severity, found, why, f"{alter} {mends}", right=mends)
+
+
+def _long_enough(subject: str, facts: Facts, why: str, alter: str) -> Iterator[Finding]:
+    """Yield the finding on MAXMSGL of what the messages of the queue pass; 0 is no limit."""
+    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
+    if isinstance(longest, int) and isinstance(of_queue, int):
+        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
+        said = f"{found}, and the queue's is {of_queue}"
+        mends = f"{alter} MAXMSGL({of_queue})"
+        yield _check(is_right, f"{subject}: MAXMSGL", Severity.WARNING, said, why, mends, right=found)
 
 
 def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
@@ -240,17 +254,9 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
             "units of work end after so many messages at most; more make it faster",
             "ALTER QMGR MAXUMSGS(10000)",
         )
-    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
-    if isinstance(longest, int) and isinstance(of_queue, int):
-        yield _check(
-            of_queue <= longest,
-            f"queue manager {name}: MAXMSGL",
-            Severity.WARNING,
-            f"MAXMSGL({longest}), and the queue's is {of_queue}",
-            "messages that fit the queue are refused (2031)",
-            f"ALTER QMGR MAXMSGL({of_queue})",
-            right=f"MAXMSGL({longest})",
-        )
+    yield from _long_enough(
+        f"queue manager {name}", facts, "messages that fit the queue are refused (2031)", "ALTER QMGR"
+    )
     if "DEADQ" in facts:
         yield _check(
             bool(facts["DEADQ"]),
@@ -319,17 +325,8 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed",
                 "connect with mqgroups, or pass an MQCD of version 9 or later",
             )
-    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
-    if isinstance(longest, int) and isinstance(of_queue, int):
-        yield _check(
-            not longest or of_queue <= longest,
-            f"channel {name}: MAXMSGL",
-            Severity.WARNING,
-            f"MAXMSGL({longest}), and the queue's is {of_queue}",
-            "messages that fit the queue cannot be put or got through this channel (2010)",
-            f"{alter} MAXMSGL({of_queue})",
-            right=f"MAXMSGL({longest})",
-        )
+    why = "messages that fit the queue cannot be put or got through this channel (2010)"
+    yield from _long_enough(f"channel {name}", facts, why, alter)
 
 
 def _noticed(interval_s: int) -> str:
@@ -339,21 +336,9 @@ def _noticed(interval_s: int) -> str:
 
 # What a status queue may have from the site's default objects: attribute, right value, the MQSC of it, and why another matters.
 _INHERITED = (
-    (
-        "STREAMQ",
-        "",
-        "STREAMQ(' ')",
-        Severity.WARNING,
-        "each record is put to another queue too, and may be refused there",
-    ),
+    ("STREAMQ", "", "STREAMQ(' ')", Severity.WARNING, "records are put to another queue too, and may be refused there"),
     ("TRIGGER", "NO", "NOTRIGGER", Severity.WARNING, "trigger messages are in the unit of work, and count in MAXUMSGS"),
-    (
-        "USAGE",
-        "NORMAL",
-        "USAGE(NORMAL)",
-        Severity.ERROR,
-        "a transmission queue needs other authorities, and channels empty it",
-    ),
+    ("USAGE", "NORMAL", "", Severity.ERROR, "a transmission queue needs other authorities, and channels empty it"),
 )
 
 
@@ -370,15 +355,9 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
     subject = f"{'model queue' if kind == 'QMODEL' else 'status queue'} {name}"
     alter = f"ALTER {kind}('{name}')"
     yield from _inhibition(subject, alter, facts, (Role.PUT, Role.GET))
-    if kind == "QMODEL" and "DEFTYPE" in facts:
-        yield _check(
-            facts["DEFTYPE"] == "PERMDYN",
-            f"{subject}: DEFTYPE",
-            Severity.ERROR,
-            f"DEFTYPE({facts['DEFTYPE']})",
-            "a status queue made from it is deleted with its connection, and its record with it",
-            f"{alter} DEFTYPE(PERMDYN)",
-        )
+    if kind == "QMODEL":
+        why = "a status queue made from it is deleted with its connection, and its record with it"
+        yield from _attribute(subject, alter, facts, "DEFTYPE", "PERMDYN", Severity.ERROR, why)
     elif facts.get("DEFTYPE") == "TEMPDYN":
         why = "it is deleted with its connection, and its record with it"
         yield Finding(
@@ -396,16 +375,8 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
     why = "a record expires, and then its group is put again from the beginning, or the rest of it never got"
     yield from _cap(subject, alter, facts, Severity.ERROR, why)
     for attribute, right, mends, severity, why in _INHERITED:
-        if attribute in facts:
-            yield _check(
-                facts[attribute] == right,
-                f"{subject}: {attribute}",
-                severity,
-                f"{attribute}({facts[attribute]})",
-                f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*",
-                f"{alter} {mends}",
-                right=mends,
-            )
+        inherited = f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
+        yield from _attribute(subject, alter, facts, attribute, right, severity, inherited, mends)
     if shared and facts.get("SHARE") == "NO":
         why = "many attempts have to open it at the same time"
         yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE",))
@@ -418,15 +389,8 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
             f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
             f"{alter} MAXMSGL({4_194_304})",
         )
-    if "MSGDLVSQ" in facts:
-        yield _check(
-            facts["MSGDLVSQ"] == "FIFO",
-            f"{subject}: MSGDLVSQ",
-            Severity.WARNING,
-            f"MSGDLVSQ({facts['MSGDLVSQ']})",
-            "records are found in any order, but FIFO needs no sorting by priority",
-            f"{alter} MSGDLVSQ(FIFO)",
-        )
+    why = "records are found in any order, but FIFO needs no sorting by priority"
+    yield from _attribute(subject, alter, facts, "MSGDLVSQ", "FIFO", Severity.WARNING, why)
 
 
 def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
