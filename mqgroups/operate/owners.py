@@ -142,12 +142,12 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         yield from _shared(connection, look, open_input=open_input, held=held)
         return
     is_active = bool(held) if open_input is None else open_input > 0
-    state, message, leftovers = state_of_queue(look.messages, look.unreadable, is_active=is_active)
+    state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
     for _ in range(_MORE_LOOKS):
         if message is not None or state is not OwnerState.ACTIVE:
             break
         look = look_at(connection, name)
-        state, message, leftovers = state_of_queue(look.messages, look.unreadable, is_active=is_active)
+        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
     if state is OwnerState.HIDDEN and is_lost(connection, look):
         state = OwnerState.LOST
     record = message.record if message else None
@@ -163,7 +163,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         of.queue if of else "",
         held,
         leftovers,
-        look.unreadable,
+        len(look.unreadable),
         look.why_unreadable or moved or why,
         put_by=message.user if message else "",
     )
@@ -235,7 +235,7 @@ def _shared(
             look.name,
             look.name,
             OwnerState.UNREADABLE,
-            unreadable=look.unreadable,
+            unreadable=len(look.unreadable),
             problem=look.why_unreadable,
             is_shared=True,
         )
