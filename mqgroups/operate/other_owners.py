@@ -34,6 +34,7 @@ def check_not_owned(
     group_id: bytes,
     *,
     own: str,
+    queue: str,
     named: Collection[str],
     accepted: Collection[Obstacle],
 ) -> None:
@@ -44,6 +45,7 @@ def check_not_owned(
         role: of the owner whose record is rebuilt.
         group_id: 24 bytes.
         own: that owner's status queue.
+        queue: the queue that it puts to or gets from.
         named: other status queues that the operator named; if the command server cannot be asked, all that exist.
         accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no queue with an unreadable or lost record has an
             owner of the group.
@@ -75,9 +77,9 @@ def check_not_owned(
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
-        elif each.state is OwnerState.LOST:
+        elif each.state is OwnerState.LOST and each.queue in ("", queue):
             unknown(f"the record on status queue {name} is lost", "its record", unasked=False)
-        else:
+        elif each.state is not OwnerState.LOST:
             why = each.problem or each.state.value
             unknown(
                 f"status queue {name} cannot be read ({why})", "its records", unasked=each.state is OwnerState.UNSEEN

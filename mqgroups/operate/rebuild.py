@@ -298,6 +298,7 @@ class _Rebuild:
                     asked.role,
                     where[1].group_id,
                     own=asked.status_queue,
+                    queue=asked.queue,
                     named=asked.other_status_queues,
                     accepted=asked.accepted,
                 )

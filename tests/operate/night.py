@@ -193,7 +193,11 @@ class Scene:
     def carry_out(self, finding: dict[str, Any], ways: Collection[str], looked: set[str]) -> bool:
         """Carry out the remedy of a finding; returns whether that was more than looking."""
         acted = False
-        for line in chosen(finding["remedy"].splitlines(), ways):
+        lines = finding["remedy"].splitlines()
+        if "lost" in finding["found"] and not any(way in finding["remedy"] for way in ways):
+            # Of a group that is not complete: that is another finding.
+            return False
+        for line in chosen(lines, ways):
             self.said.append(line)
             acted = self._do(line, ways, looked) or acted
         return acted

@@ -20,7 +20,7 @@ from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
 from tests.operate.night import THIS, Scene, as_if_minutes_had_passed
 
-LOST = ("record is lost", "is a pipe", "is not complete")
+LOST = ("record is lost", "is a pipe")
 NOWHERE = ("nowhere", "does not come", "nobody puts")
 TWICE = ("put messages twice", *NOWHERE)
 _KEPT = ("MsgId", "CorrelId", "GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "Persistence", "Format", "Encoding",
@@ -57,6 +57,14 @@ def test_a_record_is_lost_and_its_anchor_is_left(scene):
         at.owner.take_record(role)
         at.mend(*LOST)
         at.is_whole()
+
+
+def test_the_record_of_a_complete_group_is_lost(scene):
+    at = scene("get").interrupt(len(THIS))
+    at.owner.take_record("get")
+    at.mend("not complete is its own")
+    at.is_whole()
+    assert at.owner.on_queue(at.owner.status_queue("get")) == []
 
 
 def test_one_record_of_a_pipe_is_lost(scene):

@@ -39,13 +39,12 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     if owner.state is OwnerState.LEFT_OVER:
         return [f"mqgroups recover {named}"]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.hidden is None):
-        rebuild = f"mqgroups salvage rebuild {named} --queue {queue}"
+        accepts = _accepts(around, owner.name, owner.role, queue, "nothing-interrupted")
         return [
+            *([f"mqgroups doctor --queue {queue}"] if queue != around.queue else []),
+            "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
-            f"if a group on {queue} is not complete:",
-            f"mqgroups doctor --queue {queue}",
-            "if its last group was complete:",
-            f"{rebuild}{_accepts(around, owner.name, owner.role, 'nothing-interrupted')} --apply",
+            f"mqgroups salvage rebuild {named} --queue {queue}{accepts} --apply",
         ]
     if owner.state is OwnerState.HIDDEN:
         return ["wait until its unit of work is backed out"]
@@ -53,9 +52,9 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     away = f"mqgroups salvage rebuild {named} --queue {queue}{user} --unreadable-to QUEUE"
     return [
         "if a group was interrupted:",
-        f"{away}{_accepts(around, owner.name, owner.role)} --apply",
+        f"{away}{_accepts(around, owner.name, owner.role, queue)} --apply",
         "if none was:",
-        f"{away}{_accepts(around, owner.name, owner.role, 'nothing-interrupted')} --apply",
+        f"{away}{_accepts(around, owner.name, owner.role, queue, 'nothing-interrupted')} --apply",
     ]
 
 
@@ -77,13 +76,14 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
     yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
 
-def _accepts(around: Surroundings, name: str, role: str | None, *more: str) -> str:
-    """Return the options for the checks that a rebuild cannot make."""
+def _accepts(around: Surroundings, name: str, role: str | None, queue: str, *more: str) -> str:
+    """Return the options for the checks that a rebuild cannot make: without a command server, or of another lost record."""
     doubts = list(more)
     if around.hidden is None:
         doubts += ["in-use", "other-owners"]
-    elif any(each.role == role and each.name != name and each.state is OwnerState.LOST for each in around.owners):
-        doubts += ["other-owners"]
+    for each in around.owners if around.hidden is not None else ():
+        if each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue):
+            doubts = [*more, "other-owners"]
     return "".join(f" --accept {each}" for each in doubts)
 
 
@@ -91,7 +91,7 @@ def _rebuild(judgement: Judgement, name: str, role: str, queue: str = "", *more:
     around = judgement.around
     of_group = f" --group {judgement.group_id.hex()}" if not queue else ""
     what = f"mqgroups salvage rebuild --name {name} --role {role} --queue {queue or around.queue}{of_group}"
-    return f"{what}{_accepts(around, name, role, *more)} --apply"
+    return f"{what}{_accepts(around, name, role, queue or around.queue, *more)} --apply"
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
