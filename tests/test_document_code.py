@@ -26,6 +26,7 @@ from mqembedded import EmbeddedQueueManager
 from mqembedded.cli.main import main as embedded_main
 from mqgroups.cli.main import main
 from mqgroups.definitions import DEVELOPMENT_MQSC
+from tests import makefile
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -386,12 +387,12 @@ def words_of(command: str) -> list[str]:
     return list(itertools.takewhile(lambda word: not set(word) <= set(";|&"), lexer))
 
 
-def unknown_in(command: str, targets: set[str]) -> str | None:
+def unknown_in(command: str) -> str | None:
     """Return what a command does not have of what it is given."""
     words = words_of(command)
     if words[0] == "make":
-        lacking = {word for word in words[1:] if re.fullmatch("[a-z-]+", word)} - targets
-        return f"there is no target {', '.join(sorted(lacking))}" if lacking else None
+        lacking = makefile.unknown(words[1:])
+        return f"the Makefile has no {', '.join(lacking)}" if lacking else None
     found: click.Command = embedded_main if words[0] == "mqembedded" else main
     context = click.Context(found, info_name=words[0])
     words = words[1:]
@@ -413,10 +414,9 @@ def unknown_in(command: str, targets: set[str]) -> str | None:
 
 
 def test_a_command_has_the_options_that_it_is_given():
-    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {(name(path), command) for path in DOCUMENTS for command in commands(path)}
     assert len(named) > 200
-    told = {(path, command): unknown_in(command, targets) for path, command in sorted(named)}
+    told = {(path, command): unknown_in(command) for path, command in sorted(named)}
     assert {each: why for each, why in told.items() if why is not None} == {}
 
 

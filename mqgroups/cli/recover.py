@@ -25,7 +25,7 @@ from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState
-from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
+from mqgroups.errors import ConnectionBroken, MQIError, RepairRefused, StatusError
 from mqgroups.operate.adopt import Adoption
 from mqgroups.operate.look import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
@@ -349,7 +349,7 @@ class _Report(Report):
         self.values["owners"].append(
             {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
         )
-        what = "not taken over" if isinstance(error, TakeoverRefused) else "status queue in disarray"
+        what = "not taken over" if isinstance(error, RepairRefused) else "status queue in disarray"
         self.print(_text("red", [f"{role} {self.values['name']}: {what}", str(error)]))
 
 

@@ -10,15 +10,11 @@ import logging
 import uuid
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import SegmentsDiffer
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
-from mqgroups.errors import (
-    GroupQuarantined,
-    MQGroupsError,
-    MQIError,
-    SegmentsDiffer,
-)
+from mqgroups.errors import GroupQuarantined, MQGroupsError, MQIError
 from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing
 from mqgroups.get.repetition import Repetition

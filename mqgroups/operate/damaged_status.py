@@ -39,7 +39,7 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
     """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
 
     Raises:
-        StatusRecordVersion: a record is of another version of this package, which can read it.
+        StatusQueueUnusable: a record is of another version of this package, which can read it.
         MQIError: a call failed.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)

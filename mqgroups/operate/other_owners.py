@@ -21,7 +21,8 @@ from collections.abc import Collection
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import Role
-from mqgroups.errors import GroupOwned, OwnerActive
+from mqgroups.core.status import StatusRecord
+from mqgroups.errors import OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.owners import USUAL, seen_owners
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState
@@ -51,7 +52,7 @@ def check_not_owned(
             owner of the group.
 
     Raises:
-        GroupOwned: a record names the group.
+        RepairRefused: a record names the group.
         OwnerActive: a record is hidden by a unit of work; try again.
         CannotSalvage: not all status queues can be found or read.
         MQIError: a call failed.
@@ -72,7 +73,7 @@ def check_not_owned(
             continue
         if record is not None:
             if record.group_id == group_id:
-                raise GroupOwned(group_id, record.name, name, record.state.value)
+                raise _owned(record, name)
         elif each.state in AT_WORK:
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
@@ -84,3 +85,18 @@ def check_not_owned(
             unknown(
                 f"status queue {name} cannot be read ({why})", "its records", unasked=each.state is OwnerState.UNSEEN
             )
+
+
+def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
+    owner = record.name
+    found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
+    return RepairRefused(
+        f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
+        f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
+        f"`mqgroups recover --takeover {owner}`. Nothing was changed",
+        status_queue=status_queue,
+        because="owned",
+        owner=owner,
+        found=found,
+        expected="no other owner",
+    )

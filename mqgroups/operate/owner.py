@@ -22,7 +22,7 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
+from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
@@ -93,7 +93,9 @@ def inspect_owner(
             return found(state_of(record), record)
         status.take_away()
         return replace(found(OwnerState.CLEAN, record), taken_away=True)
-    except (OwnerActive, StatusRecordHidden):
+    except (OwnerActive, StatusQueueUnusable) as error:
+        if isinstance(error, StatusQueueUnusable) and error.because != "hidden":
+            raise
         return found(OwnerState.HIDDEN)
     finally:
         status.close(delete=status.was_made)

@@ -13,7 +13,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.status import RecordRejected, StatusRecord, decode
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusRecordCorrupt
+from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.command_server import uncommitted
@@ -56,7 +56,7 @@ def look_at(
     Args:
         connection: to the queue manager.
         name: of the queue.
-        decoded: a function that raises RecordRejected or StatusRecordCorrupt if a message is not a record.
+        decoded: a function that raises RecordRejected or StatusQueueUnusable if a message is not a record.
         longest: the length of the longest message to look at, bytes.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
@@ -69,7 +69,9 @@ def look_at(
             data, md, _ = got
             try:
                 record = decoded(data)
-            except (RecordRejected, StatusRecordCorrupt) as error:
+            except (RecordRejected, StatusQueueUnusable) as error:
+                if isinstance(error, StatusQueueUnusable) and error.because != "corrupt":
+                    raise
                 unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
                 why = why or str(error)
                 continue

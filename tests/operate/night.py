@@ -229,7 +229,7 @@ class Scene:
             self._started(settings)
         except errors.GroupQuarantined:
             assert "quarantine" in settings.values()
-        except errors.StatusRecordForeign as error:
+        except errors.StatusQueueUnusable as error:
             # Its text says what an operator does who knows that user.
             users = re.search(r"record_users=\('(.+?)',\)", str(error))
             self.start(record_users=[users[1]] if users else [], **settings)

@@ -70,7 +70,7 @@ class Cause(Enum):
     OWNERS = ("two producers, or two consumers, have a record of it", _S.RECORD_DIFFERS, _ERROR,
               "if both are started, messages are put or got twice", Look.PUT)
     PIPE = ("the two records of its pipe disagree, or one is lost", _S.RECORD_DIFFERS, _ERROR,
-            "the pipe does not start (StatusRecordsDisagree)", Look.PUT)
+            "the pipe does not start (StatusQueueUnusable)", Look.PUT)
     OLDER = ("its producer's record is older than its messages", _S.RECORD_DIFFERS, _ERROR,
              "if its producer is started, it puts messages twice", Look.PUT)
     NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
