@@ -22,7 +22,8 @@ from mqgroups import Secret, aio, errors, operate
 from mqgroups.cli.main import main
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.spark import connections
-from mqgroups.spark.options import Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
 
@@ -180,7 +181,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
         "mq.user": user,
     }
     options = source_options({**connection, "mq.password": password, "queue": "Q"}, Use.BATCH_READ)
-    connections.connected(replace(options.connection, connect_timeout_ms=0))
+    connections.connected(replace(options.connection, connect_wait_s=0))
 
 
 @table("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])

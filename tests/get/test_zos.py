@@ -64,7 +64,7 @@ def test_groups_are_shown_and_read_by_spark_as_complete(owner):
     assert [(group.has_end, group.gaps, group.messages) for group in found] == [(True, (), len(THIS))] * 2
     with BrowsedQueue(connection_of(owner.qmgr), "GROUPS") as browsed:
         heads = list(browsed.heads())
-        found = [[got.data for got in browsed.messages(browsed.measured(head))] for head in heads]
+        found = [[got.data for got in browsed.messages(browsed.counted(head))] for head in heads]
     assert found == [THIS] * 2
 
 

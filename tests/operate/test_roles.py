@@ -245,8 +245,8 @@ def sparksource(q_mgr, administrator):
     connection = connection_of(q_mgr)
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
-        assert len(list(queue.messages(head.planned))) == 3
-    with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+        assert len(list(queue.messages(head))) == 3
+    with ReservedQueue(connection, "ORDERS", 0) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
         assert reserved.remove([head.key], 100) == frozenset()
