@@ -9,9 +9,7 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
-from mqgroups.cli.options import output_option, wait_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Output
 from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
@@ -104,8 +102,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.option(
     "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
 )
-@output_option
-@wait_option
 @connection_options(required=False)
 def definitions(
     part: Part,
@@ -117,8 +113,6 @@ def definitions(
     ask: bool,
     release: str,
     check: bool,
-    output: Output,
-    wait_s: float,
     **connection: Any,
 ) -> None:
     """Print the MQSC definitions that an installation needs, for your names.
@@ -138,12 +132,9 @@ def definitions(
 
     \b
     Exit codes:
-      0  done; --check: all is there
-      1  failed; standard error says why
+      0  done; --check: all is there, though a definition may differ
+      1  failed; --check: a definition or an authority is missing
       2  the command line is wrong
-      3  --check: a definition differs
-      5  --check: a definition or an authority is missing
-      6  the queue manager cannot be connected to
     """
     try:
         backout = checked_queue_name("--backout-queue", backout_queue or f"{queue}.BACKOUT")
@@ -157,9 +148,9 @@ def definitions(
         return
     if not connection["q_mgr_name"]:
         raise click.UsageError("--check needs --q-mgr")
-    report = Report(output, q_mgr_name=connection["q_mgr_name"])
+    report = Report()
     shown = ShownFindings(report)
-    with connected(report, wait_s, **connection) as q_mgr:
+    with connected(report, **connection) as q_mgr:
         shown.add(_compared(q_mgr, found))
     shown.end()
 

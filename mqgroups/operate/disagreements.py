@@ -61,7 +61,7 @@ def _of_consumer(
             Severity.WARNING,
             f"it has begun group {group}, and no message of it is on the queue",
             "its start waits for the rest: until that is put; or, if the rest expired or was removed, for ever",
-            f"{owner.command(' --check')}\n"
+            f"{owner.command()}\n"
             "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it\n"
             "if nobody puts the rest: start it with stalled='quarantine', which ends the group",
         )
@@ -83,7 +83,7 @@ def _of_consumer(
         Severity.ERROR,
         f"it has got group {group} up to message {record.msg_seq_number}, and the queue has message {again} again",
         "the messages are older than the record, as from a backup, or were put twice: they would be got again",
-        f"{owner.command(' --check')}\nmqgroups salvage move --group {group} --queue {record.queue} --to QUEUE",
+        f"{owner.command()}\nmqgroups salvage move --group {group} --queue {record.queue} --to QUEUE",
     )
 
 
@@ -103,7 +103,7 @@ def _of_producer(owner: SeenOwner, record: StatusRecord, found: GroupInspection 
         Severity.ERROR,
         f"its record has group {group} up to message {record.msg_seq_number}, and the queue up to {last}",
         older if last > expected else newer,
-        f"{owner.command(' --check')}\nbefore it is started, CLEAR QLOCAL('{owner.status_queue}'), then with its checkpoint\n"
+        f"{owner.command()}\nbefore it is started, CLEAR QLOCAL('{owner.status_queue}'), then with its checkpoint\n"
         f"mqgroups salvage rebuild --name {owner.name} --role put --queue {record.queue} --group {group} --apply",
     )
 
@@ -125,5 +125,5 @@ def _of_pipe(queue: str, owner: SeenOwner, record: StatusRecord, producer: SeenO
         Severity.ERROR,
         "its two status records are from different commits, or one is lost",
         "its start is refused",
-        f"mqgroups recover --name {owner.name} --check",
+        f"mqgroups check {owner.name}",
     )

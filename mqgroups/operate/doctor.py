@@ -288,7 +288,7 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
     if depth := facts.get("CURDEPTH"):
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
         yield Finding(
-            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
+            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name}"
         )
     if asked.role is Role.GET:
         # With poison="halt" nothing is moved there.
@@ -354,7 +354,7 @@ def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name:
         if isinstance(error, ConnectionBroken):
             raise
         why = "a start of this owner would be refused"
-        remedy = f"mqgroups recover --name {name} --role {role.value} --check"
+        remedy = f"mqgroups check {name} --role {role.value}"
         yield Finding(f"status queue {own}", Severity.ERROR, str(error), why, remedy)
         return
     words = {
@@ -413,7 +413,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             problems += 1
             found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
             why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            remedy = owner.command(" --check")
+            remedy = owner.command()
             yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
         elif owner.condition in words:
             problems += 1

@@ -112,7 +112,7 @@ class SeenGroups:
     def _wrong(self, state: GroupState, many: int, *, all_seen: bool) -> Finding:
         what, why, first = _WRONG[state]
         shown, severity = (
-            f"mqgroups groups --queue {self.queue} --only {state.value.replace(' ', '-')} --wide",
+            f"mqgroups groups --queue {self.queue} --only {state.value.replace(' ', '-')}",
             Severity.ERROR,
         )
         group_id = self._some[state][0].group_id.hex()
@@ -129,7 +129,7 @@ class SeenGroups:
         why = "if its consumer stops with PoisonMessage, it fails at this message, and each second start stops there again"
         remedy = (
             "start its consumer; if that stops with PoisonMessage again, correct it, or use poison='quarantine' or 'skip'\n"
-            f"mqgroups groups --queue {self.queue} --wide"
+            f"mqgroups groups --queue {self.queue}"
         )
         return Finding(f"groups on {self.queue}", Severity.WARNING, found, why, remedy)
 
@@ -147,7 +147,7 @@ class SeenGroups:
                 "do NOT start the producer of a group that no record names (put by shows an application) before its record is "
                 "found, here or at the queue manager that it puts at. If the record is lost, a start puts the messages again"
             )
-        remedy.append(f"mqgroups groups --queue {self.queue} --only stalled --wide")
+        remedy.append(f"mqgroups groups --queue {self.queue} --only stalled")
         why = "they are incomplete, and nothing has happened for a while, or an owner is not at work"
         found = f"{_groups(self.stalled)} stalled"
         return Finding(f"groups on {self.queue}", Severity.WARNING, found, why, "\n".join(remedy))
@@ -232,7 +232,7 @@ def no_record(queue: str, many: int, some: Sequence[GroupInspection] = (), name:
                 f"mqgroups salvage move --queue {queue} --group {group_id} --to QUEUE --apply",
             ]
     if many > len(some):
-        remedy.append(f"mqgroups groups --queue {queue} --only no-record --wide")
+        remedy.append(f"mqgroups groups --queue {queue} --only no-record")
     why = (
         "If a producer of mqgroups put them, its record is lost, and a start would put the messages a second time: do NOT start "
         "it before the record is rebuilt or the group is moved. If another program puts them, the groups simply go on"

@@ -75,14 +75,14 @@ class SeenOwner:
         is_active = None if self.is_shared and active else active
         return GroupOwner(self.record.role, self.name, self.status_queue, is_active, self.committed_at, self.group_name)
 
-    def command(self, options: str = "") -> str:
+    def command(self) -> str:
         """Return the command that shows or mends what is on the status queue."""
         if self.is_shared:
             return f"mqgroups batches list --status-queue {self.status_queue}"
         named = (
             f"{self.name} --role {self.role}" if self.role else f"NAME --role ROLE --status-queue {self.status_queue}"
         )
-        return f"mqgroups recover --name {named}{options}"
+        return f"mqgroups check {named}"
 
     @property
     def group_name(self) -> str:

@@ -14,7 +14,7 @@ from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import LAST, THIS, A, assert_whole, interrupt_get, lose, put, rest, resume_put
 
-DONE, DISARRAY = 0, 5
+DONE, FAILED = 0, 1
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def doctor(owner):
     """A function that returns what the command finds wrong with the groups on the queue, and with their owners."""
 
     def run(*arguments, queue=None):
-        command = ["doctor", "--json", "--queue", queue or owner.queue, "--wait", "0", *arguments]
+        command = ["doctor", "-o", "json", "--queue", queue or owner.queue, "--wait", "0", *arguments]
         found = json.loads(invoke(*command, **environment(owner.target)).stdout)["findings"]
         about = re.compile("(groups on|producer|consumer|pipe) ")
         return [each for each in found if about.match(each["subject"]) and each["severity"] != "ok"]
@@ -96,22 +96,22 @@ def lose_last_message(owner):
 def test_a_producer_is_not_to_be_started_before_the_remedy_and_then_puts_each_message_once(
     owner, doctor, carry_out, damage, way
 ):
-    def recover(*more):
-        command = ["recover", "--name", owner.name, "--role", "put", "--queue", owner.queue, "--wait", "0", *more]
+    def check(*more):
+        command = ["check", owner.name, "--role", "put", "--queue", owner.queue, "--wait", "0", *more]
         return invoke(*command, **environment(owner.target))
 
     damage(owner)
     found = doctor()
     assert not any(line.startswith("start ") for line in lines(found)), found
-    refused = recover()
-    assert (refused.exit_code, "do NOT start it yet" in refused.output) == (DISARRAY, True)
+    refused = check()
+    assert (refused.exit_code, "do NOT start it yet" in refused.output) == (FAILED, True)
     assert "clean" not in refused.output
-    of_recover = json.loads(recover("--json").stdout)["owners"][0]["contradictions"]
-    for remedy in (lines(found), lines(of_recover)):
+    of_check = json.loads(check("-o", "json").stdout)["owners"][0]["contradictions"]
+    for remedy in (lines(found), lines(of_check)):
         assert [line for line in remedy if way in line]
-    said = carry_out([line for line in lines(of_recover) if way in line or "CLEAR" in line])
+    said = carry_out([line for line in lines(of_check) if way in line or "CLEAR" in line])
     assert ("the record has no checkpoint" in said) is (way == "rebuild")
-    assert recover().exit_code == DONE
+    assert check().exit_code == DONE
     resume_put(owner, THIS)
     assert_whole(owner, THIS)
 
@@ -123,19 +123,7 @@ def test_a_group_without_a_record_may_be_of_a_program_without_records_which_goes
     assert "If another program puts them" in found["why"]
     shown = invoke("groups", "--queue", owner.queue, "--only", "no-record", **environment(owner.target))
     assert (found["why"] in shown.stderr, A.hex()[-12:] in shown.stdout) == (True, True)
-    accepted = [
-        "recover",
-        "--name",
-        owner.name,
-        "--role",
-        "put",
-        "--queue",
-        owner.queue,
-        "--wait",
-        "0",
-        "--accept",
-        "no-record",
-    ]
+    accepted = ["check", owner.name, "--role", "put", "--queue", owner.queue, "--wait", "0", "--accept", "no-record"]
     assert invoke(*accepted, **environment(owner.target)).exit_code == DONE
     put(owner, A, 3, flags=LAST)
     assert doctor() == []
@@ -164,7 +152,7 @@ def test_a_producer_that_is_not_at_work_is_to_be_started(owner, doctor):
 
 
 def test_a_consumer_that_hangs_is_not_to_be_started_again(owner, doctor, monkeypatch):
-    monkeypatch.setattr(cli_doctor, "_STALLED_AFTER", timedelta(0))
+    monkeypatch.setattr(cli_doctor, "STALLED_AFTER", timedelta(0))
     owner.put_group(THIS)
     hangs = iter(next(iter(owner.consumer())))
     for _ in range(3):
@@ -212,7 +200,7 @@ def test_a_pipe_that_has_lost_a_record_is_not_to_be_started(owner, doctor, carry
     assert not any(line.startswith(f"start put {owner.name}") for line in lines(found))
     if asked == "source":
         assert f"pipe {owner.name}" in {each["subject"] for each in found}
-        assert f"mqgroups recover --name {owner.name} --check" in lines(found)
+        assert f"mqgroups check {owner.name}" in lines(found)
         found = doctor(queue=target)
     carry_out([line for line in lines(found) if "rebuild" in line])
     run()

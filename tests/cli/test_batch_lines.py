@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from mqgroups.cli.progress import report_table, table_of_rejected
+from mqgroups.cli.batch_lines import report_table, table_of_rejected
 from mqgroups.spark.pipeline.report import report_of
 from tests.spark.test_pipeline_report import BAD, FIRST, SECOND
 

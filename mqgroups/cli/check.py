@@ -1,0 +1,229 @@
+"""The command ``mqgroups check``: whether a producer or consumer may be started, as text or JSON, and as an exit code.
+
+It is meant to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit code 0 must
+mean "start the application". So an interrupted group is not a failure, because the start resumes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from mqgroups import operate
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import browsed
+from mqgroups.cli.options import output_option, own_status_queue_option
+from mqgroups.cli.report import Report, error_values, record_values
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import number, put_time
+from mqgroups.core.status import Outgoing, RecordState
+from mqgroups.errors import ConnectionBroken, MQIError, StatusError
+from mqgroups.operate.group_findings import look_at_groups
+from mqgroups.operate.owner import OwnerState, OwnerStatus
+from mqgroups.operate.rules.findings import Finding
+from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.printable import printable
+from mqgroups.queue_manager import QueueManager
+from mqgroups.status.records import records_disagree
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@click.option("--role", type=click.Choice(["put", "get"]), help="Producer (put) or consumer (get). Default: both.")
+@click.option(
+    "--queue",
+    metavar="QUEUE",
+    help="The queue that it puts to or gets from, to compare with its status record. For a producer the queue is browsed, too.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(["no-record"]),
+    help="no-record: groups on --queue without an end and without a record belong to other programs.",
+)
+@own_status_queue_option
+@output_option
+@connection_options()
+@click.pass_context
+def check(
+    context: click.Context,
+    /,
+    name: str,
+    role: Literal["put", "get"] | None,
+    queue: str | None,
+    accept: Sequence[str],
+    status_queue: str | None,
+    output: Output,
+    **connection: Any,
+) -> None:
+    """Say whether a producer or consumer may be started, and what its start would find on its status queue. Nothing is changed.
+
+    With --queue, a producer must not start if its record contradicts the messages, or if the queue has a group without an end
+    that no record names: its record may be lost, and a start would put these messages a second time.
+
+    If --wait is given, an instance that is active is waited for, too.
+
+    \b
+    Exit codes:
+      0  the application may start; if a group is interrupted, that resumes it
+      1  failed; or the status queue is in disarray, or messages could be put
+         twice
+      2  the command line is wrong
+      4  another instance of this name is active, or not gone yet
+    """
+    if status_queue is not None and role is None:
+        raise click.UsageError("--status-queue needs --role")
+    is_given = context.get_parameter_source("wait_s") is ParameterSource.COMMANDLINE
+    roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
+    report = Report(output, name=name, q_mgr_name=connection["q_mgr_name"], owners=[])
+    with connected(report, **connection) as q_mgr:
+        producer: OwnerStatus | None = None
+        for each in roles:
+            try:
+                status = operate.inspect_owner(
+                    q_mgr,
+                    name,
+                    each,
+                    queue=queue,
+                    status_queue=status_queue,
+                    status_model=None,
+                    wait_s=connection["wait_s"] if is_given else 0.0,
+                )
+                if producer is not None:
+                    _refuse_disagreement(producer, status)
+            except StatusError as error:
+                _show_disarray(report, each, error)
+            else:
+                contradictions = _contradictions(q_mgr, report, status, queue, accept)
+                _show(report, status, contradictions, is_compared=queue is not None)
+                producer = status if each == "put" else None
+    report.end()
+
+
+def _contradictions(
+    q_mgr: QueueManager, report: Report, status: OwnerStatus, queue: str | None, accept: Sequence[str]
+) -> Sequence[Finding]:
+    """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
+    if queue is None or status.role != "put" or status.state is OwnerState.ACTIVE:
+        return ()
+    named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
+    try:
+        look = look_at_groups(q_mgr, queue, browsed, named=named, quiet_since=put_time(datetime.now(UTC)))
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
+        return ()
+    reasons = [
+        said for owner, said in look.disagreeing if owner.status_queue == status.status_queue and owner.role == "put"
+    ]
+    if status.record is None and "no-record" not in accept:
+        if many := look.counts[GroupState.NO_RECORD]:
+            reasons.append(look.groups.no_record(many, status.name))
+        elif look.groups.unnamed:
+            report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+    return reasons
+
+
+def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
+    """Raise StatusRecordsDisagree if the consumer's record is a pipe's, and not from the same commit as the producer's."""
+    if OwnerState.ACTIVE in (producer.state, consumer.state) or consumer.record is None:
+        return
+    expected, found = consumer.record.outgoing, Outgoing()
+    if producer.state is OwnerState.INTERRUPTED and producer.record is not None:
+        found = Outgoing(producer.record.group_id, producer.record.msg_seq_number)
+    if expected is not None and found != expected:
+        raise records_disagree(
+            found,
+            expected,
+            of=(f"the producer {producer.name}", f"the consumer {consumer.name}"),
+            status_queues=(producer.status_queue, consumer.status_queue),
+        )
+
+
+def _show(report: Report, status: OwnerStatus, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
+    """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
+    if contradictions:
+        report.found(ExitCode.FAILED)
+    if status.state is OwnerState.ACTIVE:
+        report.found(ExitCode.OWNER_ACTIVE)
+    report.values["owners"].append(
+        {
+            "role": status.role,
+            "status_queue": status.status_queue,
+            "state": status.state.value,
+            "hidden": status.hidden,
+            "put_by": status.put_by,
+            "record": record_values(status.record),
+            "contradictions": [
+                {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
+            ],
+        }
+    )
+    style, lines = _lines(status)
+    for each in contradictions:
+        style, lines[0] = "red", f"{status.role} {status.name}: do NOT start it yet: {each.found}"
+        lines.append(f"why           {each.why}")
+    if status.role == "put" and status.record is None and not status.hidden and not is_compared:
+        lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
+    report.print(_text(style, lines))
+    report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
+
+
+def _show_disarray(report: Report, role: str, error: StatusError) -> None:
+    """Report the error of a status queue that cannot be used."""
+    report.found(ExitCode.FAILED)
+    report.values["owners"].append(
+        {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
+    )
+    report.print(_text("red", [f"{role} {report.values['name']}: status queue in disarray", str(error)]))
+
+
+def _text(style: str, lines: list[str]) -> Text:
+    """Return the first line in bold and in colour, and the others below it."""
+    from rich.text import Text
+
+    first, *others = map(printable, lines)
+    return Text.assemble((first, f"bold {style}"), *(f"\n  {each}" for each in others))
+
+
+def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
+    """Return a colour and the lines to print."""
+    record = status.record
+    style, sentence = {
+        OwnerState.UNKNOWN: (
+            "yellow",
+            "unknown: there is no status queue, so this name was never used or its status queue was deleted",
+        ),
+        OwnerState.FREE: ("green", "clean, no group is interrupted"),
+        OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
+        OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
+    }[status.state]
+    if status.hidden:
+        sentence = (
+            "not gone yet: its status record is hidden by a unit of work, or lost; mqgroups salvage rebuild finds out"
+        )
+    elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
+        sentence = "clean, with a checkpoint; no group is interrupted"
+    lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
+    if record is not None:
+        lines.append(f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}")
+    if status.put_by:
+        lines.append(f"put by        user {status.put_by}")
+    if record is not None and record.state is not RecordState.IDLE:
+        inside = f" and {record.offset} bytes of the next" if record.offset else ""
+        lines += [
+            f"group         {record.group_id.hex()} on queue {record.queue}",
+            f"committed     {number(record.msg_seq_number, 'message')}{inside}",
+            f"checkpoint    {record.checkpoint!r}",
+        ]
+        lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
+    return style, lines
