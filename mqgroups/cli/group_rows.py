@@ -34,9 +34,10 @@ def short_id(group_id: bytes) -> str:
 
 def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGroup]:
     """Return how groups are shown. ``now`` is compared with put times; ``several``: there are several queue managers."""
+    at: tuple[Column[ListedGroup], ...] = (Column("at", lambda row: row.q_mgr_name),)
     columns: tuple[Column[ListedGroup], ...] = (
         Column("GroupId", lambda row: short_id(row.group.group_id)),
-        *((Column[ListedGroup]("at", lambda row: row.q_mgr_name),) if several else ()),
+        *(at if several else ()),
         Column("name", lambda row: row.name or "", rank=2),
         Column("state", lambda row: row.state.value, style=_style),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
