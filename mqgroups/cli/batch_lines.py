@@ -1,19 +1,18 @@
-"""The output of ``mqgroups pipeline run``: a line for each micro-batch, and the report as tables."""
+"""The output of ``mqgroups pipeline run``: a line for each micro-batch, and the report."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgroups.cli.console import console, say
+from mqgroups.cli.console import say
 from mqgroups.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from mqgroups.spark.pipeline.records import BatchRecord
     from mqgroups.spark.pipeline.report import Report
     from mqgroups.spark.pipeline.run import Reported
@@ -54,10 +53,8 @@ class TextLines:
         if found is None:
             say("no micro-batch has run, so there is no report")
             return
-        out = console()
-        for each in (report_table(found.report), table_of_rejected(found.report)):
-            if each is not None:
-                out.print(each, soft_wrap=False)
+        for line in report_lines(found.report):
+            say(line)
         say(f"report  {found.json}")
         say(f"page    {found.html}")
 
@@ -95,36 +92,14 @@ class JsonLines:
         click.echo(json.dumps({"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z", **values}))
 
 
-def report_table(report: Report) -> Table:
-    """Return the report as a table for a terminal."""
-    from rich.table import Table
-
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the report: its figures, the reasons of rejects, and the first rejected groups."""
     from mqgroups.spark.pipeline.report import figures
 
-    found = Table(title=f"pipeline {report.pipeline}", title_justify="left", show_header=False)
-    found.add_column()
-    found.add_column(justify="right")
-    for row in figures(report):
-        found.add_row(*row)
-    for reason, count in report.reasons.items():
-        found.add_row(f"  {reason}", f"{count:,}")
-    return found
-
-
-def table_of_rejected(report: Report) -> Table | None:
-    """Return a table of the first rejected groups and the reasons; ``None`` if no group was rejected."""
-    if not report.rejected:
-        return None
-    shown = report.rejected[:_MOST_REJECTED]
-    more = len(report.rejected) - len(shown)
-    from rich.table import Table
-    from rich.text import Text
-
-    found = Table(title="rejected", title_justify="left", caption=f"and {more:,} more" if more else None)
-    found.add_column("group", overflow="fold", max_width=26)
-    found.add_column("reason")
-    found.add_column("in detail")
-    for each in shown:
-        # A detail may have brackets, which rich would take for markup.
-        found.add_row(each.group, each.reason, Text(each.detail))
-    return found
+    yield f"pipeline {report.pipeline}"
+    for name, value in (*figures(report), *((f"  {reason}", f"{many:,}") for reason, many in report.reasons.items())):
+        yield f"  {name:30}{value:>14}"
+    for each in report.rejected[:_MOST_REJECTED]:
+        yield f"  rejected {each.group}: {each.reason}: {each.detail}"
+    if (more := len(report.rejected) - _MOST_REJECTED) > 0:
+        yield f"  and {more:,} more"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -27,12 +27,8 @@ from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
 from mqgroups.operate.rules.findings import Finding
 from mqgroups.operate.rules.group_state import GroupState
-from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 from mqgroups.status.records import records_disagree
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 @click.command()
@@ -168,13 +164,13 @@ def _show(report: Report, status: OwnerStatus, contradictions: Sequence[Finding]
             ],
         }
     )
-    style, lines = _lines(status)
+    lines = _lines(status)
     for each in contradictions:
-        style, lines[0] = "red", f"{status.role} {status.name}: do NOT start it yet: {each.found}"
+        lines[0] = f"{status.role} {status.name}: do NOT start it yet: {each.found}"
         lines.append(f"why           {each.why}")
     if status.role == "put" and status.record is None and not status.hidden and not is_compared:
         lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
-    report.print(_text(style, lines))
+    report.print(lines[0], *(f"  {line}" for line in lines[1:]))
     report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
 
 
@@ -184,28 +180,17 @@ def _show_disarray(report: Report, role: str, error: StatusError) -> None:
     report.values["owners"].append(
         {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
     )
-    report.print(_text("red", [f"{role} {report.values['name']}: status queue in disarray", str(error)]))
+    report.print(f"{role} {report.values['name']}: status queue in disarray", f"  {error}")
 
 
-def _text(style: str, lines: list[str]) -> Text:
-    """Return the first line in bold and in colour, and the others below it."""
-    from rich.text import Text
-
-    first, *others = map(printable, lines)
-    return Text.assemble((first, f"bold {style}"), *(f"\n  {each}" for each in others))
-
-
-def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
-    """Return a colour and the lines to print."""
+def _lines(status: OwnerStatus) -> list[str]:
+    """Return the lines to print."""
     record = status.record
-    style, sentence = {
-        OwnerState.UNKNOWN: (
-            "yellow",
-            "unknown: there is no status queue, so this name was never used or its status queue was deleted",
-        ),
-        OwnerState.FREE: ("green", "clean, no group is interrupted"),
-        OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
-        OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
+    sentence = {
+        OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
+        OwnerState.FREE: "clean, no group is interrupted",
+        OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
+        OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
     }[status.state]
     if status.hidden:
         sentence = (
@@ -226,4 +211,4 @@ def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
             f"checkpoint    {record.checkpoint!r}",
         ]
         lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
-    return style, lines
+    return lines

@@ -60,25 +60,30 @@ class Listing(Generic[Row]):
         from rich.text import Text
 
         texts = {column.header: [printable(column.text(row)) for row in rows] for column in self.columns}
+        natural = {title: max(map(cell_len, (title, *found))) for title, found in texts.items()}
         chosen = [column for column in self.columns if not column.rank or any(texts[column.header])]
-        needed = {
-            column.header: min(_LEAST, max(map(cell_len, (column.header, *texts[column.header]))))
-            if not column.right
-            else max(map(cell_len, (column.header, *texts[column.header])))
-            for column in chosen
+        widths = {
+            each.header: natural[each.header] if each.right else min(_LEAST, natural[each.header]) for each in chosen
         }
         left_out: list[str] = []
+
+        def room() -> int:
+            return width - sum(widths.values()) - _BETWEEN * (len(widths) - 1)
+
         for column in sorted(chosen, key=lambda each: -each.rank):
-            if column.rank and sum(needed[each.header] + _BETWEEN for each in chosen) - _BETWEEN > width:
+            if column.rank and room() < 0:
                 chosen.remove(column)
+                del widths[column.header]
                 left_out.insert(0, column.header)
+        for column in sorted(chosen, key=lambda each: each.rank):
+            widths[column.header] += min(max(0, room()), natural[column.header] - widths[column.header])
         table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0), header_style="bold")
         for column in chosen:
             table.add_column(
                 column.header,
                 justify="right" if column.right else "left",
-                min_width=needed[column.header],
-                no_wrap=column.right or not wrap,
+                width=widths[column.header],
+                no_wrap=not wrap,
                 overflow="fold" if wrap else "ellipsis",
             )
         for number, row in enumerate(rows):

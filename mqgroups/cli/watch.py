@@ -125,10 +125,10 @@ def watch(
       2    the command line is wrong
       130  ended with Ctrl-C
     """
-    watcher = _Watcher(queue, status_queues, connection)
+    # A later failure to connect does not end it.
+    watcher = _Watcher(queue, status_queues, connection, open_q_mgr(**connection))
     with ExitStack() as stack:
         stack.callback(watcher.close)
-        watcher.connect_first()
         show = _shower(stack, queue, output)
         for looks in count_from(1):
             seen = watcher.look()
@@ -142,18 +142,16 @@ def watch(
 class _Watcher:
     """Looks at the queue again and again."""
 
-    def __init__(self, queue: str, status_queues: Sequence[str], connection: dict[str, Any]) -> None:
+    def __init__(
+        self, queue: str, status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
+    ) -> None:
         self._queue = queue
         self._status_queues = status_queues
         self._connection = connection
-        self._q_mgr: QueueManager | None = None
+        self._q_mgr = q_mgr
         self._before: _Seen | None = None
         # The names of the groups of the last look, by GroupId.
         self._names: dict[bytes, str] = {}
-
-    def connect_first(self) -> None:
-        """Connect, or end the command; a later failure does not end it."""
-        self._q_mgr = open_q_mgr(**self._connection)
 
     def close(self) -> None:
         """Disconnect."""

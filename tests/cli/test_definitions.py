@@ -268,7 +268,7 @@ def test_authorities_of_several_records_count_together():
     [
         (("--queue", "not a name"), "--queue"),
         (("--queue", "Q" * 48), "--backout-queue"),
-        (("--name", "not a name"), "--name"),
+        (("--name", "not a name"), "name 'not a name'"),
         (("--role-user", "nobody=x"), "'nobody=x' is not ROLE=USER"),
         (("--role-user", "loader=a'b"), "is not ROLE=USER"),
         (("--check",), "--check needs --q-mgr"),
