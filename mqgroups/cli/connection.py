@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mqgroups.cli.console import echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import wait_option
 from mqgroups.cli.profiles import ConnectionOption, profile_option
@@ -172,7 +173,7 @@ def say_where(
     """Say on standard error on which queue manager a command acts, and as which user."""
     address, who = conn_name or ccdt_url, "by a token" if token_env or token_file else "as the user of this process"
     who = f"as user {user}" if user else who
-    click.echo(printable(f"queue manager {q_mgr_name}{f' at {address}' if address else ''}, {who}"), err=True)
+    echo(printable(f"queue manager {q_mgr_name}{f' at {address}' if address else ''}, {who}"), err=True)
 
 
 @contextmanager

@@ -56,18 +56,24 @@ def print_table(listing: Listing[Row], rows: Sequence[Row]) -> list[str]:
     with shown.capture() as printed:
         shown.print(table, soft_wrap=False)
     for line in printed.get().splitlines():
-        click.echo(line.rstrip())
+        echo(line.rstrip())
     return left_out
 
 
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text above a progress bar. Characters that the charset lacks are escaped, also if it is ASCII."""
+    # click.echo by itself keeps the output of before a bar, and replaces one for ASCII by one for UTF-8.
+    click.echo(text, file=sys.stderr if err else sys.stdout)
+
+
 def say(line: str) -> None:
-    """Print a line to standard output, above a progress bar; ``click.echo`` by itself keeps the output of before the bar."""
-    click.echo(printable(line), file=sys.stdout)
+    """Print a line that may have somebody else's words."""
+    echo(printable(line))
 
 
 def complain(message: str) -> None:
     """Print an error to standard error; names and reasons in it may be somebody else's."""
-    click.echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
+    echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 
 def wrapped(text: str, *, err: bool = False) -> str:
@@ -126,7 +132,7 @@ def one_message(*, with_cause: bool = False) -> Iterator[None]:
             raise
         complain(str(error))
         if with_cause and error.__cause__ is not None:
-            click.echo(printable(str(error.__cause__)), err=True)
+            echo(printable(str(error.__cause__)), err=True)
         if isinstance(error, ConfigurationError):
             sys.exit(ExitCode.USAGE)
     sys.exit(ExitCode.FAILED)

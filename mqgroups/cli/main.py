@@ -1,25 +1,5 @@
 """The command ``mqgroups`` and its subcommands.
 
-    mqgroups groups           show the groups on a queue: how complete, whose, since when nothing happens
-    mqgroups owners           show the producers and consumers with a status queue, and what they do
-    mqgroups watch            watch the groups and owners of a queue, with rates
-    mqgroups doctor           check machine, connection, queues, authorities, records and groups, and say what mends them
-    mqgroups mqsc             print the MQSC definitions that an installation needs, or compare them with a queue manager
-    mqgroups check            say whether a producer or consumer may be started
-    mqgroups takeover         give the interrupted group of a name that will not come back to another name
-    mqgroups adopt            adopt records that were moved here from another queue manager
-    mqgroups salvage rebuild  write a lost status record again, from the messages of its group
-    mqgroups salvage move     move the rest of a group to another queue
-    mqgroups batches list     show the records that the Spark sink has left on a shared status queue
-    mqgroups batches purge    remove the records of a sink that does not come back
-    mqgroups work             handle message groups by a function of yours, with several workers
-    mqgroups send             send files, each as a message group
-    mqgroups receive          receive files that were sent
-    mqgroups pipeline check   check a pipeline's file, and show what would be read
-    mqgroups pipeline run     run message groups through Spark
-    mqgroups pipeline report  write its report again
-    mqgroups demo             send flights while everything is killed
-
 Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
 options (``connection.py``, ``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes
 (``exit_codes.py``). Each turns an error into one message and an exit code.
@@ -40,24 +20,11 @@ import click
 from mqgroups.cli.console import Commands, complain, one_message, wrapped
 from mqgroups.cli.exit_codes import ExitCode
 
-# Each command, and the module that has it under the module's own name.
-_MODULES = {
-    "adopt": "adopt",
-    "batches": "batches",
-    "check": "check",
-    "demo": "demo",
-    "doctor": "doctor",
-    "groups": "groups",
-    "mqsc": "definitions",
-    "owners": "owners",
-    "pipeline": "pipeline",
-    "receive": "receive",
-    "salvage": "salvage",
-    "send": "send",
-    "takeover": "takeover",
-    "watch": "watch",
-    "work": "work",
-}
+# The commands, each of which is in a module of its name; what needs no queue manager comes last.
+_COMMANDS = (
+    *("groups", "owners", "watch", "doctor", "mqsc", "check", "takeover", "adopt", "salvage", "batches"),
+    *("work", "send", "receive", "pipeline", "demo"),
+)
 
 # What click writes before the message of a wrong command line.
 _ERROR = "Error: "
@@ -71,14 +38,13 @@ class _Main(Commands):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """As ``Group``."""
-        return list(_MODULES)
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """As ``Group``."""
-        if cmd_name not in _MODULES:
+        if cmd_name not in _COMMANDS:
             return None
-        module = _MODULES[cmd_name]
-        command: click.Command = getattr(import_module(f"mqgroups.cli.{module}"), module)
+        command: click.Command = getattr(import_module(f"mqgroups.cli.{cmd_name}"), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -7,8 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import click
-
+from mqgroups.cli.console import echo
 from mqgroups.printable import brief
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], description=brief(sentence), completed=done or 0, total=total)
         elif time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + _EVERY_S
-            click.echo(brief(sentence), err=True)
+            echo(brief(sentence), err=True)
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():

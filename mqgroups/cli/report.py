@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mqgroups.cli.console import complain, console, print_table, wrapped
+from mqgroups.cli.console import complain, console, echo, print_table, wrapped
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.table import Listing, Output, Row
 from mqgroups.cli.words import number
@@ -49,7 +49,7 @@ class Report:
         for each in found:
             if isinstance(each, str):
                 text = printable(each)
-                click.echo(wrapped(text) if wrap else text)
+                echo(wrapped(text) if wrap else text)
             else:
                 shown = console()
                 shown.print(each, soft_wrap=not shown.is_terminal)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import console
+from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import STALLED_AFTER, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
@@ -253,8 +253,8 @@ def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
         for each in seen.unseen:
             if each not in told:
                 told.add(each)
-                click.echo(printable(f"not seen: {each}"), err=True)
-        click.echo(printable(_line(queue, seen)))
+                echo(printable(f"not seen: {each}"), err=True)
+        say(_line(queue, seen))
 
     return show
 

@@ -45,14 +45,6 @@ def test_every_command_and_option_has_help(path, command):
         assert result.output.count("...") == result.output.splitlines()[0].count("...")
 
 
-def test_every_command_is_in_the_modules_docstring():
-    from mqgroups.cli import main as cli
-
-    for path, command in commands():
-        if not isinstance(command, click.Group):
-            assert f"mqgroups {' '.join(path)} " in cli.__doc__
-
-
 def named_commands():
     """Return the words of the commands that texts of the package name, such as the remedies of errors."""
     for path in Path(mqgroups.__file__).parent.rglob("*.py"):

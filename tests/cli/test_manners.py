@@ -101,3 +101,26 @@ def test_a_log_without_a_terminal_has_a_line_for_each_message():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     (line,) = done.stderr.splitlines()
     assert line.endswith(" WARNING " + "word " * 50)
+
+
+@pytest.mark.parametrize(
+    ("charset", "shown"), [("latin-1", "\\u540d\xe9"), ("cp1252", "\\u540d\xe9"), ("ascii", "\\u540d\\xe9")]
+)
+@pytest.mark.parametrize("terminal", [{}, {"FORCE_COLOR": "1", "COLUMNS": "200"}], ids=["pipe", "terminal"])
+def test_what_a_charset_lacks_is_escaped(owner, charset, shown, terminal):
+    qmgr = owner.connect()
+    group = owner.producer(qmgr).group(name="\u540d\xe9")
+    for data in (b"1", b"2", b"3"):
+        group.put(data)
+    qmgr.close()
+    variables = {**os.environ, **owner.target.environment(), **environment(owner.target), **terminal}
+    for words in (("groups", "--queue", owner.queue), ("owners", owner.name), ("check", owner.name, "--role", "put")):
+        done = subprocess.run(
+            [*MQGROUPS, *words],
+            env={**variables, "PYTHONIOENCODING": charset},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert shown in done.stdout.decode(charset)

@@ -44,7 +44,7 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     return found
 
 
-@click.command("mqsc")
+@click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option("--queue", default="ORDERS", show_default=True, metavar="QUEUE", help="The queue for groups.")
 @click.option(
@@ -83,7 +83,7 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
 )
 @connection_options(required=False)
-def definitions(
+def mqsc(
     part: Part,
     queue: str,
     target: str,
