@@ -119,7 +119,7 @@ def groups(
       doubled       a message is there twice, or its GroupId was used again
 
     With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
-    password are the same for all queue managers.
+    password are the same for all of these addresses.
 
     Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue. Status queues need BROWSE and INQ; to
     find them, the command server is asked. What cannot be seen for want of an authority is named.

@@ -14,6 +14,7 @@ import pytest
 import mqgroups
 from embedded_tests.tables import table
 from mqgroups.__main__ import main as without_its_packages
+from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
 from tests.fix_cli import invoke
 
@@ -43,6 +44,13 @@ def test_every_command_and_option_has_help(path, command):
     if isinstance(command, click.Group):
         # No sentence is cut.
         assert result.output.count("...") == result.output.splitlines()[0].count("...")
+
+
+def test_commands_end_with_five_exit_codes():
+    assert set(ExitCode) == {0, 1, 2, 4, 130}
+    for path, command in commands():
+        _, _, told = (command.help or "").partition("Exit codes:")
+        assert set(map(int, re.findall(r"^\s+(\d+)  ", told, re.MULTILINE))) <= set(ExitCode), path
 
 
 def named_commands():
