@@ -110,11 +110,11 @@ class _ProfileOption(click.Option):
     def _source(self, ctx: click.Context, opts: Mapping[str, Any], named: str | None) -> Mapping[str, str]:
         """Return the values of the source, and say which it is if another one could be expected."""
         options = [each for each in ctx.command.params if isinstance(each, ConnectionOption)]
-        given = {each.name or "": opts[each.name] for each in options if opts.get(each.name or "")}
+        given = {each.name: opts[each.name] for each in options if each.name in opts}
         environment, variables = _of_environment(options)
         path = config_file()
         default, profiles = read_profiles(path)
-        of_client = [] if _is_here(given or environment) else [each for each in _OF_CLIENT if os.environ.get(each)]
+        of_client = [each for each in _OF_CLIENT if os.environ.get(each)]
         if given:
             option = next(each.opts[0] for each in options if each.name in given)
             if opts.get("profile"):
@@ -167,14 +167,10 @@ def _has_address(values: Mapping[str, str]) -> bool:
     return bool(values.get("conn_name") or values.get("ccdt_url"))
 
 
-def _is_here(values: Mapping[str, str]) -> bool:
-    """Whether MQSERVER leads to the same address, as ``mqembedded exec`` sets it."""
-    return os.environ.get("MQSERVER", "").endswith(f"/{values.get('conn_name')}")
-
-
-def _beside(values: Mapping[str, str], of_client: Sequence[str]) -> Sequence[str]:
-    """Return the variables of the MQ client that an address of the source replaces."""
-    return of_client if _has_address(values) else ()
+def _beside(values: Mapping[str, str], of_client: Sequence[str]) -> list[str]:
+    """Return the variables of the MQ client that an address of the source replaces, but for an MQSERVER with the same address."""
+    same = "MQSERVER" if os.environ.get("MQSERVER", "").endswith(f"/{values.get('conn_name')}") else ""
+    return [each for each in of_client if each != same and _has_address(values)]
 
 
 def _say(source: str, unused: Sequence[str]) -> None:

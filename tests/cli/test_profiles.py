@@ -122,6 +122,11 @@ NOT_USED = "says how to connect; not used:"
             PROFILE.replace("conn_name", "#"), ("--profile", "p"), {"MQSERVER": "C/TCP/m(1)"}, None,
             "MQSERVER leads to an address that its user or token may not belong to",
         ),
+        # As mqembedded exec sets them.
+        (
+            PROFILE.replace("conn_name", "#"), ("--profile", "p"), {**HERE, "MQSERVER": "C/TCP/e(1)"}, None,
+            "MQSERVER leads to an address that its user or token may not belong to",
+        ),
     ],
 )  # fmt: skip
 def test_one_connection_has_one_source_and_says_which_where_it_is_not_obvious(
