@@ -118,7 +118,7 @@ def test_a_consumer_gets_the_rest_of_its_group_at_the_new_queue_manager(owner, m
     half(owner)
     there = moved(owner)
     assert refuses(lambda: there.consumer(), old)
-    with there.connect() as q_mgr, pytest.raises(errors.StatusRecordForeign, match="has queue"):
+    with there.connect() as q_mgr, pytest.raises(errors.StatusQueueUnusable, match="has queue"):
         operate.adopt(q_mgr, there.name, "get", adopt_from=old, queue="ANOTHER.QUEUE")
     # While a program has the status queue open, nothing is written.
     handle = there.eye.open(there.status_queue("get"), mq.MQOO_INPUT_EXCLUSIVE)
