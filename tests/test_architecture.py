@@ -49,7 +49,7 @@ ROOMS: dict[str, set[str]] = {
     "stopping": {"errors"},
     "progress": {"errors", "printable", "status"},
     "files": {"core", "errors", "get", "printable", "put"},
-    "workers": {"get", "operate", "pipe", "queue_manager"} | OWNERS,
+    "workers": {"get", "operate", "operate.rules", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
     "home": {"queue_manager"} | OWNERS,
     "__init__": {

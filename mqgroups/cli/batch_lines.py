@@ -48,7 +48,7 @@ class TextLines:
         self.say("waiting for groups")
 
     def report(self, found: Reported | None) -> None:
-        """Print the report and its files."""
+        """Print the report and its file."""
         self.end()
         if found is None:
             say("no micro-batch has run, so there is no report")
@@ -56,7 +56,6 @@ class TextLines:
         for line in report_lines(found.report):
             say(line)
         say(f"report  {found.json}")
-        say(f"page    {found.html}")
 
     def end(self) -> None:
         """Stop showing the current step."""
@@ -81,7 +80,7 @@ class JsonLines:
 
     def report(self, found: Reported | None) -> None:
         """As ``TextLines``."""
-        files = {} if found is None else {"json": str(found.json), "html": str(found.html)}
+        files = {} if found is None else {"json": str(found.json)}
         self._write(event="report", **files)
 
     def end(self) -> None:

@@ -21,14 +21,13 @@ from mqgroups.cli.options import output_option, own_status_queue_option
 from mqgroups.cli.report import Report, error_values, record_values
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
-from mqgroups.core.status import Outgoing, RecordState
+from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError
-from mqgroups.operate.group_findings import look_at_groups
-from mqgroups.operate.owner import OwnerState, OwnerStatus
+from mqgroups.operate.look import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
-from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.judgement import Cause
+from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
 from mqgroups.queue_manager import QueueManager
-from mqgroups.status.records import records_disagree
 
 
 @click.command()
@@ -81,7 +80,7 @@ def check(
     roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
     report = Report(output, name=name, q_mgr_name=connection["q_mgr_name"], owners=[])
     with connected(report, **connection) as q_mgr:
-        producer: OwnerStatus | None = None
+        producer: SeenOwner | None = None
         for each in roles:
             try:
                 status = operate.inspect_owner(
@@ -93,70 +92,54 @@ def check(
                     status_model=None,
                     wait_s=connection["wait_s"] if is_given else 0.0,
                 )
-                if producer is not None:
-                    _refuse_disagreement(producer, status)
             except StatusError as error:
                 _show_disarray(report, each, error)
             else:
-                contradictions = _contradictions(q_mgr, report, status, queue, accept)
+                of_pipe = pipe_findings(producer, status) if producer is not None else ()
+                contradictions = [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe]
                 _show(report, status, contradictions, is_compared=queue is not None)
                 producer = status if each == "put" else None
     report.end()
 
 
 def _contradictions(
-    q_mgr: QueueManager, report: Report, status: OwnerStatus, queue: str | None, accept: Sequence[str]
+    q_mgr: QueueManager, report: Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
 ) -> Sequence[Finding]:
     """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
-    if queue is None or status.role != "put" or status.state is OwnerState.ACTIVE:
+    if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
     named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
     try:
-        look = look_at_groups(q_mgr, queue, browsed, named=named, quiet_since=put_time(datetime.now(UTC)))
+        look = look_at_queue(
+            q_mgr,
+            queue,
+            browsed,
+            named=named,
+            quiet_since=put_time(datetime.now(UTC)),
+            name=status.name,
+            status_queue=status.status_queue,
+        )
     except ConnectionBroken:
         raise
     except MQIError as error:
         report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
         return ()
-    reasons = [
-        said for owner, said in look.disagreeing if owner.status_queue == status.status_queue and owner.role == "put"
-    ]
-    if status.record is None and "no-record" not in accept:
-        if many := look.counts[GroupState.NO_RECORD]:
-            reasons.append(look.groups.no_record(many, status.name))
-        elif look.groups.unnamed:
-            report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
-    return reasons
+    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+    return list(look.against_start(status, other_programs="no-record" in accept))
 
 
-def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
-    """Raise StatusRecordsDisagree if the consumer's record is a pipe's, and not from the same commit as the producer's."""
-    if OwnerState.ACTIVE in (producer.state, consumer.state) or consumer.record is None:
-        return
-    expected, found = consumer.record.outgoing, Outgoing()
-    if producer.state is OwnerState.INTERRUPTED and producer.record is not None:
-        found = Outgoing(producer.record.group_id, producer.record.msg_seq_number)
-    if expected is not None and found != expected:
-        raise records_disagree(
-            found,
-            expected,
-            of=(f"the producer {producer.name}", f"the consumer {consumer.name}"),
-            status_queues=(producer.status_queue, consumer.status_queue),
-        )
-
-
-def _show(report: Report, status: OwnerStatus, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
+def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
     """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
     if contradictions:
         report.found(ExitCode.FAILED)
-    if status.state is OwnerState.ACTIVE:
+    if status.state in AT_WORK:
         report.found(ExitCode.OWNER_ACTIVE)
     report.values["owners"].append(
         {
             "role": status.role,
             "status_queue": status.status_queue,
             "state": status.state.value,
-            "hidden": status.hidden,
             "put_by": status.put_by,
             "record": record_values(status.record),
             "contradictions": [
@@ -168,7 +151,7 @@ def _show(report: Report, status: OwnerStatus, contradictions: Sequence[Finding]
     for each in contradictions:
         lines[0] = f"{status.role} {status.name}: do NOT start it yet: {each.found}"
         lines.append(f"why           {each.why}")
-    if status.role == "put" and status.record is None and not status.hidden and not is_compared:
+    if status.role == "put" and status.record is None and status.state not in AT_WORK and not is_compared:
         lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
     report.print(lines[0], *(f"  {line}" for line in lines[1:]))
     report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
@@ -183,21 +166,19 @@ def _show_disarray(report: Report, role: str, error: StatusError) -> None:
     report.print(f"{role} {report.values['name']}: status queue in disarray", f"  {error}")
 
 
-def _lines(status: OwnerStatus) -> list[str]:
+_SENTENCES = {
+    OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
+    OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
+    OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
+    OwnerState.HIDDEN: "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
+    OwnerState.CHECKPOINT: "clean, with a checkpoint; no group is interrupted",
+}
+
+
+def _lines(status: SeenOwner) -> list[str]:
     """Return the lines to print."""
     record = status.record
-    sentence = {
-        OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
-        OwnerState.FREE: "clean, no group is interrupted",
-        OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-        OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
-    }[status.state]
-    if status.hidden:
-        sentence = (
-            "not gone yet: its status record is hidden by a unit of work, or lost; mqgroups salvage rebuild finds out"
-        )
-    elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
-        sentence = "clean, with a checkpoint; no group is interrupted"
+    sentence = _SENTENCES.get(status.state, "clean, no group is interrupted")
     lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
     if record is not None:
         lines.append(f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}")

@@ -19,12 +19,12 @@ from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, Row
 from mqgroups.cli.words import number, put_time, size
 from mqgroups.core.model import GROUP_ID_LENGTH
-from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
-from mqgroups.operate.owners import find_owners, owners_of_groups
-from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.groups import GroupList, browse_groups
+from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.inspection import BrowsedInstance
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
@@ -111,9 +111,13 @@ def groups(
       being got     a consumer has the first message, or a unit of work hides it
       stalled       incomplete, and nobody works on it, or nothing happened for
                     5 minutes
+      backed out    a message's backout count has reached BOTHRESH
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it
       no record     the last message is missing, and no record says who puts it
+      record differs
+                    its record, or the other record of its pipe, contradicts
+                    the messages: do not start its program yet
       gap           messages are missing in the middle
       inconsistent  messages after the last one
       doubled       a message is there twice, or its GroupId was used again
@@ -141,13 +145,13 @@ def groups(
             report.end()
         found = stack.enter_context(browsed(q_mgrs, queue))
         now = datetime.now(UTC)
-        owners, records_of = _owners(report, q_mgrs, status_queues)
+        owners = _owners(report, q_mgrs, status_queues)
 
-        def wanted(row: ListedGroup) -> bool:
-            return row.state in only if some_id is None else row.group.group_id.hex().endswith(some_id)
+        def wanted(each: Judgement) -> bool:
+            return each.cause.state in only if some_id is None else each.group_id.hex().endswith(some_id)
 
         with Progress() as line:
-            found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say, records_of)
+            found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
         if some_id is not None:
             _show_messages(report, q_mgrs, queue, _the_id(found, some_id))
         else:
@@ -170,20 +174,15 @@ def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
         return browse_groups(q_mgrs, queue, say)
 
 
-def _owners(
-    report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]
-) -> tuple[dict[bytes, tuple[GroupOwner, ...]], list[str]]:
-    """Return the owners that records name, by GroupId; and the queue managers on which the records of all producers were seen."""
-    found: dict[bytes, tuple[GroupOwner, ...]] = {}
-    records_of = []
+def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]) -> SeenOwners:
+    """Return the owners at all these queue managers."""
+    found = SeenOwners(())
     for q_mgr in q_mgrs:
         seen = find_owners(q_mgr, status_queues=status_queues)
-        records_of += [q_mgr.q_mgr_name] if seen.has_all_producers else []
         for sentence in seen.unseen:
             report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
-        for group_id, owners in owners_of_groups(seen.owners).items():
-            found[group_id] = (*found.get(group_id, ()), *owners)
-    return found, records_of
+        found = SeenOwners(found.owners + seen.owners, found.unseen + seen.unseen, found.q_mgr_names + seen.q_mgr_names)
+    return found
 
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
@@ -234,8 +233,8 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datet
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
     report.print(*summary(found))
     if many := found.counts[GroupState.NO_RECORD]:
-        said = no_record(found.instances[0].queue, many)
-        report.note(f"{said.found}. {said.why}. `mqgroups doctor` prints the commands")
+        cause = Cause.NO_RECORD
+        report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
     if found.counts[GroupState.DOUBLED]:
         report.found(ExitCode.FAILED)
     if several:

@@ -121,7 +121,7 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, check):
 
     assert state() == "unknown"
     owner.put_group(THIS)
-    assert state() == "free"
+    assert state() == "clean"
     assert check("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
     # A status queue that exists is not deleted.
     assert is_there(owner, "put")
@@ -207,7 +207,6 @@ def test_what_is_interrupted_in_json(owner, check):
         "role": "get",
         "status_queue": f"MQGROUPS.GET.{owner.name}",
         "state": "interrupted",
-        "hidden": False,
         "put_by": found.md.UserIdentifier.decode().rstrip(),
         "contradictions": [],
     }
@@ -269,7 +268,7 @@ def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, check):
     assert owner.eye.back_out() == OK
     assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
     assert f"put {owner.name}: not gone yet: its status record is hidden by a unit of work" in result.stdout
-    assert (said["owners"][0]["state"], said["owners"][0]["hidden"]) == ("active", True)
+    assert said["owners"][0]["state"] == "hidden"
     assert check("--role", "put").exit_code == MAY_START
 
 
@@ -344,8 +343,9 @@ def test_the_record_of_a_pipe_without_the_other_one_is_disarray(owner, check, ma
     done = check("-o", "json")
     assert done.exit_code == FAILED
     said = json.loads(done.stdout)
-    assert [each["state"] for each in said["owners"]] == ["free", "disarray"]
-    assert said["owners"][1]["because"] == "disagree"
+    assert [each["state"] for each in said["owners"]] == ["clean", "interrupted"]
+    ((rebuild, *_),) = (each["remedy"].splitlines() for each in said["owners"][1]["contradictions"])
+    assert rebuild.startswith(f"mqgroups salvage rebuild --name {owner.name} --role put --queue OUTGOING")
     # A role by itself is as it was.
     assert check("--role", "get").exit_code == MAY_START
 
