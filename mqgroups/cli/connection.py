@@ -166,8 +166,8 @@ def say_where(
     conn_name: str | None,
     ccdt_url: str | None,
     user: str | None,
-    token_env: str | None,
-    token_file: str | None,
+    token_env: str | None = None,
+    token_file: str | None = None,
     **_: Any,
 ) -> None:
     """Say on standard error on which queue manager a command acts, and as which user."""

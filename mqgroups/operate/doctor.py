@@ -416,7 +416,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
         if found:
             problems += 1
-            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER and owner.is_shared else severity
+            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER else severity
             subject = f"status queue {owner.status_queue}"
             yield Finding(subject, severity, found, why, "\n".join(owner_remedy(owner, around)))
     for sentence in seen.unseen:

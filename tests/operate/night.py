@@ -244,7 +244,7 @@ class Scene:
             if queue in looked:
                 return False
             return sum(self.carry_out(each, ways, {*looked, queue}) for each in self.looks(queue)) > 0
-        looks = given[0] == "groups" or "--check" in given
+        looks = given[0] in ("groups", "check")
         result = invoke(*given, *(() if looks else ("--wait", "0")), **self._environment)
         assert looks or result.exit_code == 0, (line, result.output)
         return not looks
