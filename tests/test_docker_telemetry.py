@@ -207,20 +207,20 @@ def test_each_program_starts_when_its_init_step_has_succeeded(app):
     services = app["services"]
     for name in "loader", "sink":
         depends_on = services[name]["depends_on"]
-        assert depends_on[f"{name}-recover"] == {"condition": "service_completed_successfully"}
-        assert services[f"{name}-recover"]["depends_on"]["qm1"] == {"condition": "service_healthy"}
-        assert "restart" not in services[f"{name}-recover"]  # Compose waits for its end
+        assert depends_on[f"{name}-check"] == {"condition": "service_completed_successfully"}
+        assert services[f"{name}-check"]["depends_on"]["qm1"] == {"condition": "service_healthy"}
+        assert "restart" not in services[f"{name}-check"]  # Compose waits for its end
     included = {(APP / each["path"]).resolve() for each in app["include"]}
     assert included == {DOCKER / "compose.yaml", TELEMETRY / "compose.yaml"}
 
 
 @table(("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")])
 def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
-    words = app["services"][f"{service}-recover"]["command"]
-    assert words[:2] == ["mqgroups", "recover"]
-    command = main.get_command(click.Context(main), "recover")
+    words = app["services"][f"{service}-check"]["command"]
+    assert words[:2] == ["mqgroups", "check"]
+    command = main.get_command(click.Context(main), "check")
     assert command is not None
-    given = command.make_context("recover", [*words[2:], "--q-mgr", "QM1"])
+    given = command.make_context("check", [*words[2:], "--q-mgr", "QM1"])
     source = (ROOT / "examples" / program).read_text()
     assert f'name="{given.params["name"]}"' in source
     assert f'"{given.params["queue"]}", name=' in source
@@ -236,7 +236,7 @@ def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_
     ours = [source for source in sources if not source.startswith("/opt/")]
     assert len(ours) == 8
     assert all((ROOT / source).exists() for source in ours)
-    build = app["services"]["loader-recover"]["build"]
+    build = app["services"]["loader-check"]["build"]
     assert (APP / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).is_file()
     assert build["args"]["LICENSE"].startswith("${LICENSE:?")

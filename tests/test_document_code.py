@@ -360,7 +360,7 @@ def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
             assert expected in ("", done.stdout)
             if command.endswith("owners"):
                 assert "2 owners: 2 clean" in done.stdout
-            if "recover" in command:
+            if "mqgroups check" in command:
                 assert "interrupted" in done.stdout
                 assert "1200" in done.stdout.replace(",", "")
 

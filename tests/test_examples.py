@@ -17,7 +17,7 @@ import mqgroups
 import mqgroups.aio
 from embedded_tests.fix_mqi import PATIENCE_S
 from mqembedded import Fault
-from mqgroups.cli.recover import recover
+from mqgroups.cli.check import check
 from mqgroups.cli.work import work
 from mqgroups.demo.compare import differences
 from mqgroups.demo.consumer import Files
@@ -262,12 +262,12 @@ def test_a_resumable_program_without_queue_manager_asks_to_be_started_again(prog
 
 
 def accepted(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Return what the command line of an ``mqgroups recover`` means; an error if it means nothing."""
-    assert command[:2] == ["mqgroups", "recover"]
+    """Return what the command line of an ``mqgroups check`` means; an error if it means nothing."""
+    assert command[:2] == ["mqgroups", "check"]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        return recover.make_context("recover", command[2:]).params
+        return check.make_context("check", command[2:]).params
 
 
 @pytest.fixture

@@ -262,15 +262,18 @@ def test_errors_after_connecting(server, everything):
     everything += [shown(missing.value), shown(broken.value)]
 
 
+HERE = ("--q-mgr", "QM1", "--conn-name", "{conn_name}")
+
+
 @table(
     "words",
     [
-        ("recover", "--name", "N", "--json"),
-        ("recover", "--name", "N", "--json", "--q-mgr", "OTHER"),
-        ("recover", "--name", "N", "--token-file", "{planted}"),
-        ("recover", "--name", "N", "--cipher-spec", "A", "--key-repository", "/k"),
-        ("recover", "--name", "N", "--password-file", "{planted}", "--user", "nobody"),
-        ("salvage", "look", "--queue", "ORDERS"),
+        ("check", "N", "-o", "json"),
+        ("check", "N", "-o", "json", *HERE, "--user", "app", "--password-env", "MQGROUPS_PASSWORD"),
+        ("check", "N", *HERE, "--token-file", "{planted}"),
+        ("check", "N", *HERE, "--cipher-spec", "A", "--key-repository", "/k"),
+        ("check", "N", *HERE, "--password-file", "{planted}", "--user", "nobody"),
+        ("salvage", "rebuild", "--name", "N", "--role", "put", "--queue", "ORDERS"),
         ("batches", "list", "--status-queue", "S"),
     ],
 )
@@ -284,8 +287,8 @@ def test_the_commands(server, everything, tmp_path, words):
         "MQGROUPS_PASSWORD": PLANTED,
         "MQGROUPS_KEY_REPOSITORY_PASSWORD": PLANTED,
     }
-    command = [word.format(planted=planted) for word in words]
-    result = CliRunner(env=environment).invoke(main, [*command, *(("--wait", "0") if words[0] == "recover" else ())])
+    command = [word.format(planted=planted, conn_name=server.conn_name) for word in words]
+    result = CliRunner(env=environment).invoke(main, [*command, "--wait", "0"])
     assert result.output
     everything += [result.output, result.stderr, repr(result.exception)]
 

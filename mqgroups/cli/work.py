@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from mqgroups import codecs
-from mqgroups.cli.connection import connect_arguments, connection_options
+from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
@@ -102,7 +102,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
-@connection_options()
+@connection_options(waits=False)
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
     handler: Callable[..., object],
@@ -152,7 +152,9 @@ def work(
         if target is None
         else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     )
-    arguments = connect_arguments(**{name: value for name, value in options.items() if name not in consuming})
+    connection = {name: value for name, value in options.items() if name not in consuming}
+    arguments = connect_arguments(**connection)
+    say_where(**connection)
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(

@@ -82,7 +82,7 @@ class Getter(Processing):
                 find_backout_queue(connection, settings, self.owner, self.cursor.queue),
             )
         except BaseException:
-            self.status.close()
+            self.status.give_up()
             raise
         try:
             refuse_unfit(settings, self.owner, repr(self), is_pipe=partner is not None)

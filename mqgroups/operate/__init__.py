@@ -1,6 +1,6 @@
 """Functions for operators: inspect queues and status queues, and repair them when something has gone wrong.
 
-The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups recover`` and
+The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups check`` and
 ``mqgroups salvage`` do the same.
 
     import mqgroups

@@ -287,7 +287,7 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
     if depth := facts.get("CURDEPTH"):
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
         yield Finding(
-            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
+            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name}"
         )
     if asked.role is Role.GET:
         # With poison="halt" nothing is moved there.
@@ -353,7 +353,7 @@ def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name:
         if isinstance(error, ConnectionBroken):
             raise
         why = "a start of this owner would be refused"
-        remedy = f"mqgroups recover --name {name} --role {role.value} --check"
+        remedy = f"mqgroups check {name} --role {role.value}"
         yield Finding(f"status queue {own}", Severity.ERROR, str(error), why, remedy)
         return
     words = {
@@ -416,7 +416,7 @@ def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
             why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
         if found:
             problems += 1
-            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER and owner.is_shared else severity
+            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER else severity
             subject = f"status queue {owner.status_queue}"
             yield Finding(subject, severity, found, why, "\n".join(owner_remedy(owner, around)))
     for sentence in seen.unseen:

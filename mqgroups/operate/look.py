@@ -1,4 +1,4 @@
-"""One look at a queue: its groups, the owners, and what is wrong with them; for ``mqgroups doctor`` and ``mqgroups recover``.
+"""One look at a queue: its groups, the owners, and what is wrong with them; for ``mqgroups doctor`` and ``mqgroups check``.
 
 Not here: how a group is judged (``rules/judgement.py``), and what mends it (``rules/remedies.py``).
 """
@@ -64,7 +64,7 @@ class QueueLook:
         found = _finding(self.first[cause], many)
         if many == 1:
             return found
-        others = f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')} --wide"
+        others = f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')}"
         return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
 
     def _add(self, judgement: Judgement, status_queue: str) -> None:

@@ -93,7 +93,7 @@ def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
     return RepairRefused(
         f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
         f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
-        f"`mqgroups recover --takeover {owner}`. Nothing was changed",
+        f"`mqgroups takeover {owner}`. Nothing was changed",
         status_queue=status_queue,
         because="owned",
         owner=owner,

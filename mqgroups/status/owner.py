@@ -56,7 +56,7 @@ class Owner:
     def look_command(self) -> str:
         """The command that shows an operator this owner's record."""
         expected = self.own.expected
-        return f"mqgroups recover --name {expected.name} --role {expected.role.value} --check"
+        return f"mqgroups check {expected.name} --role {expected.role.value}"
 
     # --- what is committed
 

@@ -107,7 +107,7 @@ def work(owner, in_directory, binding):
 
 
 def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
-    process = work("my_handlers:handle", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
+    process = work("my_handlers:handle", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
     wait_until((in_directory / "health" / "live").exists)
     assert not (in_directory / "health" / "ready").exists()
     process.terminate()
@@ -129,7 +129,9 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     wait_until(lambda: not owner.data())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, f"mqgroups: stopped by {number.name}; the same command goes on\n")
+    where, last = said.splitlines()
+    assert where.startswith(f"queue manager {owner.target.q_mgr_name} at ")
+    assert (process.returncode, last) == (0, f"mqgroups: stopped by {number.name}; the same command goes on")
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
@@ -152,7 +154,8 @@ def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, wo
     wait_until(lambda: len(owner.data(target)) == 2)
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
+    assert process.returncode == 0
+    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command goes on"]
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 

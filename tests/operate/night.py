@@ -163,12 +163,12 @@ class Scene:
         """Return what ``mqgroups doctor`` finds wrong with groups and status queues; ``mqgroups groups`` has to say the same."""
         role = "get" if self.role == "get" or queue == self.source != self.target else "put"
         named = () if self.asks else ("--name", self.owner.name, "--role", role)
-        done = invoke("doctor", "--json", "--queue", queue, "--wait", "0", *named, **self._environment)
+        done = invoke("doctor", "-o", "json", "--queue", queue, "--wait", "0", *named, **self._environment)
         found = [each for each in json.loads(done.stdout)["findings"] if each["severity"] in ("warning", "error")]
         wrong = [
             each for each in found if each["subject"].startswith(("groups on ", "status queue ")) and each["remedy"]
         ]
-        command = ["groups", "--json", "--stalled-after", "0s", "--queue", queue, "--wait", "0"]
+        command = ["groups", "-o", "json", "--queue", queue, "--wait", "0"]
         listed = invoke(*command, **self._environment)
         if self.asks:
             for row in json.loads(listed.stdout)["groups"]:
@@ -244,7 +244,7 @@ class Scene:
             if queue in looked:
                 return False
             return sum(self.carry_out(each, ways, {*looked, queue}) for each in self.looks(queue)) > 0
-        looks = given[0] == "groups" or "--check" in given
+        looks = given[0] in ("groups", "check")
         result = invoke(*given, *(() if looks else ("--wait", "0")), **self._environment)
         assert looks or result.exit_code == 0, (line, result.output)
         return not looks
@@ -307,4 +307,5 @@ def chosen(lines: Sequence[str], ways: Collection[str]) -> Iterator[str]:
 
 def as_if_minutes_had_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``doctor`` call stalled at once what it calls stalled after minutes."""
-    monkeypatch.setattr(cli_doctor, "_STALLED_AFTER", timedelta(0))
+    monkeypatch.setattr(cli_doctor, "STALLED_AFTER", timedelta(0))
+    monkeypatch.setattr("mqgroups.cli.groups.STALLED_AFTER", timedelta(0))

@@ -95,16 +95,16 @@ def test_a_producer_whose_record_is_lost_may_begin_its_group_again(scene):
     at.is_whole()
 
 
-def test_recover_refuses_a_start_that_would_put_messages_twice_until_the_remedy(scene):
+def test_check_refuses_a_start_that_would_put_messages_twice_until_the_remedy(scene):
     lost, older, newer = scene("put").interrupt(), scene("put").interrupt(2), scene("put").interrupt()
     lost.lose()
     older.again(older.target, 3, 4)
     newer.take(newer.target, 4)
     for at in (lost, older, newer):
-        command = ["recover", "--name", at.owner.name, "--role", "put", "--queue", at.target, "--wait", "0"]
+        command = ["check", at.owner.name, "--role", "put", "--queue", at.target, "--wait", "0"]
         if at.asks or at is not lost:
             refused = invoke(*command, **environment(at.owner.target))
-            assert (refused.exit_code, "do NOT start it yet" in refused.output) == (5, True)
+            assert (refused.exit_code, "do NOT start it yet" in refused.output) == (1, True)
         at.mend(*LOST, *NOWHERE)
         assert invoke(*command, **environment(at.owner.target)).exit_code == 0
 

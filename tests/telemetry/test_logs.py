@@ -78,7 +78,7 @@ def test_a_commit_in_doubt_is_told_with_its_reason_and_its_trace(owner, spans, l
             group.put(data)
     unit = spans.named(f"put {owner.queue}")[0]
     lost, *told = [record for record in lines() if record.levelno == logging.WARNING]
-    assert f"`mqgroups recover --name {owner.name} --role put --check`" in lost.getMessage()
+    assert f"`mqgroups check {owner.name} --role put`" in lost.getMessage()
     assert [record.getMessage().endswith(f"unit of work 1 was {verdict}") for record in told] == [True]
     assert fields(told[0])["messaging.ibmmq.reason_code"] == 2009
     assert fields(told[0])["messaging.ibmmq.unit_of_work"] == 1

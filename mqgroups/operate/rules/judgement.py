@@ -1,6 +1,6 @@
 """The one judgement of a group: what is wrong with it, from its messages, the records that name it, and who is at work.
 
-``groups``, ``watch``, ``doctor`` and ``recover`` all judge by it. A group has one cause: what contradicts a record comes before
+``groups``, ``watch``, ``doctor`` and ``check`` all judge by it. A group has one cause: what contradicts a record comes before
 what the messages say, and that before who is at work. Each cause has its state, its danger, and a remedy (``remedies.py``).
 
 A producer commits its record together with the messages, from the first unit of work on, and a pipe commits its two records

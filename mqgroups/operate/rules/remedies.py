@@ -31,13 +31,13 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return [_batches(owner)]
     named = f"--name {owner.name} --role {owner.role}"
     if owner.role is None:
-        return [f"mqgroups recover --name NAME --role ROLE --status-queue {owner.status_queue} --check"]
+        return [f"mqgroups check NAME --role ROLE --status-queue {owner.status_queue}"]
     queue = owner.queue or around.queue or "QUEUE"
     if owner.state is OwnerState.MOVED and owner.record is not None:
-        adopt = f"mqgroups recover {named} --adopt-from {owner.record.q_mgr_identifier} --apply"
+        adopt = f"mqgroups adopt {owner.name} --from {owner.record.q_mgr_identifier} --apply"
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
-        return [f"mqgroups recover {named}"]
+        return ["nothing: the next start removes it"]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.hidden is None):
         accepts = _accepts(around, owner.name, owner.role, queue, "nothing-interrupted")
         return [
@@ -72,7 +72,7 @@ def _batches(owner: SeenOwner) -> str:
 def _clear(owner: SeenOwner) -> Iterator[str]:
     if owner.record is not None and owner.record.checkpoint is not None:
         yield "the next command shows its checkpoint, which goes with its record"
-        yield f"mqgroups recover --name {owner.name} --role {owner.role} --check"
+        yield f"mqgroups check {owner.name} --role {owner.role}"
     yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
 
