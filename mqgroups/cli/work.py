@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -21,6 +21,7 @@ from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
 from mqgroups.cli.settings import setting_options
+from mqgroups.core.modes import Trace
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -51,6 +52,19 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     if not callable(found):
         raise click.BadParameter(f"{value} is not a function")
     return found
+
+
+def _optional_function(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Callable[..., object] | None:
+    return None if value is None else _function(context, parameter, value)
+
+
+def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
+    """What is done first in each process that has a worker."""
+    log(verbose)
+    if function is not None:
+        function()
 
 
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -102,6 +116,20 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
+@click.option(
+    "--setup",
+    metavar="MODULE:FUNCTION",
+    callback=_optional_function,
+    help="A function without arguments to call first in each worker's process, for example to set OpenTelemetry's providers.",
+)
+@click.option(
+    "--trace",
+    type=click.Choice(get_args(Trace)),
+    default="unit of work",
+    show_default=True,
+    help="What gets a span of OpenTelemetry.",
+)
+@click.option("--propagate", is_flag=True, help="Messages that are put carry the trace context of their span.")
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
@@ -115,6 +143,9 @@ def work(
     grace_s: float,
     http: tuple[str, int] | None,
     health_dir: Path | None,
+    setup: Callable[[], object] | None,
+    trace: Trace,
+    propagate: bool,
     verbose: bool,
     **options: Any,
 ) -> None:
@@ -137,7 +168,7 @@ def work(
       1  a worker did not stop in time, or failed; a start resumes its group
       2  the command line is wrong
     """
-    log(verbose)
+    _set_up(verbose, setup if threads else None)
     groups = 1 if target is None else 2
     try:
         inspect.signature(handler).bind(*[None] * groups)
@@ -153,6 +184,7 @@ def work(
         else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     )
     arguments = connect_arguments(**{name: value for name, value in options.items() if name not in consuming})
+    arguments |= {"trace": trace, "propagate": propagate}
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(
@@ -163,7 +195,7 @@ def work(
             workers=workers,
             threads=threads,
             grace_s=grace_s,
-            setup=partial(log, verbose),
+            setup=partial(_set_up, verbose, setup),
         )
         _check_settings(arguments)
         with stop_on_signals(supervised) as stopping:

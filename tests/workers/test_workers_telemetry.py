@@ -1,0 +1,107 @@
+"""Workers in processes under ``opentelemetry-instrument``: each sends its own telemetry, at OpenTelemetry's floor and newest."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from embedded_tests.fix_mqi import PATIENCE_S
+from embedded_tests.tables import table
+from mqgroups.telemetry.child_process import traced_as, variables
+from tests.fix_cli import environment
+from tests.fix_otlp import collecting
+from tests.workers.conftest import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = "/x/opentelemetry/instrumentation/auto_instrumentation"
+# Version 1.N.P of the API and the SDK goes with 0.M of the rest.
+(FLOOR,) = re.findall(r'"opentelemetry-api>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+VERSIONS = {"floor": (f"~={FLOOR}.0", "==0.51b0"), "newest": (">=1.45", ">=0.66b0")}
+HANDLERS = "def handle(group):\n    list(group)\n"
+
+
+@table(
+    ("given", "folder", "expected"),
+    [
+        ({}, "", {"OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=N.1"}),
+        (
+            {"OTEL_RESOURCE_ATTRIBUTES": "a=b,service.instance.id=pod,c=d"},
+            "",
+            {"OTEL_RESOURCE_ATTRIBUTES": "a=b,c=d,service.instance.id=N.1"},
+        ),
+        (
+            {"PYTHONPATH": "/a"},
+            FOLDER,
+            {"OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=N.1", "PYTHONPATH": f"{FOLDER}:/a"},
+        ),
+        ({"PYTHONPATH": f"{FOLDER}:/a"}, FOLDER, {"OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=N.1"}),
+    ],
+)
+def test_a_worker_has_its_name_as_instance_and_is_instrumented_as_its_supervisor(given, folder, expected):
+    assert variables("N.1", given, folder) == expected
+
+
+def test_the_environment_is_as_before_when_the_process_is_started():
+    given = {"OTEL_RESOURCE_ATTRIBUTES": "a=b"}
+    with traced_as("N.1", given):
+        assert given == {"OTEL_RESOURCE_ATTRIBUTES": "a=b,service.instance.id=N.1"}
+    assert given == {"OTEL_RESOURCE_ATTRIBUTES": "a=b"}
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def opentelemetry(request, tmp_path_factory):
+    """A folder with OpenTelemetry's packages of one version."""
+    folder = os.environ.get(f"MQTEST_OPENTELEMETRY_{request.param.upper()}")
+    if folder:
+        return Path(folder)
+    made = tmp_path_factory.mktemp(request.param)
+    of_api, of_others = VERSIONS[request.param]
+    packages = [f"opentelemetry-sdk{of_api}", f"opentelemetry-exporter-otlp-proto-http{of_api}"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(made), *packages]
+    subprocess.run([*command, f"opentelemetry-distro{of_others}"], check=True, capture_output=True)
+    return made
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+def test_each_worker_sends_its_own_spans_and_metrics(owner, tmp_path, opentelemetry):
+    for group in range(8):
+        owner.put_group([b"%d" % group] * 3)
+    (tmp_path / "my_handlers.py").write_text(HANDLERS)
+    words = ["work", "my_handlers:handle", "--name", owner.name, "--queue", owner.queue, "--workers", "2"]
+    instrument = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
+    with collecting() as collector:
+        given = {
+            **os.environ,
+            **owner.target.environment(),
+            **environment(owner.target),
+            **collector.environment("orders.sink"),
+            "PYTHONPATH": os.pathsep.join([str(opentelemetry), str(ROOT), str(tmp_path)]),
+            "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
+        }
+        command = [sys.executable, "-c", instrument, sys.executable, "-m", "mqgroups", *words]
+        process = subprocess.Popen(command, env=given, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_until(lambda: not owner.data())
+            process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 0, said
+    got = [sender for sender, span in collector.spans if span.name == f"get {owner.queue}"]
+    assert len(got) == 8
+    assert {sender["service.name"] for sender in got} == {"orders.sink"}
+    assert {sender["deployment.environment"] for sender in got} == {"test"}
+    by_instance = {
+        dict(labels)["instance"]: value
+        for (name, labels), value in collector.series.items()
+        if name == "mqgroups_units_of_work_total"
+    }
+    assert set(by_instance) <= {f"{owner.name}.1", f"{owner.name}.2"}
+    assert sum(by_instance.values()) == 8
