@@ -79,9 +79,11 @@ def test_the_collector_s_pipelines_are_made_of_what_it_has_and_lead_to_services(
     host, port = collector["exporters"]["otlp/jaeger"]["endpoint"].split(":")
     assert (host in compose["services"], port) == (True, "4317")
     listens = collector["exporters"]["prometheus"]["endpoint"].split(":")[1]
-    (scraped,) = read(TELEMETRY / "prometheus.yaml")["scrape_configs"]
+    scraped, pages = read(TELEMETRY / "prometheus.yaml")["scrape_configs"]
     assert scraped["static_configs"] == [{"targets": [f"otel-collector:{listens}"]}]
     assert scraped["honor_labels"] is True  # or job would be the collector's
+    ((targets,),) = (each["files"] for each in pages["file_sd_configs"])
+    assert mounted(compose["services"]["prometheus"])[targets] == TELEMETRY / "targets.yaml"
 
 
 def test_programs_send_to_the_collector(compose, app):
