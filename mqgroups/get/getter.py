@@ -76,6 +76,7 @@ class Getter(Processing):
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
             self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
             self.cursor = open_cursor(connection, settings, self.owner)
+            self.owner.in_hand = lambda: self.cursor.position
             self.aside = Aside(
                 connection,
                 settings.queue,

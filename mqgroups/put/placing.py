@@ -69,6 +69,7 @@ class Placing:
         expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
         self.owner = work.add(keeper, expected, owner_id or uuid.uuid4().hex, settings.hooks)
         self._run = Run(self.owner.committed)
+        self.owner.in_hand = lambda: self.position
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed
         if resumed:
