@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -21,11 +21,10 @@ from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
 from mqgroups.cli.settings import setting_options
-from mqgroups.core.modes import Trace
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
-from mqgroups.settings import Consuming
+from mqgroups.settings import Connecting, Consuming
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
 from mqgroups.workers.worker import MOST_WORKERS
@@ -108,6 +107,13 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="How long workers may take to stop before they are killed.",
 )
 @click.option(
+    "--stuck-after",
+    "stuck_after_s",
+    type=click.FloatRange(1),
+    metavar="SECONDS",
+    help="Start a worker again that has not asked for a message for so long: longer than your longest one takes.",
+)
+@click.option(
     "--http",
     callback=_address,
     metavar="HOST:PORT",
@@ -122,14 +128,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     callback=_optional_function,
     help="A function without arguments to call first in each worker's process, for example to set OpenTelemetry's providers.",
 )
-@click.option(
-    "--trace",
-    type=click.Choice(get_args(Trace)),
-    default="unit of work",
-    show_default=True,
-    help="What gets a span of OpenTelemetry.",
-)
-@click.option("--propagate", is_flag=True, help="Messages that are put carry the trace context of their span.")
+@setting_options(Connecting, "trace", "propagate")
 @connection_options()
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
@@ -141,11 +140,10 @@ def work(
     threads: bool,
     codec: str | None,
     grace_s: float,
+    stuck_after_s: float | None,
     http: tuple[str, int] | None,
     health_dir: Path | None,
     setup: Callable[[], object] | None,
-    trace: Trace,
-    propagate: bool,
     verbose: bool,
     **options: Any,
 ) -> None:
@@ -184,7 +182,6 @@ def work(
         else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     )
     arguments = connect_arguments(**{name: value for name, value in options.items() if name not in consuming})
-    arguments |= {"trace": trace, "propagate": propagate}
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(
@@ -195,6 +192,7 @@ def work(
             workers=workers,
             threads=threads,
             grace_s=grace_s,
+            stuck_after_s=stuck_after_s,
             setup=partial(_set_up, verbose, setup),
         )
         _check_settings(arguments)

@@ -122,10 +122,10 @@ class Getter(Processing):
         return message
 
     def _first(self) -> Message | None:
-        while not self.work.stopping:
+        while not self.work.is_stopping():
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
+                message = self.cursor.get(self.settings.wait_s, self.work.is_stopping)
                 if message is not None:
                     self._begun(message)
                 return message
@@ -147,6 +147,8 @@ class Getter(Processing):
             MQIError: a call failed.
         """
         while True:
+            if self._connection.beat is not None:
+                self._connection.beats()
             if self.work.stopping:
                 self._stop_if_asked()
             try:
@@ -225,6 +227,7 @@ class Getter(Processing):
         return error
 
     def _while_waiting(self) -> bool:
+        self._connection.beats()
         self._stop_if_asked()
         if self.work.due():
             self.syncpoint()

@@ -61,6 +61,11 @@ class RecoveringOwners:
         """How many messages all owners have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
 
+    def is_stopping(self) -> bool:
+        """Whether the application has asked for the end. Asked every few seconds by whoever waits, so this is a sign of life."""
+        self._connection.beats()
+        return self.stopping
+
     @property
     def _first(self) -> Owner:
         return self.owners[0]
@@ -116,7 +121,7 @@ class RecoveringOwners:
             self.redoing = True
             noticed = Patience(min(_NOTICED_S, connection.reconnect.wait_s))
             one_try = retrying(noticed, OWNER_ACTIVE, connection.sleep)
-            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(one_try, again)
+            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, self.is_stopping)(one_try, again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)

@@ -3,8 +3,8 @@
 By HTTP:
 
     /livez      200 if the supervisor is at work, else 503. It starts workers again itself, so a worker that fails is no reason
-                to start all of them again.
-    /readyz     200 if all workers have opened their queues, else 503
+                to start all of them again. A thread that is stuck is one: it cannot be killed alone.
+    /readyz     200 if all workers have opened their queues and are connected, else 503
     /metrics    figures of each worker, in Prometheus' text format
 
 By files, where a probe runs a command:
@@ -207,13 +207,19 @@ def prometheus(workers: Iterable[WorkerStatus]) -> str:
     lines = []
     for name, kind, text, figure in (
         ("up", "gauge", "Whether the worker runs.", lambda one: int(one.running)),
-        ("ready", "gauge", "Whether the worker has opened its queues.", lambda one: int(one.ready)),
+        ("ready", "gauge", "Whether the worker has opened its queues, and is connected.", lambda one: int(one.ready)),
         ("groups_total", "counter", "Groups that were handled to their end.", lambda one: one.groups),
         (
             "group_seconds",
             "gauge",
             "How long the handler has had its present group; 0 between groups.",
             lambda one: one.group_s,
+        ),
+        (
+            "quiet_seconds",
+            "gauge",
+            "How long ago the worker last asked for a message, or waited for one; 0 before it was ready.",
+            lambda one: one.quiet_s,
         ),
         ("restarts_total", "counter", "How often the worker was started again.", lambda one: one.restarts),
     ):

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mqgroups.connection.holder import connection_of
 from mqgroups.errors import (
     ConnectionBroken,
     EnvironmentFailure,
@@ -130,7 +131,8 @@ class Worker:
         with job.connect() as q_mgr, job.open(q_mgr, name=job.name_of(self._number), wait_s=LOOK_S) as own:
             try:
                 self._opened(own)
-                self._board.is_ready()
+                self._board.beats(True)
+                connection_of(q_mgr).beat = self._board.beats
                 while not self._stopping:
                     if time.monotonic() - self._looked_s >= LOOK_S:
                         self._handle_what_is_left(q_mgr, own, loop)

@@ -20,8 +20,8 @@ from mqgroups.workers.status import Board, WorkerStatus
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
 
-BUSY = WorkerStatus("ORDERS.SINK.1", running=True, ready=True, groups=12, group_s=3.5, restarts=1)
-GONE = WorkerStatus("ORDERS.SINK.2", running=False, ready=False, groups=0, group_s=0.0, restarts=7)
+BUSY = WorkerStatus("ORDERS.SINK.1", running=True, ready=True, groups=12, group_s=3.5, quiet_s=1.5, restarts=1)
+GONE = WorkerStatus("ORDERS.SINK.2", running=False, ready=False, groups=0, group_s=0.0, quiet_s=0.0, restarts=7)
 
 
 class Supervised:
@@ -129,10 +129,12 @@ def test_metrics_are_what_prometheus_reads(served):
         ("mqgroups_worker_groups_total", two): ("counter", 0),
         ("mqgroups_worker_group_seconds", one): ("gauge", 3.5),
         ("mqgroups_worker_group_seconds", two): ("gauge", 0),
+        ("mqgroups_worker_quiet_seconds", one): ("gauge", 1.5),
+        ("mqgroups_worker_quiet_seconds", two): ("gauge", 0),
         ("mqgroups_worker_restarts_total", one): ("counter", 1),
         ("mqgroups_worker_restarts_total", two): ("counter", 7),
     }
-    assert prometheus([]).count("# TYPE") == 5
+    assert prometheus([]).count("# TYPE") == 6
 
 
 def test_files_say_the_same(tmp_path, monkeypatch):
@@ -230,13 +232,15 @@ def test_a_supervisor_that_does_not_turn_is_not_live(site, monkeypatch):
 
 def test_a_board_forgets_a_worker_but_not_what_was_done():
     board = Board()
-    board.is_ready()
+    assert board.quiet_s == 0
+    board.beats(True)
     board.begins()
     assert board.ready
     assert board.group_s > 0
+    assert board.quiet_s > 0
     board.ends(whole=True)
     board.begins()
     board.ends(whole=False)
     board.begins()
     board.clear()
-    assert (board.ready, board.groups, board.group_s) == (False, 1, 0)
+    assert (board.ready, board.groups, board.group_s, board.quiet_s) == (False, 1, 0, 0)
