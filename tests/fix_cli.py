@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -23,6 +24,13 @@ def environment(target):
         "MQGROUPS_PASSWORD": getattr(target, "password", None),
     }
     return {name: value for name, value in variables.items() if value}
+
+
+def free_port() -> int:
+    """Return a port of loopback that nothing listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
 
 
 def invoke(*words: object, text: str = "", **variables: str) -> Result:

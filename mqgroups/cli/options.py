@@ -28,6 +28,11 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """Return host and port of an option that may be left out."""
+    return None if value is None else host_and_port(value)
+
+
 def _output(help_: str) -> Callable[[Command], Command]:
     """Return a decorator that adds --output, --wide and --json."""
     output = click.option(

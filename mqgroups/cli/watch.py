@@ -18,12 +18,13 @@ from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.keys import Keys
-from mqgroups.cli.options import json_lines_option, status_queue_option
+from mqgroups.cli.options import address, json_lines_option, status_queue_option
 from mqgroups.cli.owners import owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.report import Report
 from mqgroups.cli.table import Listing, Row
-from mqgroups.cli.words import Duration, number, put_time, size
+from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
@@ -31,6 +32,7 @@ from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
 from mqgroups.operate.rules.group_state import GroupState
 from mqgroups.operate.rules.owner_state import OwnerCondition
 from mqgroups.operate.rules.rates import Look, Rates, rates
+from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
@@ -70,12 +72,14 @@ class _Seen:
         took_s: how long it took.
         look: for the rates of the next look.
         newest: the latest put time on the queue.
+        oldest_complete: since when the group is complete that has been so for longest; empty without one.
     """
 
     at: datetime
     took_s: float = 0.0
     look: Look | None = None
     newest: str = ""
+    oldest_complete: str = ""
     rates: Rates = field(default_factory=Rates)
     messages: int = 0
     others: int = 0
@@ -109,6 +113,12 @@ class _Seen:
     metavar="TIME",
     help="How long nothing may happen in an incomplete group before it counts as stalled.",
 )
+@click.option(
+    "--http",
+    callback=address,
+    metavar="HOST:PORT",
+    help="Serve /metrics (for Prometheus) at this address: groups by state, and how long the oldest complete one waits.",
+)
 @status_queue_option
 @json_lines_option
 @connection_options()
@@ -117,6 +127,7 @@ def watch(
     every: timedelta,
     count: int | None,
     stalled_after: timedelta,
+    http: tuple[str, int] | None,
     status_queues: Sequence[str],
     output: str,
     **connection: Any,
@@ -143,6 +154,9 @@ def watch(
             stack.callback(watcher.close)
             watcher.connect_first()
             show = _shower(stack, queue, output)
+            page = QueuePage(QueueLook(connection["q_mgr_name"], queue))
+            if http is not None:
+                stack.enter_context(Pages(http, {"/metrics": page}))
             keys = stack.enter_context(Keys())
             looks = 0
             while True:
@@ -150,6 +164,7 @@ def watch(
                 looks += 1
                 pause_s = max(every.total_seconds(), seen.took_s)
                 show(seen, pause_s)
+                page.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
                 if looks == count:
                     return
                 # The key Ctrl-C raises KeyboardInterrupt here.
@@ -221,6 +236,8 @@ class _Watcher:
             def wanted(row: ListedGroup) -> bool:
                 nonlocal new_groups
                 new_groups += row.group.first_put > newer_than
+                if row.state is GroupState.COMPLETE:
+                    seen.oldest_complete = min(seen.oldest_complete or row.since, row.since)
                 return True
 
             records_of = [q_mgr.q_mgr_name] if owners.has_all_producers else []
@@ -311,6 +328,14 @@ def _sums(seen: _Seen) -> list[str]:
         f"groups {each.groups_in:.1f}/s in, {each.groups_out:.1f}/s out",
         f"{each.commits:.1f} commits/s",
     ]
+
+
+def _figures(q_mgr_name: str, queue: str, seen: _Seen, pause_s: float) -> QueueLook:
+    """Return a look, for Prometheus."""
+    if seen.problem:
+        return QueueLook(q_mgr_name, queue)
+    waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
+    return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
 
 
 def _values(queue: str, seen: _Seen) -> dict[str, Any]:

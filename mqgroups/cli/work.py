@@ -19,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
+from mqgroups.cli.options import DIRECTORY, WAIT_S, address
 from mqgroups.cli.settings import setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
@@ -64,10 +64,6 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     log(verbose)
     if function is not None:
         function()
-
-
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    return None if value is None else host_and_port(value)
 
 
 def _check_settings(arguments: dict[str, Any]) -> None:
@@ -115,7 +111,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 )
 @click.option(
     "--http",
-    callback=_address,
+    callback=address,
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )

@@ -14,8 +14,9 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mqgroups.workers import health, supervisor
-from mqgroups.workers.health import Health, prometheus
+from mqgroups import pages
+from mqgroups.workers import supervisor
+from mqgroups.workers.health import Health, figures
 from mqgroups.workers.status import Board, WorkerStatus
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
@@ -45,7 +46,7 @@ def ask(port, path, method="GET"):
 
 @pytest.fixture
 def served(caplog):
-    caplog.set_level(logging.INFO, logger="mqgroups.workers")
+    caplog.set_level(logging.INFO, logger="mqgroups")
     workers = Supervised()
     with Health(workers, ("127.0.0.1", 0), None):
         yield workers, port_in(caplog)
@@ -96,7 +97,7 @@ def half_sent(served):
 
 
 def test_connections_that_are_too_many_are_closed_the_oldest_first(monkeypatch, served, half_sent):
-    monkeypatch.setattr(health._Answers, "timeout", 60)
+    monkeypatch.setattr(pages._Answers, "timeout", 60)
     oldest = half_sent(1)[0]
     others = half_sent(31)
     assert ask(served[1], "/livez")[0] == 200
@@ -107,8 +108,8 @@ def test_connections_that_are_too_many_are_closed_the_oldest_first(monkeypatch, 
 
 
 def test_a_connection_that_says_nothing_is_closed(monkeypatch, served, half_sent):
-    assert 0 < health._Answers.timeout <= 10
-    monkeypatch.setattr(health._Answers, "timeout", 0.01)
+    assert 0 < pages._Answers.timeout <= 10
+    monkeypatch.setattr(pages._Answers, "timeout", 0.01)
     assert half_sent(1)[0].recv(1) == b""
 
 
@@ -134,7 +135,7 @@ def test_metrics_are_what_prometheus_reads(served):
         ("mqgroups_worker_restarts_total", one): ("counter", 1),
         ("mqgroups_worker_restarts_total", two): ("counter", 7),
     }
-    assert prometheus([]).count("# TYPE") == 6
+    assert len(figures([])) == 6
 
 
 def test_files_say_the_same(tmp_path, monkeypatch):
@@ -200,7 +201,7 @@ def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served
 
 
 def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site, caplog):
-    caplog.set_level(logging.INFO, logger="mqgroups.workers")
+    caplog.set_level(logging.INFO, logger="mqgroups")
     directory = site.directory / "health.d"
     workers = site.start(site.make(handlers.slowly), http=("127.0.0.1", 0), health_directory=directory)
     wait_until(lambda: workers.is_ready)
