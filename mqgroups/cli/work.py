@@ -84,6 +84,14 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
 @click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
+@click.option(
+    "--first",
+    type=click.IntRange(1, MOST_WORKERS),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="The number of the first worker, for commands that share NAME.",
+)
 @click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
 @setting_options(
     Consuming, "commit_every", "complete_groups_only", "poison", "repeats", "group_wait_s", "stalled", "record_users"
@@ -133,6 +141,7 @@ def work(
     target: str | None,
     name: str,
     workers: int,
+    first: int,
     threads: bool,
     codec: str | None,
     grace_s: float,
@@ -186,6 +195,7 @@ def work(
             open=opens,
             name=name,
             workers=workers,
+            first=first,
             threads=threads,
             grace_s=grace_s,
             stuck_after_s=stuck_after_s,

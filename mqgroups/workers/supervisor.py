@@ -58,6 +58,7 @@ class Workers:
         open: OpenConsumer,
         name: str,
         workers: int = ...,
+        first: int = ...,
         threads: bool = ...,
         grace_s: float = ...,
         stuck_after_s: float | None = ...,
@@ -73,6 +74,7 @@ class Workers:
         open: OpenPipe,
         name: str,
         workers: int = ...,
+        first: int = ...,
         threads: bool = ...,
         grace_s: float = ...,
         stuck_after_s: float | None = ...,
@@ -87,6 +89,7 @@ class Workers:
         open: OpenConsumer | OpenPipe,
         name: str,
         workers: int = 2,
+        first: int = 1,
         threads: bool = False,
         grace_s: float = 30.0,
         stuck_after_s: float | None = None,
@@ -107,6 +110,7 @@ class Workers:
             name: the workers are named ``<name>.1`` and so on; at most 31 characters.
             workers: how many, 1 to 100. If it is smaller than before, groups that the other names have interrupted are handled
                 too.
+            first: the number of the first worker: several supervisors can share a name if each has numbers of its own.
             threads: threads instead of processes, for handlers that mostly wait.
             grace_s: how long workers may take to stop, seconds, before they are killed.
             stuck_after_s: kill and start again a worker that has neither asked for a message nor waited for one for so long,
@@ -118,12 +122,16 @@ class Workers:
         """
         if not 1 <= workers <= MOST_WORKERS:
             raise ConfigurationError(f"workers must be 1 to {MOST_WORKERS}, got {workers!r}")
+        if not 1 <= first <= MOST_WORKERS - workers + 1:
+            raise ConfigurationError(
+                f"the numbers of workers are 1 to {MOST_WORKERS}, so {workers} cannot begin with {first!r}"
+            )
         checked_name(f"{name}.{MOST_WORKERS}")
         self._grace_s = checked_seconds("grace_s", grace_s)
         self._stuck_after_s = checked_seconds("stuck_after_s", inf if stuck_after_s is None else stuck_after_s)
-        self._job = Job(handler, connect, open, name, workers, self._grace_s, setup)
+        self._job = Job(handler, connect, open, name, range(first, first + workers), self._grace_s, setup)
         self._kind = ThreadRun if threads else ProcessRun
-        self._slots = [_Slot(self._job, number, self._kind) for number in range(1, workers + 1)]
+        self._slots = [_Slot(self._job, number, self._kind) for number in self._job.numbers]
         self._turned_s = float("-inf")
         self.stopping = False
         # What wakes the supervisor: a byte in a pipe, because a signal handler must not touch a lock.

@@ -74,7 +74,7 @@ class Job:
     connect: Callable[[], QueueManager] = field(repr=False)
     open: OpenConsumer | OpenPipe
     name: str
-    workers: int
+    numbers: range
     grace_s: float
     setup: Callable[[], object] | None
 
@@ -197,8 +197,8 @@ class Worker:
                 self._owners = (own,)
 
     def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
-        """Yield names after the last worker's that have an interrupted group."""
-        every = range(self._job.workers + 1, MOST_WORKERS + 1)
+        """Yield names of no worker of this supervisor that have an interrupted group."""
+        every = [number for number in range(1, MOST_WORKERS + 1) if number not in self._job.numbers]
         for number in every if self._looks % ALL_NAMES_EVERY == 0 else sorted(self._used):
             if self._stopping:
                 return

@@ -61,7 +61,7 @@ def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
         raise ZeroDivisionError
 
     opens = functools.partial(handlers.open_consumer, queue="Q", every=1)
-    failing = Worker(Job(print, connect, opens, "N", 1, 0.0, None), 1, Board())
+    failing = Worker(Job(print, connect, opens, "N", range(1, 2), 0.0, None), 1, Board())
     with pytest.raises(ZeroDivisionError):
         failing.run()
     assert not failing.can_leave
@@ -320,6 +320,14 @@ def test_fewer_workers_than_before_finish_what_the_others_have_interrupted_and_n
     assert site.status_queues() == []
 
 
+def test_supervisors_that_share_a_name_finish_what_each_other_s_workers_have_interrupted(site):
+    groups = interrupt(site, 1, 4)
+    workers = site.run_until(site.is_done, handlers.write, workers=2, first=2, threads=True)
+    assert [one.name for one in workers.status()] == [f"{site.owner.name}.2", f"{site.owner.name}.3"]
+    assert site.handled() == groups
+    assert site.status_queues() == []
+
+
 def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_interrupted(site):
     groups = site.put_groups(2)
     for number in (1, 3):
@@ -523,6 +531,8 @@ def test_settings_that_cannot_be_are_refused(site):
     for wrong, text in (
         ({"workers": 0}, "workers must be 1 to 100, got 0"),
         ({"workers": 101}, "workers must be 1 to 100, got 101"),
+        ({"first": 0}, "so 2 cannot begin with 0"),
+        ({"first": 100}, "so 2 cannot begin with 100"),
         # Ten workers of this name would not fit, so nobody would look for what the tenth has left.
         ({"name": "X" * 32}, "a name has 1 to 35"),
         ({"name": "A B"}, "MQ names may contain only"),
