@@ -7,14 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from embedded_tests.fix_mqi import PATIENCE_S
 from embedded_tests.tables import table
 from mqgroups.telemetry.child_process import traced_as, variables
-from tests.fix_cli import environment
+from tests.fix_cli import environment, free_port
 from tests.fix_otlp import collecting
 from tests.workers.conftest import wait_until
 
@@ -68,32 +70,52 @@ def opentelemetry(request, tmp_path_factory):
     return made
 
 
-@pytest.mark.ci
-@pytest.mark.slow
-def test_each_worker_sends_its_own_spans_and_metrics(owner, tmp_path, opentelemetry):
-    for group in range(8):
-        owner.put_group([b"%d" % group] * 3)
-    (tmp_path / "my_handlers.py").write_text(HANDLERS)
-    words = ["work", "my_handlers:handle", "--name", owner.name, "--queue", owner.queue, "--workers", "2"]
-    instrument = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
-    with collecting() as collector:
+@pytest.fixture
+def work(owner, tmp_path, opentelemetry):
+    """A function that runs two workers until they have handled eight groups, and returns how long they took to stop."""
+
+    def run(**variables):
+        for group in range(8):
+            owner.put_group([b"%d" % group] * 3)
+        (tmp_path / "my_handlers.py").write_text(HANDLERS)
+        words = ["work", "my_handlers:handle", "--name", owner.name, "--queue", owner.queue, "--trace", "message"]
+        instrument = "from opentelemetry.instrumentation.auto_instrumentation import run; run()"
         given = {
             **os.environ,
             **owner.target.environment(),
             **environment(owner.target),
-            **collector.environment("orders.sink"),
             "PYTHONPATH": os.pathsep.join([str(opentelemetry), str(ROOT), str(tmp_path)]),
             "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
+            **variables,
         }
-        command = [sys.executable, "-c", instrument, sys.executable, "-m", "mqgroups", *words]
+        command = [sys.executable, "-c", instrument, "--", sys.executable, "-m", "mqgroups", *words]
         process = subprocess.Popen(command, env=given, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         try:
             wait_until(lambda: not owner.data())
             process.send_signal(signal.SIGTERM)
-            _, said = process.communicate(timeout=PATIENCE_S)
+            began_s = time.monotonic()
+            _, said = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert process.returncode == 0, said
+        assert process.returncode == 0, said
+        return time.monotonic() - began_s
+
+    return run
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+def test_workers_stop_in_time_without_a_collector(work):
+    compose = yaml.safe_load((ROOT / "docker" / "app" / "compose.yaml").read_text())["x-environment"]
+    given = {name: text for name, text in compose.items() if name.startswith("OTEL_")}
+    assert work(**given | {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}"}) < 10
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+def test_each_worker_sends_its_own_spans_and_metrics(owner, work):
+    with collecting() as collector:
+        work(**collector.environment("orders.sink"))
     got = [sender for sender, span in collector.spans if span.name == f"get {owner.queue}"]
     assert len(got) == 8
     assert {sender["service.name"] for sender in got} == {"orders.sink"}
