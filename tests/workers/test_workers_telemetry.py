@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from embedded_tests.fix_mqi import PATIENCE_S
 from embedded_tests.tables import table
 from mqgroups.telemetry.child_process import traced_as, variables
 from tests.fix_cli import environment, free_port
