@@ -7,7 +7,6 @@ messages (``processing.py``).
 from __future__ import annotations
 
 import logging
-import uuid
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import Role
@@ -26,6 +25,7 @@ from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -74,7 +74,7 @@ class Getter(Processing):
         )
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
-            self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
+            self.owner = work.add(self.status, expected, new_owner_id(), settings.hooks)
             self.cursor = open_cursor(connection, settings, self.owner)
             self.owner.in_hand = lambda: self.cursor.position
             self.aside = Aside(

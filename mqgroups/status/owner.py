@@ -8,7 +8,10 @@ A producer or a consumer is one owner, a pipe is two. What is known of the name 
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 
 from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Persistence
@@ -186,6 +189,19 @@ class Owner:
     @even_half_made
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self.own.expected.queue} uow={self.own.number}>"
+
+
+def new_owner_id() -> str:
+    """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
+    return f"{uuid.uuid4().hex} mqgroups {_version()}"
+
+
+@lru_cache(1)
+def _version() -> str:
+    try:
+        return version("mqgroups")
+    except PackageNotFoundError:  # a program that took the files along, and not the distribution
+        return "?"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:
