@@ -7,16 +7,34 @@ the unit, and ``_total``; ``job`` and ``instance`` are the sender's ``service.na
 from __future__ import annotations
 
 import gzip
+import os
+import re
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+# The extra ``otel`` at its floor, and the newest; version 1.N of the API and the SDK goes with 0.M of the rest.
+ROOT = Path(__file__).resolve().parents[1]
+(FLOOR,) = re.findall(r'"opentelemetry-api>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+VERSIONS = {"floor": (f"~={FLOOR}.0", "==0.51b0"), "newest": (">=1.45", ">=0.66b0")}
+_AUTO = Path("opentelemetry", "instrumentation", "auto_instrumentation")
 _UNITS = {"s": "_seconds"}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: who has asked may be killed before it is answered."""
 
 
 class Collector:
@@ -28,7 +46,10 @@ class Collector:
         series: the last value of each, by name and labels.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, expires_s: float = 300.0) -> None:
+        """``expires_s``: how long a series is shown that nobody sends any more."""
+        self._expires_s = expires_s
+        self._sent_s: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
         self.spans: list[tuple[dict[str, str], Any]] = []
         self.series: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
         self._lock = threading.Lock()
@@ -55,8 +76,7 @@ class Collector:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        self.server.daemon_threads = True
+        self.server = _Server(("127.0.0.1", 0), Answers)
         self.port = self.server.server_address[1]
 
     def take(self, path: str, body: bytes) -> None:
@@ -94,12 +114,15 @@ class Collector:
                 self._set(f"{name}_total" if kind == "sum" and metric.sum.is_monotonic else name, labels, value)
 
     def _set(self, name: str, labels: dict[str, str], value: float) -> None:
-        self.series[name, frozenset(labels.items())] = value
+        key = name, frozenset(labels.items())
+        self.series[key], self._sent_s[key] = value, time.monotonic()
 
     def page(self) -> str:
         """Return the page that Prometheus scrapes."""
         with self._lock:
-            every = sorted((name, sorted(labels), value) for (name, labels), value in self.series.items())
+            oldest_s = time.monotonic() - self._expires_s
+            shown = {key: value for key, value in self.series.items() if self._sent_s[key] > oldest_s}
+        every = sorted((name, sorted(labels), value) for (name, labels), value in shown.items())
         return "".join(f"{name}{{{','.join(map(_label, labels))}}} {value}\n" for name, labels, value in every)
 
     def environment(self, service: str) -> dict[str, str]:
@@ -112,6 +135,23 @@ class Collector:
         }
 
 
+def opentelemetry(which: str, folder: Path) -> Path:
+    """Return a folder with OpenTelemetry's packages: that of a variable, or ``folder``, where they are installed."""
+    given = os.environ.get(f"MQTEST_OPENTELEMETRY_{which.upper()}")
+    if given:
+        return Path(given)
+    of_api, of_others = VERSIONS[which]
+    packages = [f"opentelemetry-sdk{of_api}", f"opentelemetry-exporter-otlp-proto-http{of_api}"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *packages]
+    subprocess.run([*command, f"opentelemetry-distro{of_others}"], check=True, capture_output=True)
+    return folder
+
+
+def instrumented(packages: Path, *others: Path) -> dict[str, str]:
+    """Return the variables with which each Python is instrumented, as by ``opentelemetry-instrument``."""
+    return {"PYTHONPATH": os.pathsep.join(map(str, (packages / _AUTO, packages, *others)))}
+
+
 def _label(label: tuple[str, str]) -> str:
     return f'{label[0]}="{label[1]}"'
 
@@ -121,9 +161,9 @@ def _texts(attributes: Any) -> dict[str, str]:
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
+def collecting(expires_s: float = 300.0) -> Iterator[Collector]:
     """Run a collector for the ``with`` block."""
-    collector = Collector()
+    collector = Collector(expires_s)
     thread = threading.Thread(target=collector.server.serve_forever, daemon=True)
     thread.start()
     try:

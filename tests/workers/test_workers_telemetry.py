@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,15 +14,13 @@ import yaml
 
 from embedded_tests.tables import table
 from mqgroups.telemetry.child_process import traced_as, variables
+from tests import fix_otlp
 from tests.fix_cli import environment, free_port
 from tests.fix_otlp import collecting
 from tests.workers.conftest import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "/x/opentelemetry/instrumentation/auto_instrumentation"
-# Version 1.N.P of the API and the SDK goes with 0.M of the rest.
-(FLOOR,) = re.findall(r'"opentelemetry-api>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-VERSIONS = {"floor": (f"~={FLOOR}.0", "==0.51b0"), "newest": (">=1.45", ">=0.66b0")}
 HANDLERS = "def handle(group):\n    list(group)\n"
 
 
@@ -55,18 +52,10 @@ def test_the_environment_is_as_before_when_the_process_is_started():
     assert given == {"OTEL_RESOURCE_ATTRIBUTES": "a=b"}
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=fix_otlp.VERSIONS)
 def opentelemetry(request, tmp_path_factory):
     """A folder with OpenTelemetry's packages of one version."""
-    folder = os.environ.get(f"MQTEST_OPENTELEMETRY_{request.param.upper()}")
-    if folder:
-        return Path(folder)
-    made = tmp_path_factory.mktemp(request.param)
-    of_api, of_others = VERSIONS[request.param]
-    packages = [f"opentelemetry-sdk{of_api}", f"opentelemetry-exporter-otlp-proto-http{of_api}"]
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(made), *packages]
-    subprocess.run([*command, f"opentelemetry-distro{of_others}"], check=True, capture_output=True)
-    return made
+    return fix_otlp.opentelemetry(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture
