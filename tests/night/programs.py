@@ -82,11 +82,11 @@ def put_failing() -> None:
 def poison() -> None:
     """Fail at a message until it counts as poison; the queue has BOTHRESH(1)."""
     with connect() as q_mgr:
-        put_a_group(q_mgr, "POISON", "POISONER")
+        put_a_group(q_mgr, "POISON", "POISONER", 40)
         for _ in range(4):
             with (
                 contextlib.suppress(ZeroDivisionError),
-                q_mgr.group_consumer("POISON", name="POISONED", wait_s=2, poison="skip") as consumer,
+                q_mgr.group_consumer("POISON", name="POISONED", wait_s=0, poison="skip", commit_every=1) as consumer,
             ):
                 for group in consumer:
                     for message in group:

@@ -104,8 +104,9 @@ class Prometheus:
 
     def fired(self, since_s: float) -> set[str]:
         """Return the alerts that have fired since then."""
-        given = {"query": 'ALERTS{alertstate="firing"}', "start": since_s, "end": time.time(), "step": "0.5"}
-        return {each["metric"]["alertname"] for each in self.ask("query_range", **given)["result"]}
+        seconds = max(1, int(time.time() - since_s))
+        query = f'max_over_time(ALERTS{{alertstate="firing"}}[{seconds}s])'
+        return {each["metric"]["alertname"] for each in self.ask("query", query=query)["result"]}
 
 
 def until(condition: Callable[[], Any], most_s: float = PATIENCE_S) -> None:
