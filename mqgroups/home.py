@@ -16,7 +16,7 @@ from mqgroups.config import checked_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
-from mqgroups.errors import ConfigurationError, ConnectionBroken, DuplicateStatusRecords, MQIError, QueueMissing
+from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.queue_manager import QueueManager
@@ -64,7 +64,7 @@ def find_home(
     Raises:
         ConfigurationError: the name is not valid; no members, or one of them twice; or ``connect`` returned a connection to
             another queue manager.
-        DuplicateStatusRecords: several members have a record of the name.
+        StatusQueueUnusable: several members have a record of the name.
         MQIError: no record was found, and this member could not be reached; or a status queue cannot be browsed.
     """
     queue = status_queue_name(Role.PUT, checked_name(name), status_queue)
@@ -104,15 +104,16 @@ def home_among(name: str, queue: str, found: Mapping[str, Trace], away: Mapping[
     """Return the home of a name; ``found`` are the members that were looked at, ``away`` those that could not be reached.
 
     Raises:
-        DuplicateStatusRecords, MQIError: as ``find_home``.
+        StatusQueueUnusable, MQIError: as ``find_home``.
     """
     for trace in (Trace.RECORD, Trace.QUEUE, Trace.NOTHING):
         at = tuple(member for member, seen in found.items() if seen is trace)
         if trace is Trace.RECORD and len(at) > 1:
-            raise DuplicateStatusRecords(
+            raise StatusQueueUnusable(
                 f"{' and '.join(at)} have a record each of {name} on their status queue {queue}. A producer has one home. Look "
                 f"at both with `mqgroups recover --name {name} --role put`, let the right one end its group, remove the other",
                 status_queue=queue,
+                because="several",
                 found=at,
             )
         if trace is not Trace.RECORD and away:

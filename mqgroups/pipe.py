@@ -18,7 +18,6 @@ created. If an incoming group is abandoned or quarantined, the outgoing group is
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -58,6 +57,7 @@ from mqgroups.status.owner import Owner, outgoing_at
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import records_disagree
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry.forgotten import tell_forgotten
 
 # The most messages needed to replace both status records, and the empty message that may have to end the outgoing group.
 _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
@@ -296,12 +296,7 @@ class GroupPipe:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
-            warnings.warn(
-                f"{self!r} was not closed. Use it in a with statement, or call close()",
-                ResourceWarning,
-                stacklevel=2,
-                source=self,
-            )
+            tell_forgotten(f"{self!r} was not closed. Use it in a with statement, or call close()", self)
 
     @even_half_made
     def __repr__(self) -> str:
@@ -310,7 +305,7 @@ class GroupPipe:
     # --- parts
 
     def _refuse_disagreement(self, getter: Getter, putter: Putter) -> None:
-        """Raise StatusRecordsDisagree if the two records are not from the same commit."""
+        """Raise StatusQueueUnusable if the two records are not from the same commit."""
         found, expected = putter.owner.outgoing, Outgoing()
         if (record := getter.owner.resumed) is not None:
             # A record that was rebuilt does not say it.

@@ -22,10 +22,11 @@ from mqgroups.mqi.binding import binding_of, load_binding
 from mqgroups.pipe import GroupPipe, with_room
 from mqgroups.printable import even_half_made
 from mqgroups.put.producer import GroupProducer
-from mqgroups.setting import check_flag, function_of, takes
+from mqgroups.setting import check_flag, function_of, method_of
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
+from mqgroups.telemetry.tracebacks import told_briefly
 
 # Those that are not closed, by their identities.
 _open: weakref.WeakValueDictionary[int, QueueManager] = weakref.WeakValueDictionary()
@@ -68,7 +69,8 @@ class QueueManager(ConnectionHolder, WithBlock):
     def __repr__(self) -> str:
         return f"<QueueManager {self._connection}>"
 
-    @takes(Producing)
+    @told_briefly
+    @method_of(Producing)
     def group_producer(self, settings: Producing) -> GroupProducer:
         """Return a producer that puts message groups to ``queue``.
 
@@ -81,7 +83,8 @@ class QueueManager(ConnectionHolder, WithBlock):
         settings.check_for(self)
         return GroupProducer(self._connection, settings)
 
-    @takes(Consuming)
+    @told_briefly
+    @method_of(Consuming)
     def group_consumer(self, settings: Consuming) -> GroupConsumer:
         """Return a consumer that gets message groups from ``queue``.
 
@@ -94,14 +97,15 @@ class QueueManager(ConnectionHolder, WithBlock):
         settings.check_for(self)
         return GroupConsumer(self._connection, settings)
 
-    @takes(Piping)
+    @told_briefly
+    @method_of(Piping)
     def group_pipe(self, settings: Piping) -> GroupPipe:
         """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
 
         A pipe is a consumer and a producer with the same name and a common unit of work.
 
         Raises:
-            StatusRecordsDisagree: the two status records do not come from the same commit.
+            StatusQueueUnusable: the two status records do not come from the same commit.
             ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
         """
         settings.check_for(self)
@@ -110,6 +114,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         )
 
 
+@told_briefly
 @function_of(Connecting)
 def connect(settings: Connecting) -> QueueManager:
     """Connect to a queue manager.
@@ -156,7 +161,7 @@ def wrap(
 
     While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
     refused (``GroupUsage``). If the unit of work is ended in another way, that is detected (``ForeignSyncpoint``,
-    ``StatusRecordMissing``).
+    ``StatusQueueUnusable``).
 
     Args:
         trace, propagate: as for ``connect``.

@@ -11,10 +11,11 @@
         priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
 
 From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
-takes them (``takes``); options of commands (``cli.settings``), and the tables of the reference (``table``). A field's check is
-the second part of its annotation, a function that is called with the field's name and its value, if that is not ``None``, and
-raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the
-words of a ``Literal``.
+takes them (``method_of``, ``function_of``); options of commands (``cli.settings``), and the tables of the reference (``table``).
+
+A field's check is the second part of its annotation: a function that is called with the field's name and its value, unless that
+is ``None``, and raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an
+enum, or the words of a ``Literal``.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def _helps(cls: type) -> dict[str, str]:
     return found
 
 
-def takes(
+def method_of(
     settings: Callable[_P, _S],
 ) -> Callable[[Callable[[_Q, _S], _R]], Callable[Concatenate[_Q, _P], _R]]:
     """Decorate a method that takes settings: it is called with their fields as arguments."""
@@ -147,8 +148,7 @@ def takes(
 
 
 def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
-    """Decorate a function that takes settings, as ``takes`` does a method."""
-
+    """Decorate a function that takes settings, as ``method_of`` does a method."""
     cls = cast("type[Settings]", settings)
 
     def decorate(function: Callable[[_S], _R]) -> Callable[_P, _R]:

@@ -67,7 +67,7 @@ def every(commit_every: int | Every) -> Every:
     try:
         return Every(messages=commit_every, seconds=LONGEST_S)
     except ValueError as error:
-        raise ConfigurationError(str(error)) from error
+        raise ConfigurationError(str(error)) from None
 
 
 def _check_name(_what: str, name: str) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 _SAY_EVERY_S = 10
 _LEFT_OUT = """\
-Spark Connect, more killed drivers, large data   make test PYTEST_ARGS=--ci
-faults: these were a few, drawn from the seed    make faults-short, make faults; also -workers, -spark
-the second binding, but for a few files          make test PYTEST_ARGS=--mqi=ibmmq
-mutations, more random calls, more bad input     make mutations, make stateful, make fuzz
-IBM MQ                                           make first-contact, make test-container, make test-url"""
+Spark Connect, more killed drivers, large data   make test ARGS=--ci
+faults: these were a few, drawn from the seed    make faults SHORT=1, make faults; OF=workers, OF=spark
+the second binding, but for a few files          make test ARGS=--mqi=ibmmq
+mutations, more random calls, more bad input     make mutations, make fuzz OF=calls, make fuzz
+IBM MQ                                           make first-contact, make test MQ=container, make test MQ=url"""
 
 
 def pytest_addoption(parser):

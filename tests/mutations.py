@@ -1552,7 +1552,7 @@ MUTATIONS = (
         "a takeover that stands is done",
         "operate/takeover.py",
         "    except MQIError as error:\n        # The group is taken over",
-        "    except TakeoverRefused as error:\n        # The group is taken over",
+        "    except RepairRefused as error:\n        # The group is taken over",
         "tests/operate/test_takeover.py -k although",
     ),
     Mutation(
@@ -1624,13 +1624,6 @@ MUTATIONS = (
         "mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING",
         "mq.MQPMO_SYNCPOINT | mq.MQPMO_FAIL_IF_QUIESCING",
         "tests/put/test_put_response.py -k whatever_the_queue_says",
-    ),
-    Mutation(
-        "without a status queue a group does not go on after a lost connection",
-        "status/keeper.py",
-        "if self._connection.generation != self._generation:",
-        "if False:",
-        "tests/batch/test_batch_recovery.py -k without_a_status_queue",
     ),
     Mutation(
         "spark: groups of earlier micro-batches are not planned again",

@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from mqembedded import EmbeddedQueueManager
 from mqembedded.cli.main import main as embedded_main
 from mqgroups.cli.main import main
 from mqgroups.definitions import DEVELOPMENT_MQSC
+from tests import makefile
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
@@ -266,6 +268,54 @@ def test_python_that_is_not_run_is_python():
                 compile(code, name(path), "exec")
 
 
+# What programs take for granted, for mypy.
+TYPED = """
+import functools, os, sys
+from typing import Any, BinaryIO
+import mqgroups
+qmgr: mqgroups.QueueManager
+producer: mqgroups.GroupProducer
+consumer: mqgroups.GroupConsumer
+pipe: mqgroups.GroupPipe
+group: mqgroups.OutgoingGroup
+rows: list[str]
+row: str
+password: str
+file: BinaryIO
+queue_manager: Any
+directory: str
+handled: list[bytes]
+database: Any
+def handle(*values: object) -> Any: ...
+def invoice(data: bytes) -> bytes: return data
+"""
+
+
+def test_the_python_of_the_pages_has_right_types(tmp_path):
+    files = []
+    for page in [*GIVEN, "docs/tutorial/first-group.md"]:
+        code = "\n".join(blocks(ROOT / page, "python"))
+        files.append(tmp_path / f"{page.replace('/', '_').replace('-', '_').removesuffix('.md')}_page.py")
+        # In a function, a producer's group and a consumer's may have the same name.
+        files[-1].write_text(f"{TYPED}\ndef program() -> None:\n{textwrap.indent(code, '    ')}")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--allow-redefinition-new",
+            "--local-partial-types",
+            *map(str, files),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == [f"Success: no issues found in {len(files)} source files"], done.stdout
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("page", GIVEN)
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
@@ -343,12 +393,12 @@ def words_of(command: str) -> list[str]:
     return list(itertools.takewhile(lambda word: not set(word) <= set(";|&"), lexer))
 
 
-def unknown_in(command: str, targets: set[str]) -> str | None:
+def unknown_in(command: str) -> str | None:
     """Return what a command does not have of what it is given."""
     words = words_of(command)
     if words[0] == "make":
-        lacking = {word for word in words[1:] if re.fullmatch("[a-z-]+", word)} - targets
-        return f"there is no target {', '.join(sorted(lacking))}" if lacking else None
+        lacking = makefile.unknown(words[1:])
+        return f"the Makefile has no {', '.join(lacking)}" if lacking else None
     found: click.Command = embedded_main if words[0] == "mqembedded" else main
     context = click.Context(found, info_name=words[0])
     words = words[1:]
@@ -370,10 +420,9 @@ def unknown_in(command: str, targets: set[str]) -> str | None:
 
 
 def test_a_command_has_the_options_that_it_is_given():
-    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {(name(path), command) for path in DOCUMENTS for command in commands(path)}
     assert len(named) > 200
-    told = {(path, command): unknown_in(command, targets) for path, command in sorted(named)}
+    told = {(path, command): unknown_in(command) for path, command in sorted(named)}
     assert {each: why for each, why in told.items() if why is not None} == {}
 
 

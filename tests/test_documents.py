@@ -10,11 +10,13 @@ import inspect
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import mqembedded
 import mqgroups
 from mqembedded import testing
 from mqgroups import aio, errors, operate
+from mqgroups.batch.errors import BatchProblem
 from mqgroups.core.status import StatusRecord
 from tools import docs_source
 
@@ -168,7 +170,9 @@ def test_every_field_of_the_status_record_is_documented():
 
 def test_every_error_is_documented():
     page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| .+ \| .+ \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| `([A-Z]\w+)` \| .+ \| .+ \|$", page, re.MULTILINE)
+    cases = set(re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", page, re.MULTILINE))
+    assert cases >= {*get_args(errors.StatusProblem), *get_args(BatchProblem)}
     branches = {"MQGroupsError", "Stopped", "ApplicationError", "StatusError", "EnvironmentFailure"}
     assert sorted(rows) == sorted(cls.__name__ for cls in ERRORS if cls.__name__ not in branches)
 

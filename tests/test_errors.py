@@ -6,25 +6,24 @@ import pickle
 
 from embedded_tests.tables import table
 from mqgroups import errors
+from mqgroups.batch.errors import another_attempt
 from mqgroups.mqi import constants as mq
 
 SAMPLES = [
     errors.ConfigurationError("every must be more than 0"),
-    errors.StatusRecordForeign("a message", status_queue="S", field="name", found="a", expected="b"),
+    errors.StatusQueueUnusable("a message", status_queue="S", because="foreign", field="name", found="a", expected="b"),
     errors.GroupIncomplete("a message", status_queue="S", group_id=bytes(24), found=3, expected=2),
     errors.BindingMissing("pymqi", "the Python package pymqi is not installed"),
     errors.CcsidUnknown(930, "ORDERS", bytes(24), 7),
     errors.Stopped("get N", "ORDERS", bytes(23) + b"1", 7),
     errors.GroupStalled("ORDERS", bytes(24), 7, 300.0, 8192),
-    errors.GroupWouldSplit("ORDERS", bytes(24), 7, found="QM3", expected="QM2"),
-    errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("b" * 32, 2), ("a" * 32, 1)),
+    errors.QueueManagerChanged("a message", because="split", found="QM3", expected="QM2"),
+    another_attempt("S/0/K", "SHARED", ("b" * 32, 2), ("a" * 32, 1)),
     errors.MessagesTaken("ORDERS", bytes(24), 7),
     errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because"),
     errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
     errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
     errors.GroupRepeated("ORDERS", bytes(24), b"M" * 24),
-    errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("", 0), ("a" * 32, 1)),
-    errors.QueueManagerChanged("QM1", found="QM1_2", expected="QM1_1"),
     errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),
     errors.mqi_error("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN),
 ]
@@ -45,7 +44,7 @@ def test_somebody_elses_words_are_one_line_of_an_error_and_stay_as_they_are_in_i
         assert len(str(error)) < 2_000
     stopped = errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL)
     stopped.context = words
-    for other in (errors.NotDecoded(words), errors.Fenced(words, "S", (words, 2), ("a", 1)), stopped):
+    for other in (errors.NotDecoded(words), another_attempt(words, "S", (words, 2), ("a", 1)), stopped):
         assert str(other).isprintable()
         assert len(str(other)) <= 10_000
 
@@ -65,20 +64,20 @@ def test_an_error_pickles_with_all_it_holds(error):
         ("MQCONNX", 2, 2058, errors.MQIError),
         ("MQOPEN", 2, 2035, errors.NotAuthorised),
         ("MQOPEN", 2, 2085, errors.QueueMissing),
-        ("MQPUT", 2, 2053, errors.QueueFull),
-        ("MQPUT", 2, 2051, errors.QueueInhibited),
-        ("MQGET", 2, 2016, errors.QueueInhibited),
+        ("MQPUT", 2, 2053, errors.QueueUnavailable),
+        ("MQPUT", 2, 2051, errors.QueueUnavailable),
+        ("MQGET", 2, 2016, errors.QueueUnavailable),
         ("MQPUT", 2, 2030, errors.MessageTooLong),
         ("MQPUT", 2, 2031, errors.MessageTooLong),
         ("MQPUT", 2, 2010, errors.MessageTooLong),
-        ("MQPUT", 2, 2024, errors.SyncpointLimitReached),
+        ("MQPUT", 2, 2024, errors.MQIError),
         ("MQPUT", 2, 2009, errors.ConnectionBroken),
         ("MQPUT", 1, 2241, errors.MQIError),
         ("MQCMIT", 2, 2009, errors.CommitOutcomeUnknown),
         ("MQCMIT", 2, 2162, errors.CommitOutcomeUnknown),
         ("MQCMIT", 2, 2203, errors.CommitOutcomeUnknown),
         ("MQCMIT", 2, 2549, errors.CommitOutcomeUnknown),
-        ("MQCMIT", 1, 2003, errors.UnitOfWorkBackedOut),
+        ("MQCMIT", 1, 2003, errors.MQIError),
         ("MQCMIT", 2, 2018, errors.ConnectionBroken),
     ],
 )
@@ -97,15 +96,28 @@ def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands(
     )
 
 
+@table(
+    ("reason", "says"),
+    [
+        (2001, "ALTER QALIAS"),
+        (2010, "MAXMSGL of the server-connection channel, or"),
+        (2030, "MAXMSGL of the queue, or"),
+        (2031, "MAXMSGL of the queue manager, or"),
+        (2080, "max_message_length of the consumer; or make it with stream=True"),
+        (2082, "ALTER QALIAS"),
+        (2218, "MAXMSGL of the channel to the queue manager that has the queue, at both ends, or"),
+        (2277, "A value of the channel is not valid"),
+        (2417, "name a queue"),
+        (2539, "do not agree on the channel"),
+    ],
+)
+def test_the_remedy_of_a_reason_says_what_counts_for_it(reason, says):
+    assert says in str(errors.mqi_error("MQOPEN", "queue ORDERS", mq.MQCC_FAILED, reason))
+
+
 def test_every_error_is_in_the_tree_the_docstring_draws():
     assert errors.__doc__ is not None
     classes = {
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, BaseException)
     }
     assert all(name in errors.__doc__ for name in classes)
-
-
-def test_an_older_record_of_the_same_instance_is_not_called_another_instance():
-    lost = errors.OwnershipLost("put N", "MQGROUPS.PUT.N", ("a" * 32, 1), ("a" * 32, 1))
-    assert "restored from a backup" in str(lost)
-    assert "another instance" not in str(lost)

@@ -1,4 +1,4 @@
-"""examples/pipeline on a cluster: what is killed, and when. ``make pipeline-cluster`` runs it."""
+"""examples/pipeline on a cluster: what is killed, and when. ``make demo OF=pipeline-cluster`` runs it."""
 
 from collections import Counter
 from random import Random

@@ -77,7 +77,7 @@ def test_a_member_whose_connection_is_lost_while_it_is_asked_counts_as_down(owne
 def test_two_homes_are_refused(owners, find_home):
     for member in ("QM1", "QM3"):
         owners[member].interrupt_put(THIS[:4])
-    with pytest.raises(errors.DuplicateStatusRecords, match="QM1 and QM3") as caught:
+    with pytest.raises(errors.StatusQueueUnusable, match="QM1 and QM3") as caught:
         find_home()
     assert caught.value.found == ("QM1", "QM3")
 

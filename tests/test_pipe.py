@@ -176,7 +176,7 @@ def test_an_outgoing_group_is_put_to_while_it_is_the_current_one(owner, side):
 def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_owner, make_queue):
     side = Side(owner, make_queue("TEST.SMALL.MODEL"))
     owner.put_raw_group(THIS)
-    with pytest.raises(errors.QueueFull), side.open(commit_every=2) as pipe:
+    with pytest.raises(errors.QueueUnavailable), side.open(commit_every=2) as pipe:
         run(pipe)
     got = len(side.found()[0])
     assert got == 2
@@ -187,7 +187,7 @@ def test_a_full_outgoing_queue_stops_the_pipe_and_nothing_is_lost(owner, make_ow
         assert [next(messages).data for _ in range(2)] == [b"00", b"11"]
         with pytest.raises(errors.GroupStalled):
             next(messages)
-    with pytest.raises(errors.QueueFull), side.open(commit_every=1) as pipe:
+    with pytest.raises(errors.QueueUnavailable), side.open(commit_every=1) as pipe:
         run(pipe)
     assert [data for data, _ in side.found_anywhere()] == [doubled(data) for data in THIS[2:5]]
     assert owner.data() == THIS[5:]
@@ -211,7 +211,7 @@ def test_records_of_different_commits_stop_the_pipe(owner, side, role, older):
     owner.empty(status_queue)
     for found in backup if older else []:
         owner.put_raw(found.data, status_queue, MsgId=found.md.MsgId, CorrelId=found.md.CorrelId)
-    with pytest.raises(errors.StatusRecordsDisagree, match="one of the two status records was removed"):
+    with pytest.raises(errors.StatusQueueUnusable, match="one of the two status records was removed"):
         side.open()
     (other,) = owner.records("get" if role == "put" else "put")
     assert decode(other).msg_seq_number == 4
@@ -226,10 +226,11 @@ def test_if_both_records_of_a_pipe_are_lost_and_what_it_put_was_got_the_rest_bec
         run(pipe, lambda data: [doubled(data)] if data != b"5" else [1 // 0])
     owner.empty(side.queue)
     owner.empty(owner.status_queue("put"))
-    with pytest.raises(errors.StatusRecordsDisagree):
+    with pytest.raises(errors.StatusQueueUnusable) as caught:
         side.open()
+    assert caught.value.because == "disagree"
     owner.empty(owner.status_queue("get"))
-    with pytest.raises(errors.SalvageRefused):
+    with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=side.queue)
     operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
     with side.open() as pipe:
@@ -419,7 +420,7 @@ def test_whichever_put_of_a_pipe_fails_both_sides_are_done_again(owner, side, fa
 def test_a_pipe_whose_target_stays_full_is_the_same_error(owner, make_queue):
     side = Side(owner, make_queue("TEST.SMALL.MODEL"))  # MAXDEPTH(3)
     owner.put_raw_group(THIS)
-    with side.open(commit_every=100, put_response="async") as pipe, pytest.raises(errors.QueueFull):
+    with side.open(commit_every=100, put_response="async") as pipe, pytest.raises(errors.QueueUnavailable):
         run(pipe)
     assert owner.data() == THIS
     assert side.found() == []

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import mqgroups
 from mqgroups.cli.settings import setting_options
 from mqgroups.errors import ConfigurationError
-from mqgroups.setting import Settings, Whole, settings_of, table, takes
+from mqgroups.setting import Settings, Whole, method_of, settings_of, table
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
@@ -40,7 +40,7 @@ class Greeting(Consuming):
 
 
 class Host:
-    @takes(Greeting)
+    @method_of(Greeting)
     def consumer(self, settings: Greeting) -> Greeting:
         """Return the settings.
 

@@ -1,4 +1,4 @@
-"""Record a run of ``mqgroups demo`` as a picture of a terminal: docs/_static/demo.svg (``make recording``)."""
+"""Record a run of ``mqgroups demo`` as a picture of a terminal: docs/_static/demo.svg."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from mqgroups import aio, errors, operate, spark
 from mqgroups.cli.main import main
 from mqgroups.cli.manual import subcommands
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import reasons
 
 
 def pages() -> dict[str, str]:
@@ -25,7 +26,8 @@ def pages() -> dict[str, str]:
         "reference/api.md": api(),
         "reference/api-aio.md": _api(
             "API for asyncio",
-            "which classes and functions does `mqgroups.aio` have?",
+            "which classes and functions does `mqgroups.aio` have? Methods with `async` before them are awaited. `connect`, "
+            "`group_producer`, `group_consumer` and `group_pipe` are for `async with`, or awaited. Others are not.",
             {"": [f"mqgroups.aio.{name}" for name in aio.__all__]},
         ),
         "reference/api-operate.md": _api(
@@ -193,11 +195,12 @@ def reason_codes() -> str:
     """Return the table of reason codes with an error class or a remedy of their own."""
     names = {value: name for name, value in vars(mq).items() if name.startswith("MQRC_")}
     rows = []
-    for code in sorted(errors.CLASSES.keys() | errors.REMEDIES.keys()):
-        error = errors.CLASSES.get(code, errors.MQIError).__name__
-        link = f"[`{error}`](error-classes.md#{error.lower()})"
-        rows.append(f"| {code} | `{names[code]}` | {link} | {_cell(errors.REMEDIES.get(code, ''))} |")
-    unknown = ", ".join(f"{code} (`{names[code]}`)" for code in sorted(errors.COMMIT_OUTCOME_UNKNOWN))
+    for code in sorted(names):
+        error, remedy = errors.class_of(code), reasons.REMEDIES.get(code, "")
+        if error is not errors.MQIError or remedy:
+            link = f"[`{error.__name__}`](error-classes.md#{error.__name__.lower()})"
+            rows.append(f"| {code} | `{names[code]}` | {link} | {_cell(remedy)} |")
+    unknown = ", ".join(f"{code} (`{names[code]}`)" for code in sorted(reasons.COMMIT_OUTCOME_UNKNOWN))
     table = "\n".join(["| code | name | error | remedy |", "|---|---|---|---|", *rows])
     return f"""# Reason codes
 

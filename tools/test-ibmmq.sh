@@ -5,7 +5,8 @@
 #
 #   VENV          the environment's folder, .venv unless told
 #   IBMMQ_TESTS   code/tests of an unpacked distribution, instead of one that is fetched
-#   PYTEST_ARGS   more for pytest
+#
+# Arguments are more for pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -54,7 +55,7 @@ export PY_IBMMQ_TEST_QM_HOST=${address%(*} PY_IBMMQ_TEST_QM_PORT=${address#*(}
 unset MQSERVER
 "$1" "$2/one_message.py"
 cd "$3"
-exec "$1" -m pytest -c /dev/null --rootdir . -p no:cacheprovider -p no:randomly -q -ra --junitxml "$2/result.xml" ${PYTEST_ARGS:-}
+exec "$1" -m pytest -c /dev/null --rootdir . -p no:cacheprovider -p no:randomly -q -ra --junitxml "$2/result.xml" "${@:4}"
 BASH
 
 # Where OpenTelemetry is installed ibmmq looks for trace context in MQRFH2 headers, and trips over its own (bytes and text).
@@ -69,7 +70,7 @@ export PY_IBMMQ_TEST_QM_PASSWORD PY_IBMMQ_TEST_QM_APP_PASSWORD
 # Tests that fail are told by the number that pass.
 "$PYTHON" -m mqembedded exec --mqsc "$work/suite.mqsc" \
     --user admin:PY_IBMMQ_TEST_QM_PASSWORD --user app:PY_IBMMQ_TEST_QM_APP_PASSWORD \
-    -- bash "$work/run" "$PYTHON" "$work" "$IBMMQ_TESTS" || true
+    -- bash "$work/run" "$PYTHON" "$work" "$IBMMQ_TESTS" "$@" || true
 
 "$PYTHON" - "$work/result.xml" "$PASSES" <<'PYTHON'
 import sys

@@ -3,7 +3,8 @@
 #
 #   VENV          the environment's folder, .venv unless told
 #   NODE_MODULES  the folder node_modules that ibmmq is in, instead of fetching it
-#   PYTEST_ARGS   more for pytest
+#
+# Arguments are more for pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +12,7 @@ IBMMQ=ibmmq@2.1.9
 VENV=${VENV:-.venv}
 
 for command in node npm; do
-    command -v $command >/dev/null || { echo "make test-node needs $command (Node.js 18 or newer)" >&2; exit 1; }
+    command -v $command >/dev/null || { echo "make test-bindings OF=node needs $command (Node.js 18 or newer)" >&2; exit 1; }
 done
 if [[ -z ${NODE_MODULES:-} ]]; then
     work=$(mktemp -d)
@@ -22,4 +23,4 @@ if [[ -z ${NODE_MODULES:-} ]]; then
 fi
 # Not exec: the folder is removed at the end.
 cd embedded
-MQEMBEDDED_NODE_MODULES=$NODE_MODULES "$(realpath -s "$VENV/bin/python")" -m pytest --numprocesses 0 embedded_tests/test_node.py ${PYTEST_ARGS:-}
+MQEMBEDDED_NODE_MODULES=$NODE_MODULES "$(realpath -s "$VENV/bin/python")" -m pytest --numprocesses 0 embedded_tests/test_node.py "$@"

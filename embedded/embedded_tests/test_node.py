@@ -1,4 +1,4 @@
-"""Node.js programs with IBM's package ibmmq on the embedded queue manager: ``make test-node`` fetches the package from npm.
+"""Node.js programs with IBM's package ibmmq on the embedded queue manager: ``make test-bindings OF=node`` fetches it from npm.
 
 What is expected of them is IBM's text: uncommitted messages are not seen by other calls until MQCMIT (topic q026790), browsing
 leaves messages on the queue ("MQGMO options"), and a subscription gets what is published on its topic ("MQSUB").
@@ -20,7 +20,9 @@ from mqembedded.libmqm.build import build
 # The folder node_modules that ibmmq is in.
 MODULES = os.environ.get("MQEMBEDDED_NODE_MODULES", "")
 SAMPLES = Path(MODULES, "ibmmq", "samples")
-pytestmark = pytest.mark.skipif(not MODULES or shutil.which("node") is None, reason="make test-node: Node.js and ibmmq")
+pytestmark = pytest.mark.skipif(
+    not MODULES or shutil.which("node") is None, reason="make test-bindings OF=node: Node.js and ibmmq"
+)
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ class IncomingGroup:
         return self._sync.resume_from
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit in this group; ``None`` in a new group."""
         return self._sync.checkpoint
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
-from mqgroups.errors import GroupUsage
+from mqgroups.errors import GroupUsage, MQGroupsError
+from mqgroups.telemetry.tracebacks import without_own_frames
 
 
 class _Closes(Protocol):
@@ -26,7 +27,10 @@ class Opening(Generic[_T]):
         self._opened: _T | None = None
 
     def __await__(self) -> Generator[Any, Any, _T]:
-        return self._opens().__await__()
+        try:
+            return (yield from self._opens().__await__())
+        except MQGroupsError as error:
+            raise without_own_frames(error) from error.__cause__
 
     async def __aenter__(self) -> _T:
         if self._opened is not None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from mqgroups.aio.thread import ConnectionThread
-from mqgroups.core.status import Checkpoint
 from mqgroups.printable import even_half_made
 
 
@@ -28,7 +27,7 @@ class _Sync(Protocol):
 
 class _WithCheckpoint(_Sync, Protocol):
     @property
-    def checkpoint(self) -> Checkpoint: ...
+    def checkpoint(self) -> Any: ...
 
     def forget_checkpoint(self) -> None: ...
 
@@ -75,7 +74,7 @@ class Closing(Generic[_S]):
 class Owner(Closing[_C]):
     """A producer or a consumer: it has a status queue of its own."""
 
-    async def checkpoint(self) -> Checkpoint:
+    async def checkpoint(self) -> Any:
         """Return the checkpoint of the last commit; ``None`` if there is none."""
         return await self._thread.call(lambda: self._sync.checkpoint)
 

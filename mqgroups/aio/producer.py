@@ -113,7 +113,7 @@ class OutgoingGroup:
         return self._sync.resume_offset
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit in this group; ``None`` in a new group."""
         return self._sync.checkpoint
 

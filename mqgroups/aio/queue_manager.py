@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from types import TracebackType
@@ -18,6 +17,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi.secret import hide_secrets
 from mqgroups.printable import even_half_made
+from mqgroups.telemetry.forgotten import tell_forgotten
 
 
 class _Closes(Protocol):
@@ -101,12 +101,7 @@ class QueueManager:
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             self.thread.end()
-            warnings.warn(
-                f"{self!r} was not closed. Use it in an async with statement, or await close()",
-                ResourceWarning,
-                stacklevel=2,
-                source=self,
-            )
+            tell_forgotten(f"{self!r} was not closed. Use it in an async with statement, or await close()", self)
 
     @even_half_made
     def __repr__(self) -> str:

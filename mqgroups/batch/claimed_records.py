@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mqgroups.batch.errors import BatchRefused, another_attempt
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import (
@@ -27,7 +28,7 @@ from mqgroups.core.ownership import Kept
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.core.steps import OpenAgain, Refused, Steps
-from mqgroups.errors import KeyInTwoPartitions, OwnershipLost
+from mqgroups.errors import OwnershipLost
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_stays
 from mqgroups.status.records import foreign_record
@@ -159,7 +160,7 @@ class ClaimedRecords(Keeper):
         Raises:
             GroupAlreadyPut: the group is complete.
             OwnerActive: another attempt has the records in a unit of work, or is claiming the group; try again.
-            KeyInTwoPartitions: another part of the same batch has claimed the group.
+            BatchRefused: another part of the same batch has claimed the group.
             StatusError: the records on the queue cannot be used.
             MQIError: a call failed.
         """
@@ -187,7 +188,14 @@ class ClaimedRecords(Keeper):
         if found is None:
             return None, new_status(claim, NOTHING)
         if action is ClaimAction.STOP_KEY_IN_TWO_PARTITIONS:
-            raise KeyInTwoPartitions(claim.key, claim_values(found.checkpoint)["partition"], claim.partition)
+            other = claim_values(found.checkpoint)["partition"]
+            raise BatchRefused(
+                f"key {claim.key!r} has rows in partition {other} and in partition {claim.partition}, but one task must put the "
+                "whole group. Bring the rows of a key together before writing: df.repartition(column). The rows of partition "
+                f"{other} may be on the queue already, as a complete group; the batch is then refused when it is run again, and "
+                "the error says what to do",
+                "two-partitions",
+            )
         return status, taken_over(claim, found)
 
     def _refuse_foreign(self, found: StatusRecord) -> None:
@@ -199,7 +207,7 @@ class ClaimedRecords(Keeper):
     def _lost(self, mine: StatusRecord) -> OwnershipLost:
         seen = self.seen()
         found = (seen.owner_id, seen.epoch) if seen else ("", 0)
-        return OwnershipLost(self._claim.name, self.name, found, (mine.owner_id, mine.epoch))
+        return another_attempt(self._claim.name, self.name, found, (mine.owner_id, mine.epoch))
 
     def _unlock(self) -> None:
         lock, self._lock = self._lock, None

@@ -10,14 +10,14 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from mqgroups.batch.errors import PurgeRefused
+from mqgroups.batch.errors import other_messages, would_put_again
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import InputChanged, MQIError, OwnerActive, QueueMissing
+from mqgroups.errors import MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import brief
@@ -113,7 +113,7 @@ def complete_batch(
         record_users: users whose records are believed besides this program's own.
 
     Raises:
-        InputChanged: a group of this batch is incomplete: the batch had messages for it once, and has none now.
+        BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now.
         OwnerActive: after ``claim_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError: the status queue, or a record on it, cannot be used.
         MQIError: a call failed; call again.
@@ -199,7 +199,7 @@ def purge_sink(
         mark: also remove the high-water mark. A batch that is done again is then put again.
 
     Raises:
-        PurgeRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
+        RepairRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
         StatusError: the queue, or a record on it, cannot be used.
         MQIError: a call failed; records that were removed before stay removed.
     """
@@ -210,7 +210,7 @@ def purge_sink(
         purged.is_known = bool(sinks)
         purged.whole = [record for found in sinks for record in _whole(found)]
         if purged.whole and not whole_groups_too:
-            raise PurgeRefused(status_queue, sink_name, purged.whole)
+            raise would_put_again(status_queue, sink_name, purged.whole)
         for found in sinks:
             groups = [group for group in found.groups.values() if group.status is not None]
             known, before = len(found.groups), purged.groups
@@ -275,7 +275,7 @@ def adopt_records(
 
     Raises:
         OwnerActive: an attempt has the status queue open.
-        StatusRecordForeign: a record is of a third queue manager, or a group's rest would go to the old one. Nothing was changed.
+        StatusQueueUnusable: a record is of a third queue manager, or a group's rest would go to the old one. Nothing was changed.
         StatusError: the queue, or a record on it, cannot be used.
         MQIError: a call failed.
     """
@@ -286,7 +286,7 @@ def adopt_records(
     except MQIError as error:
         if error.reason not in OWNER_ACTIVE:
             raise
-        raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from error
+        raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from None
     try:
         changed: list[tuple[FoundRecord, StatusRecord]] = []
         for each in shared.find_all():
@@ -351,7 +351,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
             continue
         record = group.status.record
         if of == batch:
-            raise InputChanged(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
+            raise other_messages(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
             "`mqgroups batches purge --unfinished-groups` removes them",

@@ -1,39 +1,84 @@
-"""Errors of batches that only an operator's command meets, below the package's errors by who has to act."""
+"""Errors of batches: one must not be put as it is, another attempt has a group, or records must not be purged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import StatusError
+from mqgroups.errors import ApplicationError, OwnershipLost, RepairRefused
 
 _MOST_NAMED = 10
 
+BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-query"]
 
-class PurgeRefused(StatusError):
-    """A sink has whole groups of a batch that is not completed; without their records, the batch would put them a second time.
+
+class BatchRefused(ApplicationError):
+    """A batch would put messages twice, or a mixture of two versions of a group. Nothing was put.
 
     Attributes:
-        groups: the records of these groups.
+        because: ``"other-messages"``: it is repeated, and gives a group other messages than before; part of the group, or all of
+            it, is committed. ``"two-partitions"``: two partitions of one execution have messages for the same group.
+            ``"another-query"``: it counts as written, by a query with another checkpoint.
     """
 
-    def __init__(self, status_queue: str, sink: str, groups: Sequence[StatusRecord]) -> None:
-        queues = ", ".join(sorted({record.queue for record in groups}))
-        more = len(groups) - _MOST_NAMED
-        named = "; ".join(map(_named, groups[:_MOST_NAMED]))
-        super().__init__(
-            f"sink {sink}: found a batch that is not complete, with whole groups ({len(groups)}) on queue {queues}: "
-            f"{named}{f'; and {more} more (`mqgroups batches list`)' if more > 0 else ''}. Without its record, a whole "
-            "group is put a second time if the batch is run again. Nothing was changed. Best make the batch give each group the "
-            "same messages as before, and run it again: it puts what is missing. Otherwise use --whole-groups-too, which removes "
-            "these records and lists the groups; then move them from the queue (`mqgroups salvage move`) before the batch is run "
-            "again, and undo what consumers have done with those that are no longer there",
-            status_queue=status_queue,
-            found=len(groups),
-            expected=0,
-        )
-        self.groups = tuple(groups)
+    def __init__(self, message: str, because: BatchProblem) -> None:
+        super().__init__(message)
+        self.because = because
+
+
+def other_messages(name: str, group_id: bytes, committed: int, given: str) -> BatchRefused:
+    """Return the error for a repeated batch that gives a group other messages than those that are ``committed``.
+
+    Args:
+        name: sink, batch and key of the group.
+        group_id: 24 bytes.
+        committed: how many messages of it are committed.
+        given: a clause that says what is given now.
+    """
+    return BatchRefused(
+        f"group {name}: {committed} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
+        "batch must give each group the same messages in the same order: no random values, no current time, no "
+        "undefined order. Nothing was put. Make the batch give the messages of before, and run it again. Only if it cannot, "
+        "`mqgroups batches purge` forgets what was put: whole groups stay on the queue, and have to be moved from it before "
+        "the batch is run again, or consumers get them twice",
+        "other-messages",
+    )
+
+
+def another_attempt(name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> OwnershipLost:
+    """Return the error for a group that another attempt has taken over; the arguments are its attributes."""
+    seen = f"attempt {found[0]} (claim {found[1]})" if found[1] else "an attempt that is committing now"
+    return OwnershipLost(
+        f"group {name} has been taken over by {seen}, as status queue {status_queue} shows; this is attempt {expected[0]} (claim "
+        f"{expected[1]}). The scheduler replaced this attempt, or it lost its connection. Its uncommitted work is backed out. "
+        "End this attempt; the other one continues from the last commit",
+        "another-attempt",
+        name=name,
+        status_queue=status_queue,
+        found=found,
+        expected=expected,
+    )
+
+
+def would_put_again(status_queue: str, sink: str, groups: Sequence[StatusRecord]) -> RepairRefused:
+    """Return the error for whole groups of a batch that is not completed; without their records they would be put again."""
+    queues = ", ".join(sorted({record.queue for record in groups}))
+    more = len(groups) - _MOST_NAMED
+    named = "; ".join(map(_named, groups[:_MOST_NAMED]))
+    return RepairRefused(
+        f"sink {sink}: found a batch that is not complete, with whole groups ({len(groups)}) on queue {queues}: "
+        f"{named}{f'; and {more} more (`mqgroups batches list`)' if more > 0 else ''}. Without its record, a whole "
+        "group is put a second time if the batch is run again. Nothing was changed. Best make the batch give each group the "
+        "same messages as before, and run it again: it puts what is missing. Otherwise use --whole-groups-too, which removes "
+        "these records and lists the groups; then move them from the queue (`mqgroups salvage move`) before the batch is run "
+        "again, and undo what consumers have done with those that are no longer there",
+        status_queue=status_queue,
+        because="whole-groups",
+        found=len(groups),
+        expected=0,
+    )
 
 
 def _named(record: StatusRecord) -> str:

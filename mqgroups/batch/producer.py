@@ -7,9 +7,6 @@ lost connection by the same code as any other group.
 
 Whenever a batch is done again, the messages of each group must be the same, in the same order. A digest in the status record
 checks this. When all parts of a batch are put, call ``completion.complete_batch``.
-
-Without a status queue each attempt puts the group once, so it is put at least once. A group that an attempt leaves unfinished
-stays incomplete.
 """
 
 from __future__ import annotations
@@ -20,6 +17,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
+from mqgroups.batch.errors import another_attempt, other_messages
 from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -29,14 +27,13 @@ from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import Fenced, InputChanged, MessageRefused, MQIError, OwnerActive, OwnershipLost
+from mqgroups.errors import MessageRefused, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import Putter
 from mqgroups.setting import check_text
 from mqgroups.settings import CLAIM_MODEL, SHARED_STATUS_MODEL, Producing
-from mqgroups.status.keeper import Keeper, NoStatus
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
 
@@ -62,7 +59,7 @@ class BatchSettings:
         run: which execution of the batch this is; the same for all its attempts.
         partition: which part of the batch this attempt puts.
         token: an identity that no other attempt has.
-        status_queue: a queue on the same queue manager, shared by all attempts; ``None`` keeps no status.
+        status_queue: a queue on the same queue manager, shared by all attempts.
         commit_every: when to take a syncpoint.
         claim_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
             the queue manager needs to notice that a client is gone.
@@ -79,7 +76,7 @@ class BatchSettings:
     run: str
     partition: int
     token: str
-    status_queue: str | None
+    status_queue: str
     commit_every: Every
     claim_wait_s: float = 60.0
     full_wait_s: float = 30.0
@@ -103,21 +100,19 @@ class BatchProducer:
         self.connection = connection
         self._settings = settings
         self._sink = Sink(settings.sink, settings.queue, connection.q_mgr_identifier)
-        self._shared: SharedStatusQueue | None = None
         self._queue: Queue | None = None
         self._claiming = retrying(Patience(settings.claim_wait_s), OWNER_ACTIVE, connection.sleep)
         connection.reopening(self._open)
 
     def _open(self) -> None:
         settings = self._settings
-        if settings.status_queue is not None:
-            self._shared = SharedStatusQueue(
-                self.connection,
-                settings.status_queue,
-                settings.status_model,
-                settings.claim_model,
-                record_users=settings.record_users,
-            )
+        self._shared = SharedStatusQueue(
+            self.connection,
+            settings.status_queue,
+            settings.status_model,
+            settings.claim_model,
+            record_users=settings.record_users,
+        )
 
     def completed(self) -> CompletedBatch | None:
         """Return what says that the batch was completed before, so that its groups must not be put again; else ``None``.
@@ -131,8 +126,6 @@ class BatchProducer:
 
     def _completed_batch(self) -> CompletedBatch | None:
         shared = self._reopened()
-        if shared is None:
-            return None
         shared.check_first()
         return shared.completed_batch(self._sink)
 
@@ -145,11 +138,9 @@ class BatchProducer:
             priority: of all messages, 0 to 9; by default the queue's.
 
         Raises:
-            Fenced: another attempt has taken the group over. This attempt has to end.
-            InputChanged: the group was put, partly or completely, with other messages.
-            KeyInTwoPartitions: another part of the batch has the same key.
+            OwnershipLost: another attempt has taken the group over. This attempt has to end.
+            BatchRefused: the group was put, partly or completely, with other messages; or another part of the batch has its key.
             OwnerActive: after ``claim_wait_s`` the group is still in another program's unit of work.
-            GroupNotResumable: the connection was lost, and no status is kept.
             MQGroupsError: any other failure; the group can be resumed from its last commit.
         """
         settings = self._settings
@@ -165,13 +156,12 @@ class BatchProducer:
             error.context = f"Waited {settings.claim_wait_s:g} s for group {claim.name}"
             raise
         finally:
-            if settings.status_queue is not None:
-                metrics.waited_for_status_queue(settings.status_queue, time.monotonic() - began_s)
+            metrics.waited_for_status_queue(settings.status_queue, time.monotonic() - began_s)
         try:
             number = producer.put_messages(messages)
         except OwnershipLost as error:
             producer.give_up()
-            raise Fenced(error.name, error.status_queue, error.found, error.expected) from error
+            raise another_attempt(error.name, error.status_queue, error.found, error.expected) from None
         except MessageRefused as error:
             producer.give_up()
             raise MessageRefused(f"message {producer.at + 1} of group {claim.name}: {error}") from error
@@ -192,13 +182,12 @@ class BatchProducer:
             if queue is not None:
                 queue.close()
 
-    def keeper(self, claim: Claim) -> Keeper:
+    def keeper(self, claim: Claim) -> ClaimedRecords:
         """Return the keeper of one group's status record."""
-        shared = self._reopened()
-        return NoStatus(self.connection) if shared is None else ClaimedRecords(shared, claim)
+        return ClaimedRecords(self._reopened(), claim)
 
-    def _reopened(self) -> SharedStatusQueue | None:
-        if self._shared is not None and self._shared.is_stale:
+    def _reopened(self) -> SharedStatusQueue:
+        if self._shared.is_stale:
             self._shared.reopen()
         return self._shared
 
@@ -303,7 +292,9 @@ class _ClaimedGroup:
                     properties=message.properties,
                 )
             if group.resume_from and number == group.resume_from:
-                raise InputChanged(claim.name, group_id, number, "no message follows, though none of them was the last")
+                raise other_messages(
+                    claim.name, group_id, number, "no message follows, though none of them was the last"
+                )
             self.at = number
         return number - group.resume_from
 
@@ -332,9 +323,9 @@ def _check_same(
     claim: Claim, group_id: bytes, committed: int, given: int, digest: MessagesDigest, checkpoint: Checkpoint
 ) -> None:
     if given != committed:
-        raise InputChanged(claim.name, group_id, committed, f"{given} are given now")
+        raise other_messages(claim.name, group_id, committed, f"{given} are given now")
     if digest.value() != claim_values(checkpoint)["digest"]:
-        raise InputChanged(claim.name, group_id, committed, "other messages are given now in their place")
+        raise other_messages(claim.name, group_id, committed, "other messages are given now in their place")
 
 
 def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:

@@ -32,15 +32,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
-from mqgroups.errors import (
-    DuplicateStatusRecords,
-    MQIError,
-    NotAuthorised,
-    OwnerActive,
-    QueueMissing,
-    StatusQueueUnusable,
-    StatusRecordCorrupt,
-)
+from mqgroups.errors import MQIError, NotAuthorised, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.opening import check_kind, open_keeping_users, open_or_make
@@ -141,8 +133,7 @@ class SharedStatusQueue:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
         Raises:
-            StatusRecordCorrupt, StatusRecordVersion: a record cannot be read.
-            StatusRecordForeign: another user has put one.
+            StatusQueueUnusable: a record cannot be read, or another user has put one.
             MQIError: a call failed.
         """
         found = list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
@@ -150,7 +141,7 @@ class SharedStatusQueue:
         return found
 
     def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
-        """Raise StatusRecordForeign if another user has put one of these records; MQIError if a call failed."""
+        """Raise StatusQueueUnusable if another user has put one of these records; MQIError if a call failed."""
         if self._users is None or not found:
             return
         if not self._knows_own_user:
@@ -165,7 +156,7 @@ class SharedStatusQueue:
         """Browse the one record with this CorrelId; ``None`` if there is none. Errors as for ``find``, and:
 
         Raises:
-            DuplicateStatusRecords: there is more than one.
+            StatusQueueUnusable: there is more than one.
             OwnerActive: it is replaced too often for a consistent result; try again.
         """
         found = self.find(correl_id)
@@ -192,7 +183,9 @@ class SharedStatusQueue:
         """
         try:
             next(self.find_all(), None)
-        except StatusRecordCorrupt as error:
+        except StatusQueueUnusable as error:
+            if error.because != "corrupt":
+                raise
             raise StatusQueueUnusable(
                 f"status queue {self.name}: found {error.found}, expected records of sinks. Nothing was put. The status queue of "
                 "a Spark stream that reads, or of a producer or consumer, cannot be that of a sink: give the sink another one. "
@@ -200,13 +193,13 @@ class SharedStatusQueue:
                 status_queue=self.name,
                 found=error.found,
                 expected=error.expected,
-            ) from error
+            ) from None
 
     def completed_batch(self, sink: Sink) -> CompletedBatch | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.
 
         Raises:
-            StatusRecordForeign: the high-water mark is of another queue manager.
+            StatusQueueUnusable: the high-water mark is of another queue manager.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -262,16 +255,16 @@ class SharedStatusQueue:
         name = f"MQGROUPS.CLAIM.{correl_id[:_LOCK_NAME_BYTES].hex().upper()}"
         try:
             lock = self._connection.open_queue(self._lock_model, mq.MQOO_INQUIRE, dynamic_q_name=name)
-        except QueueMissing as error:
+        except QueueMissing:
             raise StatusQueueUnusable(
                 f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist. "
                 f"DEFINE QMODEL('{self._lock_model}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
                 status_queue=self.name,
-            ) from error
+            ) from None
         except MQIError as error:
             if error.reason not in _LOCKED:
                 raise
-            raise self.in_use("MQOPEN") from error
+            raise self.in_use("MQOPEN") from None
         if not self._lock_is_good:
             try:
                 self._check_lock(lock)
@@ -280,12 +273,13 @@ class SharedStatusQueue:
                 raise
         return lock
 
-    def _several(self, found: list[FoundRecord]) -> DuplicateStatusRecords:
-        return DuplicateStatusRecords(
+    def _several(self, found: list[FoundRecord]) -> StatusQueueUnusable:
+        return StatusQueueUnusable(
             f"status queue {self.name} has {len(found)} records of {shown(found[0].record.name)} with CorrelId "
             f"{found[0].correl_id.hex()}, expected one. Another program has put or restored messages on this queue. Keep the "
             "record with the highest epoch and unit_of_work, and remove the others",
             status_queue=self.name,
+            because="several",
             found=len(found),
             expected=1,
         )
@@ -304,18 +298,19 @@ class SharedStatusQueue:
             data, md_out, _ = got
             try:
                 record = decoded_record(self.name, data)
-            except StatusRecordCorrupt as error:
-                if not _is_of_a_source(data):
+            except StatusQueueUnusable as error:
+                if error.because != "corrupt" or not _is_of_a_source(data):
                     raise
                 found, expected = "a manifest of a Spark source", "records of sinks"
-                raise StatusRecordCorrupt(
+                raise StatusQueueUnusable(
                     f"status queue {self.name}: found {found}, expected {expected}. This is the status queue of a Spark source, "
                     "not of a sink. Leave its messages alone: without them the source's query stops. A sink has another one, "
                     "which its option statusQueue names",
                     status_queue=self.name,
+                    because="corrupt",
                     found=found,
                     expected=expected,
-                ) from error
+                ) from None
             if kind_of_record(record) is None:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"

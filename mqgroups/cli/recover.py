@@ -25,7 +25,7 @@ from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
 from mqgroups.core.status import Outgoing, RecordState
-from mqgroups.errors import ConnectionBroken, MQIError, StatusError, TakeoverRefused
+from mqgroups.errors import ConnectionBroken, MQIError, RepairRefused, StatusError
 from mqgroups.operate.adopt import Adoption
 from mqgroups.operate.group_findings import look_at_groups
 from mqgroups.operate.owner import OwnerState, OwnerStatus
@@ -197,7 +197,7 @@ def _contradictions(
 
 
 def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
-    """Raise StatusRecordsDisagree if the consumer's record is a pipe's, and not from the same commit as the producer's."""
+    """Raise StatusQueueUnusable if the consumer's record is a pipe's, and not from the same commit as the producer's."""
     if OwnerState.ACTIVE in (producer.state, consumer.state) or consumer.record is None:
         return
     expected, found = consumer.record.outgoing, Outgoing()
@@ -366,7 +366,7 @@ class _Report(Report):
         self.values["owners"].append(
             {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
         )
-        what = "not taken over" if isinstance(error, TakeoverRefused) else "status queue in disarray"
+        what = "not taken over" if isinstance(error, RepairRefused) else "status queue in disarray"
         self.print(_text("red", [f"{role} {self.values['name']}: {what}", str(error)]))
 
 

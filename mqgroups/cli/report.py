@@ -147,5 +147,5 @@ def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
 
 
 def error_values(error: MQGroupsError) -> dict[str, str]:
-    """Return the class and the message of an error."""
-    return {"error": type(error).__name__, "message": str(error)}
+    """Return the class of an error, which case of it it is, and its message."""
+    return {"error": type(error).__name__, "because": error.because, "message": str(error)}

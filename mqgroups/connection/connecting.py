@@ -6,16 +6,10 @@ from mqgroups.connection import authorities, tls_identity
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.retry import CONNECT_LATER, Patience, Sleep, retrying
-from mqgroups.errors import (
-    NO_ADDRESS,
-    NOT_IN_TABLE,
-    TABLE_NOT_SUPPORTED,
-    ConfigurationError,
-    NotAuthorised,
-    mqi_error,
-)
+from mqgroups.errors import ConfigurationError, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments
+from mqgroups.mqi.reasons import NO_ADDRESS, NOT_IN_TABLE, TABLE_NOT_SUPPORTED
 from mqgroups.telemetry.settings import TelemetrySettings
 
 

@@ -152,7 +152,14 @@ class Connection(MQICalls):
             error.while_reconnecting = True
             raise
         if found != self.q_mgr_identifier:
-            raise QueueManagerChanged(self.q_mgr_name, found=found, expected=self.q_mgr_identifier)
+            raise QueueManagerChanged(
+                f"queue manager {self.q_mgr_name} answered with identifier {found}, expected {self.q_mgr_identifier}. The status "
+                "queue is on the queue manager that was lost. Connect to that one again; if it is gone for good, find out from "
+                "its data what was committed",
+                because="reconnected",
+                found=found,
+                expected=self.q_mgr_identifier,
+            )
         self._nothing_is_open()
         self.unanswered.any = self._broken = False
         _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))

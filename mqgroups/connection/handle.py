@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from typing import Protocol
 
 from mqgroups.errors import ConfigurationError, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments, ConnectedQueueManager
+from mqgroups.telemetry.forgotten import tell_forgotten
 
 # If MQBACK fails with one of these, there is no unit of work left that this process and thread could commit.
 NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
@@ -83,9 +83,8 @@ class Handle:
             return
         if self._hconn() != mq.MQHC_UNUSABLE_HCONN:
             self.release()
-            warnings.warn(
+            tell_forgotten(
                 "a connection to a queue manager was not closed: use it in a with statement, or call close()",
-                ResourceWarning,
+                self,
                 stacklevel=3,
-                source=self,
             )

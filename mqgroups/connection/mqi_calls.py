@@ -20,18 +20,11 @@ from mqgroups.connection.open_objects import OpenObjects
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NEVER, Patience
 from mqgroups.connection.unanswered import UnansweredPuts
-from mqgroups.errors import (
-    CommitOutcomeUnknown,
-    ConnectionBroken,
-    GroupUsage,
-    HandleLost,
-    MQIError,
-    NotAuthorised,
-    mqi_error,
-)
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, GroupUsage, MQIError, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding
+from mqgroups.mqi.reasons import HANDLE_LOST
 
 
 class MQICalls:
@@ -74,7 +67,7 @@ class MQICalls:
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._broken, self._broken_at = True, verb
-        if isinstance(error, HandleLost):
+        if reason in HANDLE_LOST:
             # What changed one object may have changed others. All are opened again, as after a lost connection: closed only then,
             # so that the unit of work is backed out before another instance can open the status queue.
             self.objects.close_before_next_open()
@@ -175,9 +168,9 @@ class MQICalls:
         """MQCMIT. If it fails, the caller must call ``back_out``.
 
         Raises:
-            UnitOfWorkBackedOut: the queue manager has backed out instead (2003); calling MQBACK as well does no harm.
             CommitOutcomeUnknown: the connection was lost during the call, and it may have committed.
-            MQIError: any other failure; the unit of work is still open.
+            MQIError: any other failure; the unit of work is still open. Or the queue manager has backed out instead (2003), and
+                calling MQBACK as well does no harm.
         """
         comp, reason = self.binding.MQCMIT(self.hconn)
         if not comp:

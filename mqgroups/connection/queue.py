@@ -7,9 +7,10 @@ from typing import Protocol
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import CallsOn
 from mqgroups.connection.open_objects import Opened, OpenObjects
-from mqgroups.errors import ConnectionBroken, HandleLost, MessageTooLong, NotAuthorised, SegmentsDiffer
+from mqgroups.errors import ConnectionBroken, MessageTooLong, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.mqi.reasons import HANDLE_LOST, SEGMENTS_DIFFER
 
 # The message is on the queue, and the warning does not matter for a group.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
@@ -49,6 +50,20 @@ class OpenOn(CallsOn, Protocol):
     @property
     def usable(self) -> bool: ...
     def gone(self) -> ConnectionBroken: ...
+
+
+class SegmentsDiffer(MQIError):
+    """The queue manager did not join the segments of a message, and returned a part (2243, 2244). Consumers make it poison.
+
+    An application sees it, as an MQIError, only on a shared connection: there nothing can be backed out for it.
+
+    Attributes:
+        md: the MQMD of that part, 364 bytes.
+        group_status: GroupStatus of the MQGMO.
+    """
+
+    md = b""
+    group_status = 0
 
 
 class Queue:
@@ -146,10 +161,11 @@ class Queue:
                 self._most_bytes = self._buffer_bytes = max(self._buffer_bytes // _GROWS, needed)
                 continue
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
-                error = self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
-                if isinstance(error, SegmentsDiffer):
-                    error.md, error.group_status = md_out, gmo_out[st.GMO_GROUP_STATUS]
-                raise error
+                if reason in SEGMENTS_DIFFER:
+                    differ = SegmentsDiffer("MQGET", f"queue {self.name}", comp, reason)
+                    differ.md, differ.group_status = md_out, gmo_out[st.GMO_GROUP_STATUS]
+                    raise differ
+                raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
             if length > self._max_message_length:
                 too_long = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
                 too_long.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
@@ -215,6 +231,7 @@ class Queue:
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
             if isinstance(error, NotAuthorised):
                 error.context = authorities.to_delete(self.name)
-            if not isinstance(error, (ConnectionBroken, HandleLost)) or options != mq.MQCO_NONE:
+            is_gone = isinstance(error, ConnectionBroken) or reason in HANDLE_LOST
+            if not is_gone or options != mq.MQCO_NONE:
                 raise error
         self._hobj = None

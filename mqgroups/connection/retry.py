@@ -16,8 +16,9 @@ from typing import ParamSpec, TypeVar
 
 import tenacity
 
-from mqgroups.errors import HANDLE_LOST, MQGroupsError, MQIError
+from mqgroups.errors import MQGroupsError, MQIError
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi.reasons import HANDLE_LOST
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
@@ -139,11 +140,24 @@ class Again:
         self._policy = policy
 
     def __call__(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Return the function's result, or raise its last error, without tenacity's frames in the traceback."""
+        """Return the function's result, or raise its last error, with the function's own frames in the traceback."""
+        frames: dict[MQGroupsError, TracebackType | None] = {}
+
+        def attempt() -> _T:
+            try:
+                return function(*args, **kwargs)
+            except MQGroupsError as error:
+                frames.clear()
+                frames[error] = error.__traceback__ and error.__traceback__.tb_next
+                raise
+
         try:
-            return self._policy(function, *args, **kwargs)
+            return self._policy(attempt)
         except MQGroupsError as error:
-            raise error.with_traceback(_without_policy(error.__traceback__)) from error.__cause__
+            raise error.with_traceback(frames.pop(error, error.__traceback__)) from error.__cause__
+        finally:
+            # A traceback that refers to itself would keep what its frames hold, such as a producer that was not made.
+            frames.clear()
 
 
 class Pauses:
@@ -239,16 +253,3 @@ def _longest_to_connect_s(error: BaseException | None) -> float | None:
     if not isinstance(error, MQIError) or error.verb != "MQCONNX":
         return None
     return _LONGEST_WITHOUT_ROOM_S if error.reason in _NO_CONNECTION_LEFT else _LONGEST_TO_CONNECT_S
-
-
-def _without_policy(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of tenacity."""
-    while traceback is not None and _is_of_policy(traceback):
-        traceback = traceback.tb_next
-    if traceback is not None:
-        traceback.tb_next = _without_policy(traceback.tb_next)
-    return traceback
-
-
-def _is_of_policy(traceback: TracebackType) -> bool:
-    return str(traceback.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == "tenacity"

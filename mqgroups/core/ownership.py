@@ -12,7 +12,7 @@ from mqgroups.core.steps import Refused, Steps
 
 
 class Kept(Protocol):
-    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``, ``status.keeper``.
+    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``.
 
     The bodies here suit a record that is neither got first nor removed, on a queue that is not open exclusively.
     """
@@ -33,10 +33,8 @@ class Kept(Protocol):
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
         """Return it as it is kept now, and the record; ``marks`` are those of the caller's own records."""
 
-    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:  # noqa: ARG002 - for subclasses
+    def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
         """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
-        yield from ()
-        return None
 
     def got_first(self) -> Steps[Any]:
         """Get the record at the beginning of a unit of work."""
@@ -57,7 +55,6 @@ class Kept(Protocol):
 
     def after_commit(self) -> Any:
         """Return what the commit leaves."""
-        return self
 
 
 class PendingCommit(NamedTuple):

@@ -1,38 +1,49 @@
 """The ownership protocol: what the owner of a name does, from its start to its end, and after a lost connection.
 
-Theory of operation. A name's status record says where its group stands. It is in the same unit of work as the messages it speaks
-of, so it is also the only truth about a commit that had no answer. From an owner's first call to its last, its record is on the
-status queue, which is open exclusively:
+Theory of operation. A name's status record says where its group stands. It is in the same unit of work as the messages that it
+describes, so it is also the only truth about a commit that had no answer. The status queue is open exclusively from an owner's
+start to its end, and from the commit of its claim on the owner's record is there:
 
                     found, claimed              unit_ended
         nothing ───────────────────► owning ──────────────────► owning, one unit of work further
                                       │  ▲
          a call is lost, or the       │  │ settled: committed, or backed out
          program is interrupted       ▼  │
-                                    in doubt ─────────────────► replaced: somebody else's record is there; the owner ends
-                                      closed
-        owning ─────────────────────────────────────────────► nothing; or the record, if it is still needed
+                                    in doubt ─────────────────► name lost: somebody else's record is there; the owner ends
+                    closed
+        owning ───────────────────────────────────────────────► nothing; or the record, if it is still needed
 
 * ``found`` reads the record, and refuses another program's. ``claimed`` puts one with this owner's identity in its place, in a
   unit of work of its own. Until that is committed nothing is this owner's, so a claim that is lost is begun again from ``found``.
-* ``unit_ended`` replaces the record in the unit of work of the messages, and commits. Before, what is under way is remembered
-  (``PendingCommit``); it stays until MQCMIT has answered, or the record has been read.
-* **After a lost MQCMIT** nothing is repeated. The performer connects to the same queue manager and runs ``settled``, again and
-  again as long as it has patience: it opens the status queue, which shows that nobody else has it and that the old connection is
-  gone; reads the record, waiting while a unit of work hides it; and compares its mark. The mark of the pending record: committed.
-  The mark of the one before: backed out, and the messages are put or got again. Any other mark, or none: another instance has
-  the name, and this one ends. The same is done after any other call that was lost, and after an interruption anywhere: then
-  only what was remembered, and the record, are believed.
-* ``closed`` removes a record that nobody needs, with its anchor. It may find it gone: that is nobody's loss.
+* ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
+  commit (``PendingCommit``). That is forgotten when it returns, or when ``settled`` has read the record.
+* **After a lost MQCMIT** nothing is repeated before its outcome is known. The performer connects to the same queue manager and
+  runs ``settled``, again and again until its patience ends (``reconnect_wait_s``). ``settled`` backs out and opens the status
+  queue exclusively: if that succeeds, nobody else has it, and the old connection is gone. It reads the record, waiting while a
+  unit of work hides it, and compares its mark. The mark of the pending record: committed. The mark of the record before: backed
+  out, and the performer lets the owner put or get its messages again. Any other mark, or none: another instance has the name,
+  and this one ends (but see ``closed``). If patience ends first, the application gets CommitOutcomeUnknown, and the next start of
+  the name reads the record. The same is done after any other call that was lost, and after an interruption anywhere: the outcome
+  is then derived only from what was remembered and from the record. A call that the queue manager refuses is not in doubt: the
+  unit of work is backed out.
+* ``closed`` removes a record that is no longer needed: one without an unfinished group, a suspect and a checkpoint. If
+  the record is gone already, or another owner's, the removal counts as done.
 
-A producer or a consumer is one owner. A pipe is two, with one unit of work: both records are read before anything is concluded
-from either, and if one name is lost, both are. All functions take and return the ownerships of all owners, in a fixed order.
+A producer or a consumer is one owner. A pipe is two, its consumer and its producer in this order, with one unit of work: both
+records are read before anything is concluded from either, and if one name is lost, both are. All functions take and return the
+ownerships of all owners, always in the same order.
 
 **A connection that the application uses too** may be committed or backed out by it at any moment. So there the record is got at
-the beginning of a unit of work (``unit_begun``), and looked for when it is committed (``checks``).
+the beginning of a unit of work (``unit_begun``), and after each commit it is checked that it is on the queue (``checks``): if the
+application has ended the unit of work early, it is not.
+
+kept, in_unit    how the record lies on its queue: after the last commit, and as the open unit of work sees it if it was got first
+mark             what makes a record known again: its unit of work, owner and epoch; ``own.marks`` are those that it can have now
+anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 18)
+performer        makes the calls that the generators ask for, on the status queues (``status/performer.py``)
 
 Each function with steps is a generator: it yields a call and is sent its answer (``core/steps.py``). It knows no MQI, clock or
-log. What it needs to go on after any yield is in values that never change, so that every interleaving can be explored.
+log. What it needs to go on after any yield is in immutable values, so that every interleaving can be explored.
 """
 
 from __future__ import annotations
@@ -113,7 +124,7 @@ def unit_begun(ownerships: Ownerships) -> Steps[Ownerships]:
     """Get the records first, on a connection that the application uses too."""
     after: Ownerships = ()
     for own in ownerships:
-        # It may be begun already, without a message.
+        # The unit of work may be begun already, though no message was put or got in it.
         in_unit = yield from (own.in_unit or own.kept).got_first()
         after = (*after, own._replace(in_unit=in_unit))
     return after
@@ -125,12 +136,12 @@ def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False
     Args:
         ownerships: of all owners.
         endings: for each owner what it commits; ``None`` if its record stays as it is.
-        checks: whether to look, after the commit, that the records are there and stay there.
+        checks: whether to check, after the commit, that the records are on their queues, and committed.
     """
-    pending = tuple(map(_pending, ownerships, endings))
+    pending = tuple(map(_with_pending, ownerships, endings))
     yield Remember(pending)
     after: Ownerships = ()
-    # The records of a pipe's producer come first, behind its messages.
+    # Backwards: the record of a pipe's producer directly follows its messages.
     for own in pending[::-1]:
         kept = own.in_unit or own.kept
         if own.pending is None:
@@ -143,19 +154,19 @@ def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False
     try:
         yield Commit()
     except Lost as lost:
-        yield Remember(_in_doubt(pending, lost.reason))
+        yield Remember(_all_in_doubt(pending, lost.reason))
         raise
     if checks:
         try:
             for own in after:
                 yield from own.kept.checked()
         except Failed as failed:
-            yield Remember(_in_doubt(pending, failed.reason))
+            yield Remember(_all_in_doubt(pending, failed.reason))
             raise
     return after
 
 
-def _pending(own: Ownership, ending: PendingCommit | None) -> Ownership:
+def _with_pending(own: Ownership, ending: PendingCommit | None) -> Ownership:
     if ending is None and own.in_unit is not None and own.record is not None:
         # The record was got first, so it has to be put again.
         ending = PendingCommit(replace(own.record, unit_of_work=own.number), own.position)
@@ -169,7 +180,7 @@ def _ended(own: Ownership, kept: Kept) -> Ownership:
     return own._replace(record=record, position=position, kept=kept.after_commit(), pending=None, in_unit=None)
 
 
-def _in_doubt(ownerships: Ownerships, reason: int) -> Ownerships:
+def _all_in_doubt(ownerships: Ownerships, reason: int) -> Ownerships:
     return tuple(in_doubt(own, reason) for own in ownerships)
 
 
@@ -181,7 +192,7 @@ def in_doubt(own: Ownership, reason: int) -> Ownership:
 def noted(
     ownerships: Ownerships, records: tuple[StatusRecord | None, ...], *, checks: bool = False
 ) -> Steps[Ownerships]:
-    """Put records that say something else of the same position, in a unit of work of their own."""
+    """Change what records say besides the position, such as a checkpoint, in a unit of work of their own."""
     yield Begin()
     endings = tuple(
         None if record is None else PendingCommit(record, own.position)
@@ -219,7 +230,7 @@ def _opened_again(own: Ownership) -> Steps[bool]:
         was_lost: bool = yield OpenAgain(own.kept.queue)
     except InUse:
         # The old connection is not gone yet; or another instance has the name already. That one has read this owner's record,
-        # so its epoch is higher. A record of an earlier owner may be seen too: one that was to be removed, and is back.
+        # so its epoch is higher. An earlier owner's record may be seen too, if its removal was backed out: its epoch is not.
         holder = yield from own.kept.seen_elsewhere(own.marks)
         if holder is not None and holder.epoch > own.epoch:
             raise Replaced(own, holder) from None
@@ -241,7 +252,7 @@ def _verdict(own: Ownership, kept: Kept, record: StatusRecord | None) -> Verdict
     after = before if pending is None else pending.record
     mark = _mark(record)
     if own.is_closing and mark not in own.marks:
-        # Its last record is gone. A record of another owner does not matter then.
+        # Its last record is gone, as it should be. A record of another owner does not matter then.
         return Verdict(
             own, CommitOutcome.COMMITTED, own._replace(kept=kept, record=None, position=AT_START, pending=None)
         )
@@ -264,8 +275,8 @@ def _mark(record: StatusRecord | None) -> Mark | None:
 def closed(ownerships: Ownerships, *, checks: bool = False) -> Steps[Ownerships]:
     """Remove the records that are no longer needed, each with its anchor, in one unit of work.
 
-    A chain of segments is ended first: a unit of work cannot get what it has put itself. If a call is lost, ``settled`` says what
-    there still is, and this is called again: the records decide what to remove, not the outcome.
+    A chain of segments is first ended by a last segment, in a unit of work of its own, because a unit of work cannot get what it
+    has put itself. If a call is lost, ``settled`` finds out which records are left, and this is called again.
     """
     ownerships = tuple(own._replace(is_closing=own.is_closing or _is_unneeded(own)) for own in ownerships)
     yield Remember(ownerships)
@@ -296,7 +307,8 @@ def _is_unneeded(own: Ownership) -> bool:
 def left_by(taker: str, record: StatusRecord) -> StatusRecord:
     """Return the idle record that ``taker`` leaves in the place of one that it moves or removes.
 
-    It is the taker's: an owner that is alive after all must not take it for its own claim, and put again what is committed.
+    It is the taker's: an owner that is alive after all must not take it for its own earlier record, conclude that its last unit
+    of work was backed out, and put committed messages again.
     """
     return replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)
 
@@ -317,8 +329,8 @@ def taken_over(theirs: _K, ours: Kept, left: StatusRecord, given: StatusRecord) 
 def taken_away(kept: Kept, left: StatusRecord | None = None) -> Steps[None]:
     """Remove a record that nobody needs.
 
-    ``left`` is put in its place before, in a unit of work of its own, if its owner may be alive after all: the unit of work that
-    removes a record hides that there was one, and may yet be backed out.
+    If the record's owner may be alive after all, ``left`` is first put in its place, in a unit of work of its own: until a
+    removal is committed the queue looks empty, although the removal may still be backed out.
     """
     if left is not None:
         yield Begin()

@@ -20,9 +20,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import Any
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
@@ -63,7 +63,7 @@ class GroupConsumer:
             _log.info("%r resumes an interrupted group", self, extra=getter.owner.log_fields())
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:

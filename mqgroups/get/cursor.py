@@ -18,10 +18,11 @@ from mqgroups.connection.retry import ask
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
 from mqgroups.core.model import MatchOption
 from mqgroups.core.run import Run
-from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueInhibited
+from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueUnavailable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
+from mqgroups.mqi.reasons import INHIBITED
 from mqgroups.mqi.rfh2 import without_properties
 from mqgroups.mqi.structures import got_fields
 from mqgroups.settings import Consuming
@@ -145,7 +146,9 @@ class GroupCursor:
             return None
         try:
             got = self.queue.get(self._any_message, self._run_gmo, self._accepted)
-        except QueueInhibited:
+        except QueueUnavailable as error:
+            if error.reason not in INHIBITED:
+                raise
             return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
 
@@ -166,7 +169,7 @@ class GroupCursor:
 
         Raises:
             GroupIncomplete: the message got is not the next one.
-            QueueInhibited: gets were inhibited to the end of the wait.
+            QueueUnavailable: gets were inhibited to the end of the wait.
             MQIError: the call failed.
         """
         if self._in_ended_group:
@@ -189,7 +192,9 @@ class GroupCursor:
                     self._idle_wait_ms = _LONGEST_WAIT_MS
                     return self._accept(got)
                 self._idle_wait_ms = min(longest_ms + _LONGEST_WAIT_MS, _LONGEST_IDLE_WAIT_MS)
-            except QueueInhibited as error:
+            except QueueUnavailable as error:
+                if error.reason not in INHIBITED:
+                    raise
                 # MQGET does not wait then. An operator may allow gets again before the deadline.
                 inhibited = error
             left_s = deadline_s - time.monotonic()

@@ -9,15 +9,11 @@ from __future__ import annotations
 import logging
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.queue import SegmentsDiffer
 from mqgroups.core.model import Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
-from mqgroups.errors import (
-    GroupQuarantined,
-    MQGroupsError,
-    MQIError,
-    SegmentsDiffer,
-)
+from mqgroups.errors import GroupQuarantined, MQGroupsError, MQIError
 from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing
 from mqgroups.get.repetition import Repetition

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group_key import group_key
@@ -73,7 +73,7 @@ class IncomingGroup:
         self.has_ended = False
         self.group_id = group_id
         self.resume_from = resume_from
-        self.checkpoint = checkpoint
+        self.checkpoint: Any = checkpoint
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:

@@ -67,7 +67,7 @@ def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool
 
     Raises:
         ConfigurationError: they cannot.
-        StatusRecordForeign: the group is a pipe's.
+        StatusQueueUnusable: the group is a pipe's.
     """
     committed, stream = owner.committed, settings.stream
     if committed.offset and not stream:

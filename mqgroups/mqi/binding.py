@@ -108,7 +108,7 @@ def _load_client_library(directory: Path) -> None:
         except OSError as error:
             raise BindingMissing(
                 "libmqm", f"MQGROUPS_LIBMQM is {str(directory)!r}, but {path} cannot be loaded: {error}"
-            ) from error
+            ) from None
 
 
 def _installed(name: str) -> bool:

@@ -72,7 +72,7 @@ def adopt(
         check: return what would be done, and change nothing.
 
     Raises:
-        StatusRecordForeign: the record is of another queue manager, or something else in it does not fit. Nothing was changed.
+        StatusQueueUnusable: the record is of another queue manager, or something else in it does not fit. Nothing was changed.
         OwnerActive: the name is in use, or a unit of work hides its record.
         CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
         ConfigurationError, StatusError, MQIError: as for a start.

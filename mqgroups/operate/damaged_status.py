@@ -12,7 +12,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
-from mqgroups.errors import StatusRecordCorrupt
+from mqgroups.errors import StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.records import decoded_record
@@ -41,7 +41,7 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
     """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
 
     Raises:
-        StatusRecordVersion: a record is of another version of this package, which can read it.
+        StatusQueueUnusable: a record is of another version of this package, which can read it.
         MQIError: a call failed.
     """
     found: list[FoundMessage] = []
@@ -54,7 +54,9 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
             msg_id, flags = md[st.MD_MSG_ID], MsgFlag(st.long_at(md, st.MD_MSG_FLAGS))
             try:
                 record = decoded_record(name, data)
-            except StatusRecordCorrupt:
+            except StatusQueueUnusable as error:
+                if error.because != "corrupt":
+                    raise
                 unreadable.append(msg_id)
                 parts |= {msg_id, md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]}
                 continue

@@ -235,8 +235,7 @@ def no_record(queue: str, many: int, some: Sequence[GroupInspection] = (), name:
         remedy.append(f"mqgroups groups --queue {queue} --only no-record --wide")
     why = (
         "If a producer of mqgroups put them, its record is lost, and a start would put the messages a second time: do NOT start "
-        "it before the record is rebuilt or the group is moved. If another program puts them, or a Spark sink with "
-        "delivery=atLeastOnce, the groups simply go on"
+        "it before the record is rebuilt or the group is moved. If another program puts them, the groups simply go on"
     )
     found = f"{_groups(many)} without an end, which no record on MQGROUPS.* or a --status-queue names"
     return Finding(f"groups on {queue}", Severity.WARNING, found, why, "\n".join(remedy))

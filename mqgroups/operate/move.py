@@ -21,7 +21,7 @@ from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.claim import claim_values
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
-from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, SalvageRefused
+from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate.browse import inspected
@@ -91,7 +91,7 @@ def move_group(
         check: return what would be done, and change nothing.
 
     Raises:
-        SalvageRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
+        RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
             with the queue, or a producer's record names the group; nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group; nothing was changed. Try again.
         CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
@@ -162,7 +162,7 @@ def move_group(
 
 
 def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwner, ...]:
-    """Return the consumers whose records name the group; raises SalvageRefused if the record of a producer does."""
+    """Return the consumers whose records name the group; raises RepairRefused if the record of a producer does."""
     found = []
     for each in owners:
         owner = each.owner_of_group
@@ -176,7 +176,7 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwn
                 if each.is_shared
                 else f"CLEAR QLOCAL('{owner.status_queue}')"
             )
-            raise SalvageRefused(
+            raise RepairRefused(
                 f"status queue {owner.status_queue}: found {what}, expected no producer of it. The next start of {owner.name} "
                 f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
                 f"and move the group when it is complete; or if it will never be started again, {last} before. "

@@ -24,7 +24,7 @@ from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import CommandRefused, GroupOwned, MQIError, NotAuthorised, OwnerActive, QueueMissing
+from mqgroups.errors import CommandRefused, MQIError, NotAuthorised, OwnerActive, QueueMissing, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.command_server import queue_names, uncommitted
 from mqgroups.operate.rules.salvage import Obstacle, doubt
@@ -55,7 +55,7 @@ def check_not_owned(
             owner of the group.
 
     Raises:
-        GroupOwned: a record names the group.
+        RepairRefused: a record names the group.
         OwnerActive: a record is hidden by a unit of work; try again.
         CannotSalvage: not all status queues can be found or read.
         QueueMissing: a status queue that the operator named does not exist.
@@ -77,7 +77,7 @@ def check_not_owned(
             continue
         for each in seen.messages:
             if each.record.role is role and each.record.group_id == group_id:
-                raise GroupOwned(group_id, each.record.name, name, each.record.state.value)
+                raise _owned(each.record, name)
         if seen.unreadable:
             found = f"that status queue {name} cannot be read ({seen.why_unreadable})"
             doubt(Obstacle.OTHER_OWNERS, accepted, found, "its records")
@@ -89,6 +89,21 @@ def check_not_owned(
             active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
             active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
             raise active
+
+
+def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
+    owner = record.name
+    found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
+    return RepairRefused(
+        f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
+        f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
+        f"`mqgroups recover --takeover {owner}`. Nothing was changed",
+        status_queue=status_queue,
+        because="owned",
+        owner=owner,
+        found=found,
+        expected="no other owner",
+    )
 
 
 def _is_lost(connection: Connection, seen: StatusQueueLook) -> bool:

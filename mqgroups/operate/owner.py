@@ -23,7 +23,7 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, RestartAction, restart_action
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusRecordHidden
+from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
@@ -132,7 +132,9 @@ def inspect_owner(
             return found(OwnerState.FREE, record)
         status.take_away()
         return found(OwnerState.FREE, record, taken_away=True)
-    except (OwnerActive, StatusRecordHidden):
+    except (OwnerActive, StatusQueueUnusable) as error:
+        if isinstance(error, StatusQueueUnusable) and error.because != "hidden":
+            raise
         return replace(found(OwnerState.ACTIVE), hidden=True)
     finally:
         status.close(delete=status.was_made)

@@ -35,12 +35,10 @@ from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
 from mqgroups.errors import (
     CommandRefused,
     ConfigurationError,
-    DuplicateStatusRecords,
     NotAuthorised,
     OwnerActive,
     QueueMissing,
-    StatusRecordCorrupt,
-    StatusRecordForeign,
+    StatusQueueUnusable,
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -143,8 +141,7 @@ def salvage_owner(
         check: return what would be done, and change nothing.
 
     Raises:
-        GroupOwned: the record of another owner names the group; nothing was changed.
-        SalvageRefused: the messages do not prove the owner's position in the group; nothing was changed.
+        RepairRefused: the messages do not prove the owner's position in the group; nothing was changed.
         OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
         QueueMissing: one of ``other_status_queues`` does not exist.
         ConfigurationError, StatusError, MQIError: as for its start.
@@ -430,14 +427,14 @@ def _read(
                 "SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if DISPLAY QSTATUS shows UNCOM(NO), remove the anchor",
             ) from error
         return None, Damage(), True
-    except (StatusRecordCorrupt, DuplicateStatusRecords, StatusRecordForeign):
-        if not move_away:
+    except StatusQueueUnusable as error:
+        if not move_away or error.because not in ("corrupt", "several", "foreign"):
             raise
         return None, damage(connection, status.name, user), False
 
 
 def _check_anchor(connection: Connection, name: str, expected: str) -> None:
-    """Check that the owner whose record is lost worked with this queue; raises StatusRecordForeign, MQIError."""
+    """Check that the owner whose record is lost worked with this queue; raises StatusQueueUnusable, MQIError."""
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
     try:
         anchor = browsed(queue)[0].record

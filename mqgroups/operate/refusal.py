@@ -10,7 +10,7 @@ from typing import get_args
 
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.core.modes import Accept
-from mqgroups.errors import ConfigurationError, OwnerActive, SalvageRefused
+from mqgroups.errors import ConfigurationError, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle
 
@@ -61,11 +61,11 @@ def checked_group_id(group_id: bytes) -> bytes:
     return group_id
 
 
-def refused(where: str, error: CannotSalvage, status_queue: str = "") -> SalvageRefused:
+def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairRefused:
     """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
     because = error.because.value
     accept = f" (accept {because!r})" if error.because in DOUBTS else ""
-    return SalvageRefused(
+    return RepairRefused(
         f"{where}: found {error.found}, expected {error.expected}. {_REMEDIES[error.because]}{accept}. Nothing was changed",
         status_queue=status_queue,
         because=because,

@@ -25,7 +25,7 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.protocol import left_by
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, TakeoverRefused
+from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, RepairRefused
 from mqgroups.operate.repaired import RepairedQueue, move
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
@@ -86,7 +86,7 @@ def take_over(
         check: return what would be done, and change nothing.
 
     Raises:
-        TakeoverRefused: ``by`` has an interrupted group of its own, or a checkpoint; or a producer ``name`` is interrupted too,
+        RepairRefused: ``by`` has an interrupted group of its own, or a checkpoint; or a producer ``name`` is interrupted too,
             and has to be taken over before its consumer. Nothing was changed.
         OwnerActive: one of the two is running, or its unit of work is not backed out yet.
         CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
@@ -187,11 +187,12 @@ def _refuse_half_a_pipe(connection: Connection, source: _Party) -> None:
     if record is None or record.state is not RecordState.IN_GROUP:
         return
     found = f"group {record.group_id.hex()}, interrupted"
-    raise TakeoverRefused(
+    raise RepairRefused(
         f"the consumer {source.name} cannot be taken over yet, because the status record of the producer {source.name} on "
         f"{status_queue} has {found}. If {source.name} is a pipe, the messages that it has yet to get belong to that group. "
         "Nothing was changed. Take over the producer first (role put), or let it finish its group",
         status_queue=status_queue,
+        because="half-a-pipe",
         found=found,
         expected="no interrupted group of a producer of this name",
     )
@@ -203,10 +204,11 @@ def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Part
     interrupted = _decision(connection, role, target, there).action is RestartAction.RESUME_GROUP
     if interrupted or there.checkpoint is not None:
         found = f"group {there.group_id.hex()}, interrupted" if interrupted else "a checkpoint"
-        raise TakeoverRefused(
+        raise RepairRefused(
             f"{target.name} cannot take the group over, because its status record on {target.status_queue} already has {found}. "
             "Nothing was changed. Let it finish first, or choose another name to take the group over",
             status_queue=target.status_queue,
+            because="needed",
             found=found,
             expected="nothing that is still needed",
         )

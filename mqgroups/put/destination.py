@@ -26,7 +26,7 @@ from __future__ import annotations
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Bind
-from mqgroups.errors import ConfigurationError, ConnectionBroken, GroupWouldSplit, MQIError
+from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
@@ -131,7 +131,7 @@ class Destination:
         """Check where a later message of the group went; it is not committed yet.
 
         Raises:
-            GroupWouldSplit: it went to another queue manager than the first one.
+            QueueManagerChanged: it went to another queue manager than the first one.
         """
         field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
         if field == self.field:
@@ -139,7 +139,15 @@ class Destination:
         found, expected = st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME), self.resolved[1]
         if found != expected:
             number = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-            raise GroupWouldSplit(self._queue, md[st.MD_GROUP_ID], number, found=found, expected=expected)
+            raise QueueManagerChanged(
+                f"message {number} of group {md[st.MD_GROUP_ID].hex()}, put to queue {self._queue}, went to queue manager "
+                f"{found}; the first message of the group went to {expected}. The unit of work is backed out; the group can be "
+                "resumed at its last commit. An alias, a workload exit or a queue definition has probably changed. Correct it "
+                f"and start again; the rest of the group then goes to {expected}",
+                because="split",
+                found=found,
+                expected=expected,
+            )
         self.field = field
 
     def check_told(self) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -34,6 +33,7 @@ from mqgroups.put.payload import (
 from mqgroups.put.properties import resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
+from mqgroups.telemetry.forgotten import tell_forgotten
 from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 # Looked up once: to look up a member of an enum takes long.
@@ -72,7 +72,7 @@ class OutgoingGroup(WithBlock):
         self._begun = committed if committed.offset else None
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
-        self.checkpoint: Checkpoint = None if committed.at_start else putter.owner.committed_checkpoint
+        self.checkpoint: Any = None if committed.at_start else putter.owner.committed_checkpoint
         self._properties = given if committed.at_start else resumed_with(given, putter.owner)
         # What the next message has to carry, if it is the group's first.
         self._of_first = NO_PROPERTIES if committed.msg_seq_number else self._properties or NO_PROPERTIES
@@ -130,7 +130,7 @@ class OutgoingGroup(WithBlock):
         Raises:
             Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
                 not put.
-            QueueFull, QueueInhibited: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
+            QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
                 one are committed, but not on a wrapped connection. With ``put_response="async"`` the call for a later message may
                 raise it.
             GroupUsage: the group has ended, or an earlier call failed.
@@ -299,11 +299,9 @@ class OutgoingGroup(WithBlock):
 
     def __del__(self) -> None:
         if getattr(self, "is_begun", False) and not self._ended:
-            warnings.warn(
+            tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
-                ResourceWarning,
-                stacklevel=2,
-                source=self,
+                self,
             )
 
     def _leave_block(

@@ -148,7 +148,7 @@ class Placing:
         """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
 
         Raises:
-            GroupWouldSplit: it went to another queue manager than the group's first message.
+            QueueManagerChanged: it went to another queue manager than the group's first message.
             ForeignSyncpoint: it is not the next message of the group.
         """
         data, kind, _, last, part = message
@@ -206,7 +206,7 @@ class Placing:
         self._run.go_to(self.owner.committed)
 
     def _ending(self, *, ended: bool) -> PendingCommit:
-        if not ended and self.owner.own.kept.most_messages:
+        if not ended:
             self._destination.check_told()
         self._answers.check()
         return self.owner.ending(

@@ -14,12 +14,12 @@ message is the group's last. So for a stream the application has to say it.
 
 from __future__ import annotations
 
-import warnings
+import logging
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Any
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
@@ -29,6 +29,9 @@ from mqgroups.put.putter import Putter
 from mqgroups.settings import Producing
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry.forgotten import tell_forgotten
+
+_log = logging.getLogger("mqgroups.put")
 
 
 class GroupProducer:
@@ -74,7 +77,7 @@ class GroupProducer:
         self._putter = putter
 
     @property
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> Any:
         """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
 
         Raises:
@@ -151,6 +154,13 @@ class GroupProducer:
         The record of an interrupted group stays, and a record with a checkpoint.
         """
         with self._connection.turn:
+            if not self._closed and self._left_open() is not None:
+                _log.warning(
+                    "%r is closed before its group has ended. What is committed of it is resumed by the next start of this name; "
+                    "the rest is backed out. Use `with producer.group() as group`",
+                    self,
+                    extra=self._putter.owner.log_fields(),
+                )
             self._close(finish=True)
 
     def delete_status_queue(self) -> None:
@@ -177,20 +187,14 @@ class GroupProducer:
     ) -> None:
         # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
         with self._connection.turn:
-            not_ended = self._not_ended() if error is None else None
+            left_open = self._left_open() if error is None else None
             self._close(finish=error is None)
-            # A group that failed has told it already.
-            if not_ended is not None and self._group is not None and not self._group.has_failed:
-                raise not_ended
+            if left_open is not None:
+                raise left_open
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
-            warnings.warn(
-                f"{self!r} was not closed. Use it in a with statement, or call close()",
-                ResourceWarning,
-                stacklevel=2,
-                source=self,
-            )
+            tell_forgotten(f"{self!r} was not closed. Use it in a with statement, or call close()", self)
 
     @even_half_made
     def __repr__(self) -> str:
@@ -218,6 +222,10 @@ class GroupProducer:
         if not group.is_begun and not group.is_in_block:
             return None
         return GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
+
+    def _left_open(self) -> GroupUsage | None:
+        # A group that failed has told it already.
+        return None if self._group is not None and self._group.has_failed else self._not_ended()
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:

@@ -47,9 +47,9 @@ def is_written(options: Mapping[str, str]) -> bool:
     from mqgroups.spark.connections import lent
     from mqgroups.spark.options import repeatable_write
 
-    parsed, sink, number, status_queue = repeatable_write(options)
+    parsed, sink, number = repeatable_write(options)
     with lent(parsed.connection) as q_mgr:
-        completed = completed_batch(q_mgr, status_queue, sink, parsed.queue, parsed.record_users or ())
+        completed = completed_batch(q_mgr, parsed.status_queue, sink, parsed.queue, parsed.record_users or ())
     return completed is not None and completed.number >= number
 
 

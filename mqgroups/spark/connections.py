@@ -25,7 +25,6 @@ from mqgroups.errors import BindingMissing, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.secret import Secret
 from mqgroups.queue_manager import connect
-from mqgroups.spark.errors import ExecutorBindingMissing
 from mqgroups.spark.options import ConnectionOptions
 
 _CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
@@ -38,7 +37,7 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
 
     Raises:
         ConfigurationError: settings cannot be combined, or a secret cannot be read.
-        ExecutorBindingMissing: this is a task, and the MQ client library or its binding is missing.
+        BindingMissing: the MQ client library or its binding is missing; in a task, the text names the executor's host.
         MQGroupsError: connecting failed.
     """
     idle = _idle.setdefault((os.getpid(), options), [])
@@ -65,7 +64,13 @@ def connected(options: ConnectionOptions) -> Connection:
     except BindingMissing as error:
         if not _is_in_task():
             raise
-        raise ExecutorBindingMissing(error.binding, error.problem, socket.gethostname()) from error
+        raise BindingMissing(
+            error.binding,
+            f"on the executor at {socket.gethostname()}: {error.problem}. Executors do not have the driver's environment. "
+            "Install the IBM MQ client library and the binding there too, and set spark.executorEnv.LD_LIBRARY_PATH to the "
+            "library's folder, as in --conf spark.executorEnv.LD_LIBRARY_PATH=/opt/mqm/lib64; PYSPARK_PYTHON must name a Python "
+            "that has the binding",
+        ) from error
 
 
 def _is_in_task() -> bool:

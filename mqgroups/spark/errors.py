@@ -3,18 +3,11 @@
     ConfigurationError
      └─ SparkOptionError        an option is unknown, missing, not for this use, or has an invalid value
     ApplicationError
-     ├─ ColumnsRefused          the columns of a DataFrame cannot be written as messages
-     ├─ RowRefused              a row cannot be written as a message
-     ├─ ModeRefused             the output mode is not possible for a queue
-     └─ WrittenByAnotherQuery   a batch in foreachBatch counts as written, by a query with another checkpoint
+     └─ WriteRefused            columns, a row or the output mode of a write are not possible for message groups
     StatusError
-     ├─ OffsetUnreadable        the checkpoint has an offset that this version did not write
-     ├─ ManifestUnreadable      the source's status queue has a message that this version did not write
-     ├─ ManifestMissing         the list of a micro-batch's groups is not on the source's status queue
-     └─ MicroBatchNotRead       Spark has finished a micro-batch, and no task has read it
+     └─ CheckpointUnusable      what a query's checkpoint says does not fit what is on the queues
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
-     ├─ ExecutorBindingMissing  the MQ client library or its binding is missing where a task runs (also a BindingMissing)
      ├─ JavaMissing             no Java that Spark can use was found
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
@@ -25,8 +18,9 @@ Spark shows them in a traceback of the Python worker. They can be pickled, and n
 
 from __future__ import annotations
 
-from mqgroups.core.claim import CompletedBatch
-from mqgroups.errors import ApplicationError, BindingMissing, ConfigurationError, EnvironmentFailure, StatusError
+from typing import Literal
+
+from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure, StatusError
 
 
 class SparkOptionError(ConfigurationError):
@@ -41,16 +35,16 @@ class SparkOptionError(ConfigurationError):
         self.option = option
 
 
-class ColumnsRefused(ApplicationError):
-    """The columns of a DataFrame cannot be written as message groups."""
+class WriteRefused(ApplicationError):
+    """A DataFrame, or a row of it, cannot be written as message groups.
 
+    Attributes:
+        because: ``"columns"``, ``"row"``; or ``"mode"``: messages that are put cannot be replaced, so the mode must be append.
+    """
 
-class RowRefused(ApplicationError):
-    """A row of a DataFrame cannot be written as a message of a group."""
-
-
-class ModeRefused(ApplicationError):
-    """An output mode other than append: messages that are put cannot be replaced."""
+    def __init__(self, message: str, because: Literal["columns", "row", "mode"]) -> None:
+        super().__init__(message)
+        self.because = because
 
 
 class IdentityMissing(EnvironmentFailure):
@@ -68,97 +62,26 @@ class IdentityMissing(EnvironmentFailure):
         self.what = what
 
 
-class ExecutorBindingMissing(BindingMissing):
-    """The binding or the MQ client library cannot be loaded in a task.
+class CheckpointUnusable(StatusError):
+    """What a query's checkpoint says does not fit what is on the queues. Nothing was removed.
 
     Attributes:
-        binding, problem: as for ``BindingMissing``.
-        host: the executor's.
+        because: ``"version"``: this version did not write the offset, or a record of the pipeline. ``"foreign"``: the pipeline's
+            records belong to another checkpoint. ``"missing"``: the list of a micro-batch's groups is not on the source's status
+            queue. ``"not-read"``: Spark has finished a micro-batch, and no task has read it.
     """
 
-    def __init__(self, binding: str, problem: str, host: str) -> None:
-        EnvironmentFailure.__init__(
-            self,
-            f"on the executor at {host}: {problem}. Executors do not have the driver's environment. Install the IBM MQ client "
-            "library and the binding there too, and set spark.executorEnv.LD_LIBRARY_PATH to the library's folder, as in "
-            "--conf spark.executorEnv.LD_LIBRARY_PATH=/opt/mqm/lib64; PYSPARK_PYTHON must name a Python that has the binding",
-        )
-        self.binding = binding
-        self.problem = problem
-        self.host = host
-
-
-class WrittenByAnotherQuery(ApplicationError):
-    """A foreachBatch writes a batch that counts as written, by another query. Nothing was put."""
-
-    def __init__(self, status_queue: str, txn_app_id: str, written: CompletedBatch, query: str) -> None:
-        super().__init__(
-            f"batches up to {written.number} of txnAppId {txn_app_id} count as written: status queue {status_queue} says so of "
-            f"query {written.query}, but this is query {query}. A new checkpoint begins at batch 0 again. Nothing was put. Give "
-            "another txnAppId, best one that has the query's id in it, and start the query again with the same checkpoint"
-        )
-
-
-class OffsetUnreadable(StatusError):
-    """This version of the source did not write the offset in the query's checkpoint."""
-
-
-class ManifestUnreadable(StatusError):
-    """A message on the source's status queue is not a manifest of this version."""
-
-    def __init__(self, status_queue: str, msg_id: bytes, found: str) -> None:
-        super().__init__(
-            f"status queue {status_queue} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
-            f"({found}). Run the query with the version that wrote it, until its last micro-batch is done; or, if another "
-            "program put the message, remove it",
-            status_queue=status_queue,
-            found=found,
-        )
-
-
-class ManifestMissing(StatusError):
-    """A manifest that the checkpoint names is not on the source's status queue, or not all of its parts.
-
-    Attributes:
-        manifest: its identifier.
-    """
-
-    def __init__(self, status_queue: str, manifest: str, found: int, expected: int) -> None:
-        super().__init__(
-            f"manifest {manifest}, which the query's checkpoint names, is not on status queue {status_queue}"
-            + (f" (found {found} of its {expected} parts)" if expected else "")
-            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
-            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
-            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
-            "already are then read again. To leave a checkpoint that still works, run its query once with "
-            "trigger(availableNow=True) before: that removes what was processed",
-            status_queue=status_queue,
-            found=found,
-            expected=expected,
-        )
-        self.manifest = manifest
-
-
-class MicroBatchNotRead(StatusError):
-    """Spark has finished a micro-batch whose first group no task has read: its groups would be lost, so they are not removed.
-
-    Attributes:
-        manifest: the identifier of the micro-batch's manifest.
-    """
-
-    def __init__(self, status_queue: str, manifest: str, groups: int) -> None:
-        super().__init__(
-            f"Spark has finished the micro-batch of manifest {manifest}, but its {groups} groups were not read, or not from the "
-            f"first one on: status queue {status_queue} has no sign of it. They stay on the data queue. A sink passes over "
-            "a micro-batch whose number it has written before, and a new checkpoint begins at 0 again. Start the query with a "
-            "new checkpoint and also a new output folder (or another txnAppId, or another key for what foreachBatch has "
-            "written). A foreachBatch function that does not want a micro-batch has to read it all the same, for example with "
-            "count(): change it before that",
-            status_queue=status_queue,
-            found="no sign",
-            expected="the sign of a task",
-        )
-        self.manifest = manifest
+    def __init__(
+        self,
+        message: str,
+        because: Literal["version", "foreign", "missing", "not-read"],
+        *,
+        status_queue: str = "",
+        found: object = None,
+        expected: object = None,
+    ) -> None:
+        super().__init__(message, status_queue=status_queue, found=found, expected=expected)
+        self.because = because
 
 
 class JavaMissing(EnvironmentFailure):

@@ -7,15 +7,14 @@ DEBUG. Nothing can be put before Spark's text. For that, a program asks ``cause`
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from mqgroups.errors import MQGroupsError
+from mqgroups.telemetry.tracebacks import without_frames
 
-_log = logging.getLogger("mqgroups.spark")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -65,7 +64,7 @@ def told_briefly(method: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return method(*arguments, **named)
         except MQGroupsError as error:
-            raise _without_frames(error) from None
+            raise without_frames(error) from None
 
     return briefly
 
@@ -78,14 +77,9 @@ def rows_told_briefly(method: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterat
         try:
             yield from method(*arguments, **named)
         except MQGroupsError as error:
-            raise _without_frames(error) from None
+            raise without_frames(error) from None
 
     return briefly
-
-
-def _without_frames(error: MQGroupsError) -> MQGroupsError:
-    _log.debug("%s", error, exc_info=error)
-    return error.with_traceback(None)
 
 
 def cause(error: BaseException | str) -> str:

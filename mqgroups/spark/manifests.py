@@ -36,7 +36,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
+from mqgroups.errors import StatusQueueUnusable
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, hexadecimal, whole_number
 
 _VERSION = 1
@@ -123,8 +124,8 @@ class Manifests:
         """Read the manifests that an offset names, unless this process knows them.
 
         Raises:
-            ManifestMissing: one of them is not on the status queue.
-            ManifestUnreadable: this version did not write it.
+            CheckpointUnusable: one of them is not on the status queue.
+            StatusQueueUnusable: this version did not write one.
             MQIError: a call failed.
         """
         unknown = [each for each in offset.manifests if each not in self._manifests and each not in self._gone]
@@ -138,7 +139,7 @@ class Manifests:
             if found.marks:
                 self._gone.add(each)
             elif not found.expected or len(found.read) < found.expected:
-                raise ManifestMissing(self._messages.name, each, len(found.read), found.expected)
+                raise self._missing(each, len(found.read), found.expected)
             else:
                 groups = tuple(planned for part in sorted(found.read) for planned in found.read[part])
                 keys = frozenset(planned.key for planned in groups)
@@ -174,11 +175,11 @@ class Manifests:
         """Return the groups of the micro-batch that ends at ``offset``, which must be known.
 
         Raises:
-            ManifestMissing: its groups were removed, so it cannot be read again.
+            CheckpointUnusable: its groups were removed, so it cannot be read again.
         """
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
-            raise ManifestMissing(self._messages.name, offset.manifest, 0, 0)
+            raise self._missing(offset.manifest, 0, 0)
         return manifest.groups
 
     # --- the next micro-batch
@@ -235,11 +236,40 @@ class Manifests:
             )
         }
 
+    def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
+        """Return the error for a manifest with only ``found`` of its parts on the status queue; ``expected``: 0 if unknown."""
+        name = self._messages.name
+        return CheckpointUnusable(
+            f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
+            + (f" (found {found} of its {expected} parts)" if expected else "")
+            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
+            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
+            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
+            "already are then read again. To leave a checkpoint that still works, run its query once with "
+            "trigger(availableNow=True) before: that removes what was processed",
+            "missing",
+            status_queue=name,
+            found=found,
+            expected=expected,
+        )
+
     def refuse_unread(self, offset: Offset) -> None:
-        """Raise MicroBatchNotRead if something up to ``offset`` was not to be removed, because no task has read it."""
+        """Raise CheckpointUnusable if something up to ``offset`` was not to be removed, because no task has read it."""
         for each in offset.manifests:
             if (manifest := self._manifests.get(each)) is not None and not manifest.since:
-                raise MicroBatchNotRead(self._messages.name, each, len(manifest.keys))
+                name = self._messages.name
+                raise CheckpointUnusable(
+                    f"Spark has finished the micro-batch of manifest {each}, but its {len(manifest.keys)} groups were not read, "
+                    f"or not from the first one on: status queue {name} has no sign of it. They stay on the data queue. A sink "
+                    "passes over a micro-batch whose number it has written before, and a new checkpoint begins at 0 again. Start "
+                    "the query with a new checkpoint and also a new output folder (or another txnAppId, or another key for what "
+                    "foreachBatch has written). A foreachBatch function that does not want a micro-batch has to read it all the "
+                    "same, for example with count(): change it before that",
+                    "not-read",
+                    status_queue=name,
+                    found="no sign",
+                    expected="the sign of a task",
+                )
 
     def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
         """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.
@@ -285,7 +315,15 @@ class Manifests:
             try:
                 self._read(on_queue, msg_id, json.loads(data))
             except (KeyError, TypeError, ValueError, RecursionError) as error:
-                raise ManifestUnreadable(self._messages.name, msg_id, repr(error)) from error
+                name = self._messages.name
+                raise StatusQueueUnusable(
+                    f"status queue {name} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
+                    f"({error!r}). Run the query with the version that wrote it, until its last micro-batch is done; or, if "
+                    "another program put the message, remove it",
+                    status_queue=name,
+                    because="version",
+                    found=repr(error),
+                ) from None
         return on_queue
 
     @staticmethod

@@ -30,7 +30,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgroups.spark.errors import OffsetUnreadable
+from mqgroups.spark.errors import CheckpointUnusable
 
 _VERSION = 2
 _ID_LENGTH = 24
@@ -184,7 +184,7 @@ class Offset:
         """Return the offset from the JSON that Spark stored.
 
         Raises:
-            OffsetUnreadable: it is of another version, or not an offset.
+            CheckpointUnusable: it is of another version, or not an offset.
         """
         try:
             if value["v"] != _VERSION:
@@ -199,13 +199,13 @@ class Offset:
             )
             return cls(source, seq, manifest, groups, messages, pending)
         except (KeyError, TypeError, ValueError) as error:
-            raise OffsetUnreadable(
+            raise CheckpointUnusable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "
                 f"version {_VERSION}. Run the query with the version that wrote it, until its last micro-batch is done",
-                status_queue="",
+                "version",
                 found=value,
                 expected=_VERSION,
-            ) from error
+            ) from None
 
 
 def hexadecimal(text: str, digits: int) -> str:

@@ -45,7 +45,6 @@ _SHOWN = {
     Use.ALL: "all",
 }
 # Modes: ``core/modes.py`` says why they are Literals.
-Delivery: TypeAlias = Literal["exactlyOnce", "atLeastOnce"]
 EagerCommit: TypeAlias = Literal["auto", "true", "false"]
 # Options that Spark itself adds for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
@@ -110,8 +109,7 @@ class SinkOptions:
 
     connection: ConnectionOptions
     queue: str
-    delivery: Delivery
-    status_queue: str | None
+    status_queue: str
     status_model: str
     claim_model: str
     record_users: tuple[str, ...] | None
@@ -411,21 +409,13 @@ OPTIONS: tuple[Option, ...] = (
         "how long to wait for another application to close the queue",
     ),
     Option(
-        "delivery",
-        "delivery",
-        _choice(*get_args(Delivery)),
-        "exactlyOnce",
-        Use.WRITE,
-        "delivery guarantee; `exactlyOnce` needs `statusQueue`",
-    ),
-    Option(
         "statusQueue",
         "status_queue",
         _QUEUE,
         None,
         Use.STREAM_READ | Use.WRITE,
-        "status queue, on the same queue manager. For a stream read the default is `MQGROUPS.SOURCE.<queue>`; it must not be a "
-        "sink's. Sinks may share one, but separate queues are faster",
+        "status queue, on the same queue manager; a write needs it. For a stream read the default is `MQGROUPS.SOURCE.<queue>`; "
+        "it must not be a sink's. Sinks may share one, but separate queues are faster",
     ),
     Option(
         "statusModel",
@@ -550,15 +540,11 @@ def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
 def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     """Return the options of a write; raises SparkOptionError."""
     connection, values = _parsed(given, use, Use.WRITE)
-    if values["delivery"] == "exactlyOnce" and values["status_queue"] is None:
-        raise SparkOptionError(
-            "statusQueue", "it is required for delivery=exactlyOnce. Give it, or choose delivery=atLeastOnce"
-        )
+    if values["status_queue"] is None:
+        raise SparkOptionError("statusQueue", "it is required for a write: it keeps which groups are put")
     _check_apart(values)
     if (values["txn_app_id"] is None) != (values["txn_version"] is None):
         raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
-    if values["delivery"] == "atLeastOnce" and values["txn_app_id"] is not None:
-        raise SparkOptionError("txnAppId", "it needs delivery=exactlyOnce: atLeastOnce puts a repeated run again")
     return SinkOptions(connection=connection, **values)
 
 
@@ -577,18 +563,16 @@ def _status_queue(queue: str) -> str:
         ) from error
 
 
-def repeatable_write(given: Mapping[str, str]) -> tuple[SinkOptions, str, int, str]:
-    """Return the options of a batch write that can be repeated, with its ``txnAppId``, ``txnVersion`` and ``statusQueue``.
+def repeatable_write(given: Mapping[str, str]) -> tuple[SinkOptions, str, int]:
+    """Return the options of a batch write that can be repeated, with its ``txnAppId`` and ``txnVersion``.
 
     Raises:
         SparkOptionError: an option is not valid, or one of these is missing.
     """
     options = sink_options(given, Use.BATCH_WRITE)
-    if options.txn_app_id is None or options.txn_version is None or options.status_queue is None:
-        raise SparkOptionError(
-            "txnAppId", "it is required here, with txnVersion and statusQueue: they identify the write"
-        )
-    return options, options.txn_app_id, options.txn_version, options.status_queue
+    if options.txn_app_id is None or options.txn_version is None:
+        raise SparkOptionError("txnAppId", "it is required here, with txnVersion: they identify the write")
+    return options, options.txn_app_id, options.txn_version
 
 
 def _parsed(given: Mapping[str, str], use: Use, side: Use) -> tuple[ConnectionOptions, dict[str, Any]]:

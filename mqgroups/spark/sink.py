@@ -29,10 +29,11 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from mqgroups.batch.completion import complete_batch
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchProducer, BatchSettings
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.spark.connections import lent
-from mqgroups.spark.errors import IdentityMissing, ModeRefused, WrittenByAnotherQuery
+from mqgroups.spark.errors import IdentityMissing, WriteRefused
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
@@ -84,9 +85,10 @@ class _GroupWriter:
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         if overwrite:
-            raise ModeRefused(
+            raise WriteRefused(
                 "format 'ibmmq' can only append, because messages that were put cannot be replaced. Use mode('append'), or "
-                "outputMode('append') for a stream"
+                "outputMode('append') for a stream",
+                "mode",
             )
         self._columns = columns_of(schema, options)
         self._options = options
@@ -103,7 +105,7 @@ class _GroupWriter:
             partition=task.partitionId(),
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
-            status_queue=options.status_queue if options.delivery == "exactlyOnce" else None,
+            status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work, LONGEST_S),
             claim_wait_s=options.claim_timeout_ms / 1000,
             persistence=options.persistence,
@@ -119,7 +121,13 @@ class _GroupWriter:
                 completed = producer.completed()
                 if completed is not None:
                     if batch.query is not None and completed.query not in (None, batch.query):
-                        raise WrittenByAnotherQuery(options.status_queue or "", batch.sink, completed, batch.query)
+                        raise BatchRefused(
+                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: status queue "
+                            f"{options.status_queue} says so of query {completed.query}, but this is query {batch.query}. A new "
+                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId, best one that has the "
+                            "query's id in it, and start the query again with the same checkpoint",
+                            "another-query",
+                        )
                     # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
                     _log.info(
@@ -139,15 +147,12 @@ class _GroupWriter:
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
         """Complete the batch that the tasks have written."""
-        status_queue = self._options.status_queue
         batches = {each.batch for each in written if isinstance(each, PartitionWritten)}
-        if self._options.delivery != "exactlyOnce" or status_queue is None:
-            return
         for batch in batches:
             with lent(self._options.connection) as q_mgr:
                 complete_batch(
                     q_mgr,
-                    status_queue,
+                    self._options.status_queue,
                     batch.sink,
                     self._options.queue,
                     batch.number,

@@ -25,7 +25,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgroups.batch.producer import BatchMessage
-from mqgroups.spark.errors import ColumnsRefused, RowRefused
+from mqgroups.spark.errors import WriteRefused
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.spill import Kept, Spill
 
@@ -93,7 +93,7 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     """Return the columns that hold the parts of a message, for a DataFrame of this schema.
 
     Raises:
-        ColumnsRefused: a column is missing, has the wrong type, or would not be written.
+        WriteRefused: a column is missing, has the wrong type, or would not be written.
     """
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
@@ -103,23 +103,29 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     if key.lower() != PARTITION:
         wanted[key] = _KEYS
         if key not in types:
-            raise ColumnsRefused(
+            raise WriteRefused(
                 f"found columns {_listed(types)}, expected a column {key!r} for the groups. Name the column with the option "
-                "groupBy, or write each partition as a group: groupBy=partition"
+                "groupBy, or write each partition as a group: groupBy=partition",
+                "columns",
             )
     if order is not None:
         wanted[order] = _ORDERS
         if order not in types:
-            raise ColumnsRefused(f"found columns {_listed(types)}, expected a column {order!r} (sequenceColumn)")
+            raise WriteRefused(
+                f"found columns {_listed(types)}, expected a column {order!r} (sequenceColumn)", "columns"
+            )
     if "value" not in types:
-        raise ColumnsRefused(f"found columns {_listed(types)}, expected a column 'value' for the messages' data")
+        raise WriteRefused(
+            f"found columns {_listed(types)}, expected a column 'value' for the messages' data", "columns"
+        )
     for name, shown in types.items():
         if name not in wanted:
-            raise ColumnsRefused(
-                f"column {name!r} cannot be written; possible columns are {_listed(wanted)}. Select the columns to write"
+            raise WriteRefused(
+                f"column {name!r} cannot be written; possible columns are {_listed(wanted)}. Select the columns to write",
+                "columns",
             )
         if kinds[name] not in wanted[name] and shown not in wanted[name]:
-            raise ColumnsRefused(f"column {name!r} is {shown}; it must be {' or '.join(wanted[name])}")
+            raise WriteRefused(f"column {name!r} is {shown}; it must be {' or '.join(wanted[name])}", "columns")
     return Columns(
         key=None if key.lower() == PARTITION else key,
         order=order,
@@ -133,7 +139,7 @@ def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) 
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
     Raises:
-        RowRefused: a row has null as key, sort value or data, or a value that Python cannot hold.
+        WriteRefused: a row has null as key, sort value or data, or a value that Python cannot hold.
     """
     with Spill() as spill:
         if columns.key is None:
@@ -161,9 +167,10 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill:
     def messages() -> Iterator[BatchMessage]:
         for row in rows:
             if row.priority != first.priority:
-                raise RowRefused(
+                raise WriteRefused(
                     f"group {key!r} has rows with priority {first.priority} and {row.priority}; all messages of a group must "
-                    "have the same priority"
+                    "have the same priority",
+                    "row",
                 )
             properties = dict(row.headers) if row.headers else None
             yield BatchMessage(
@@ -171,7 +178,7 @@ def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill:
             )
 
     if first.priority is not None and first.priority not in range(10):
-        raise RowRefused(f"group {key!r} has priority {first.priority}; it must be 0 to 9")
+        raise WriteRefused(f"group {key!r} has priority {first.priority}; it must be 0 to 9", "row")
     return Group(key, columns.priority if first.priority is None else first.priority, messages())
 
 
@@ -203,9 +210,10 @@ def _values(batch: RecordBatch, name: str) -> list[Any]:
     except (ValueError, ArithmeticError) as error:
         # Not chained: a UnicodeDecodeError holds the data.
         why = type(error).__name__
-    raise RowRefused(
+    raise WriteRefused(
         f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
-        "9999. Filter such rows, or write `value` as binary"
+        "9999. Filter such rows, or write `value` as binary",
+        "row",
     )
 
 
@@ -223,7 +231,7 @@ def _refuse_null(
         row = values.index(None)
         group = f" of group {keys[row]!r}" if keys else ""
         number = f" with {order} {orders[row]}" if order is not None else ""
-        raise RowRefused(f"column {name!r} is null in a row{group}{number}; every message needs a value")
+        raise WriteRefused(f"column {name!r} is null in a row{group}{number}; every message needs a value", "row")
 
 
 def _listed(names: Iterable[str]) -> str:

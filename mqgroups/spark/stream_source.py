@@ -138,7 +138,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the groups up to ``end``. Raises MicroBatchNotRead."""
+        """Remove the groups up to ``end``. Raises CheckpointUnusable."""
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from mqgroups.core.modes import RoleName
-from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupAbandoned
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -42,7 +41,7 @@ class Resumed:
     group_id: bytes
     msg_seq_number: int
     offset: int
-    checkpoint: Checkpoint
+    checkpoint: Any
     epoch: int
     unit_of_work: int
     group_name: str = ""
@@ -95,7 +94,7 @@ class Progress:
     msg_seq_number: int
     offset: int
     group_ended: bool
-    checkpoint: Checkpoint
+    checkpoint: Any
     unit_of_work: int
     messages: int
     data_bytes: int

@@ -45,13 +45,13 @@ def open_or_make(
             raise
     try:
         made = open_as(model, name)
-    except QueueMissing as error:
+    except QueueMissing:
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
             f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) "
             f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO); `mqgroups mqsc` prints both with what a site may have altered besides",
             status_queue=name,
-        ) from error
+        ) from None
     except MQIError as error:
         if error.reason != mq.MQRC_OBJECT_ALREADY_EXISTS:
             raise
@@ -103,7 +103,7 @@ def check_kind(queue: Queue) -> None:
             status_queue=name,
             found="alias",
             expected="local queue",
-        ) from error
+        ) from None
     if kind == mq.MQQDT_TEMPORARY_DYNAMIC:
         raise StatusQueueUnusable(
             f"status queue {name} is a temporary dynamic queue, which is deleted with its records when the connection that made "

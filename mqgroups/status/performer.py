@@ -125,10 +125,32 @@ class Performer:
 
 def lost_to(own: Ownership, holder: StatusRecord | None) -> OwnershipLost:
     """Return the error for a name that another instance has taken over; ``holder``: its record, if one was seen."""
-    expected = own.expected
-    seen = (holder.owner_id, holder.epoch) if holder is not None else ("", 0)
-    name = f"{expected.role.value} {expected.name}"
-    return OwnershipLost(name, own.kept.queue, seen, (own.owner_id, own.epoch))
+    name, queue = f"{own.expected.role.value} {own.expected.name}", own.kept.queue
+    mine = own.owner_id, own.epoch
+    found = (holder.owner_id, holder.epoch) if holder is not None else ("", 0)
+    if found == mine:
+        return OwnershipLost(
+            f"status queue {queue} holds an older record of this instance of {name} than its last commit. The queue manager or "
+            "this queue was restored from a backup. Its uncommitted work is backed out, and what it committed after the backup "
+            "may be gone. Find out what that is before you start it again: it continues from the older record",
+            "restored",
+            name=name,
+            status_queue=queue,
+            found=found,
+            expected=mine,
+        )
+    seen = f"a record of owner {found[0]}, epoch {found[1]}" if found[1] else "no record"
+    return OwnershipLost(
+        f"another instance has taken over {name}: status queue {queue} holds {seen}, expected the record of owner {mine[0]}, "
+        f"epoch {mine[1]}. This instance lost its connection to the queue manager, or its own program has started the name again "
+        "on the same connection. Its uncommitted work is backed out. End this instance; the other one continues from the last "
+        "commit",
+        "taken-over",
+        name=name,
+        status_queue=queue,
+        found=found,
+        expected=mine,
+    )
 
 
 def _failed(error: MQIError) -> Failed:

@@ -28,23 +28,21 @@ from mqgroups.core.restart import Mismatch, idle_record
 from mqgroups.core.status import Mark, RecordState, StatusRecord, encode, shown
 from mqgroups.core.status_chain import FoundMessage, RecordPut, StoredRecord
 from mqgroups.core.steps import RecordArrived, Refused
-from mqgroups.errors import (
-    SALVAGE,
-    SALVAGE_UNREADABLE,
-    DuplicateStatusRecords,
-    ForeignSyncpoint,
-    GroupUsage,
-    MQIError,
-    OwnerActive,
-    StatusQueueUnusable,
-    StatusRecordHidden,
-    StatusRecordMissing,
-)
+from mqgroups.errors import ForeignSyncpoint, GroupUsage, MQIError, OwnerActive, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_kind, check_stays, open_or_make
-from mqgroups.status.records import LONGEST_RECORD_BYTES, browsed, corrupt_record, foreign_record, held_by
+from mqgroups.status.records import (
+    LONGEST_RECORD_BYTES,
+    SALVAGE,
+    SALVAGE_UNREADABLE,
+    browsed,
+    corrupt_record,
+    foreign_record,
+    held_by,
+    hidden_record,
+)
 from mqgroups.telemetry import metrics
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
@@ -130,7 +128,7 @@ class StatusQueue(Keeper):
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
-            raise self._in_use(error.verb, error.reason) from error
+            raise self._in_use(error.verb, error.reason) from None
         finally:
             metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
@@ -163,7 +161,7 @@ class StatusQueue(Keeper):
         Raises:
             OwnerActive: the queue is open elsewhere, or the record is still hidden.
             QueueMissing: the queue was deleted.
-            StatusRecordCorrupt, StatusRecordVersion: a message cannot be read as a record; it stays on the queue.
+            StatusQueueUnusable: a message cannot be read as a record; it stays on the queue.
             StatusQueueUnusable: the record expires.
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             MQIError: the call failed.
@@ -178,7 +176,7 @@ class StatusQueue(Keeper):
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
-            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from error
+            raise OwnerActive(error.verb, f"status queue {self.name}", error.comp, error.reason) from None
         return True
 
     def _look_at_holder(self, users: frozenset[str] | None, marks: tuple[Mark, ...]) -> StatusRecord | None:
@@ -192,10 +190,10 @@ class StatusQueue(Keeper):
             self._pauses = Pauses(self._patience, OWNER_ACTIVE, self._connection.sleep)
         try:
             self._pauses.after(self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE))
-        except OwnerActive as error:
+        except OwnerActive:
             if not at_start:
                 raise
-            raise StatusRecordHidden(self.name, self._patience.wait_s) from error
+            raise hidden_record(self.name, self._patience.wait_s) from None
 
     def _take(self, stored: StoredRecord, must_stay: bool) -> bool:
         if stored.is_open:
@@ -235,7 +233,7 @@ class StatusQueue(Keeper):
             raise GroupUsage(
                 f"the checkpoint ({type(record.checkpoint).__name__}) cannot be kept: it must be bytes or a JSON value "
                 f"({error})"
-            ) from error
+            ) from None
         md = st.md(
             format_name=mq.MQFMT_STRING,
             ccsid=1208,
@@ -288,7 +286,7 @@ class StatusQueue(Keeper):
                 status_queue=self.name,
                 found="a queue of another queue manager",
                 expected="local queue",
-            ) from error
+            ) from None
         return queue
 
     def _open_as(self, name: str, dynamic_q_name: str = "") -> Queue:
@@ -315,11 +313,12 @@ class StatusQueue(Keeper):
         if isinstance(refused, steps.NotCommitted) and self._connection.syncpoint.gets_record_first:
             return ForeignSyncpoint(f"the status record that was put to {self.name} and committed is not on that queue")
         assert isinstance(refused, steps.RecordGone)
-        return StatusRecordMissing(
+        return StatusQueueUnusable(
             f"the status record that this owner put is not on status queue {self.name} any more, although the queue is open "
             f"exclusively. {self._connection.syncpoint.who_removes_records()}. The unit of work is backed out. Find out what "
             f"removed the record. If it stays lost, {SALVAGE}",
             status_queue=self.name,
+            because="gone",
             found=None,
             expected=refused.stored.msg_id.hex(),
         )
@@ -328,11 +327,12 @@ class StatusQueue(Keeper):
         found, expected = refused.found, refused.expected
         if not refused.several:
             return corrupt_record(self.name, found, expected)
-        return DuplicateStatusRecords(
+        return StatusQueueUnusable(
             f"status queue {self.name} holds {found}, expected {expected}. Two owners have used it, or another program puts to "
             f"it: they were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
             f"with the highest epoch and unit_of_work, and move the others away; or {SALVAGE_UNREADABLE}",
             status_queue=self.name,
+            because="several",
             found=found,
             expected=expected,
         )

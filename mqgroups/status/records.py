@@ -21,20 +21,15 @@ from mqgroups.core.status_chain import (
     contents_of,
     users_of_records,
 )
-from mqgroups.errors import (
-    SALVAGE,
-    SALVAGE_UNREADABLE,
-    MessageTooLong,
-    StatusRecordCorrupt,
-    StatusRecordForeign,
-    StatusRecordsDisagree,
-    StatusRecordVersion,
-)
+from mqgroups.errors import MessageTooLong, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import printable
 
 LONGEST_RECORD_BYTES = 16_777_216
+# The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
+SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
+SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 # No owner has more messages than that on its status queue.
@@ -44,7 +39,7 @@ _MOST_MESSAGES = 2 * MOST_SEGMENTS
 def browsed(
     queue: Queue, longest_bytes: int = LONGEST_RECORD_BYTES, own_users: Set[str] = frozenset()
 ) -> list[FoundMessage]:
-    """Return the messages on a status queue; raises StatusRecordCorrupt, StatusRecordVersion, MQIError.
+    """Return the messages on a status queue; raises StatusQueueUnusable, MQIError.
 
     ``own_users``: the users of the reader's own puts.
     """
@@ -70,7 +65,7 @@ def browsed(
                 )
             )
     except MessageTooLong as error:
-        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from error
+        raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from None
     return found
 
 
@@ -108,50 +103,53 @@ def decoded_record(name: str, data: bytes) -> StatusRecord:
     """Return the record that a message on status queue ``name`` holds.
 
     Raises:
-        StatusRecordCorrupt, StatusRecordVersion: the message is not a record that this version can read.
+        StatusQueueUnusable: the message is not a record that this version can read.
     """
     try:
         return decode(data)
     except RecordRejected as error:
         if error.because is RejectedBecause.VERSION:
-            raise StatusRecordVersion(
+            raise StatusQueueUnusable(
                 f"status queue {name}: {error}. Use the version of mqgroups that wrote this record",
                 status_queue=name,
+                because="version",
                 found=error.found,
                 expected=error.expected,
-            ) from error
-        raise corrupt_record(name, error.found, error.expected) from error
+            ) from None
+        raise corrupt_record(name, error.found, error.expected) from None
 
 
-def corrupt_record(name: str, found: str, expected: str) -> StatusRecordCorrupt:
+def corrupt_record(name: str, found: str, expected: str) -> StatusQueueUnusable:
     """Return the error for a message on status queue ``name`` that is not a status record."""
-    return StatusRecordCorrupt(
+    return StatusQueueUnusable(
         f"status queue {name}: found {found}, expected {expected}. The message was left on the queue. Find out which program put "
         f"it. If it is the record, {SALVAGE_UNREADABLE}; if it is beside a valid record, the same command moves it away alone",
         status_queue=name,
+        because="corrupt",
         found=found,
         expected=expected,
     )
 
 
 def refuse_strangers(status_queue: str, found: Iterable[str], users: Set[str]) -> None:
-    """Raise StatusRecordForeign if one of the users who have put records is not one of ``users``."""
+    """Raise StatusQueueUnusable if one of the users who have put records is not one of ``users``."""
     for each in found:
         if each not in users:
             raise foreign_record(status_queue, Mismatch("user_identifier", each, ", ".join(sorted(users))))
 
 
-def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign:
+def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable:
     """Return the error for a status record of another owner."""
     remedy = ""
     if mismatch.field == "user_identifier":
-        return StatusRecordForeign(
+        return StatusQueueUnusable(
             f"a status record on status queue {status_queue} was put by user {shown(mismatch.found)}, expected "
             f"{shown(mismatch.expected)} (UserIdentifier in its MQMD). It was not believed, and nothing was changed. Find out "
             "who put it. If the program has run under that user before, or an operator has written the record as that user, "
             f"start once with record_users=({shown(mismatch.found)},). If not, that user must not have +put on this queue; move "
             "the message away with `mqgroups salvage rebuild --record-user OWNER --unreadable-to QUEUE`",
             status_queue=status_queue,
+            because="foreign",
             field=mismatch.field,
             found=mismatch.found,
             expected=mismatch.expected,
@@ -166,20 +164,36 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusRecordForeign
             f". If the group's messages were moved from {shown(mismatch.found)}, say where they are now: "
             f"--instance {printable(str(mismatch.found))}=NEW"
         )
-    return StatusRecordForeign(
+    return StatusQueueUnusable(
         f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
         f"{shown(mismatch.expected)}. It belongs to another program, or this program uses the wrong queue, queue manager or "
         f"status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group{remedy}",
         status_queue=status_queue,
+        because="foreign",
         field=mismatch.field,
         found=mismatch.found,
         expected=mismatch.expected,
     )
 
 
+def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
+    """Return the error for status queue ``name``, which for ``wait_s`` seconds had an anchor and no record."""
+    return StatusQueueUnusable(
+        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check DISPLAY "
+        f"QSTATUS({name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the queue manager drops "
+        "that instance's connection; start again later. UNCOM(NO): another program removed the record, or other code committed "
+        "on a shared connection; a start without the record would put or get messages twice, so "
+        f"{SALVAGE}. Nothing was changed",
+        status_queue=name,
+        because="hidden",
+        found="an anchor without its status record",
+        expected="both",
+    )
+
+
 def records_disagree(
     found: Outgoing, expected: Outgoing, *, of: tuple[str, str], status_queues: tuple[str, str]
-) -> StatusRecordsDisagree:
+) -> StatusQueueUnusable:
     """Return the error for the records of a pipe that are from different commits.
 
     Args:
@@ -188,11 +202,12 @@ def records_disagree(
         of: the producer and the consumer, for the error text.
         status_queues: theirs.
     """
-    return StatusRecordsDisagree(
+    return StatusQueueUnusable(
         f"the outgoing group of {of[0]} is {_stands(found)}, but with the last commit of {of[1]} it was {_stands(expected)}. "
         "Both are committed together, so one of the two status records was removed or replaced. Browse both queues and the "
         f"status queues {status_queues[1]} and {status_queues[0]} to find out what the last commit was; or {SALVAGE}",
         status_queue=status_queues[1],
+        because="disagree",
         found=_stands(found),
         expected=_stands(expected),
     )

@@ -14,8 +14,9 @@ from mqgroups.connection.retry import OWNER_ACTIVE, REDO_LATER, Patience, Relaps
 from mqgroups.core import protocol
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.steps import Steps
-from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, HandleLost, MQIError, OwnerActive, OwnershipLost
+from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi.reasons import HANDLE_LOST
 from mqgroups.status.owner import Owner
 from mqgroups.status.performer import Performer
 
@@ -97,7 +98,7 @@ class RecoveringOwners:
         first, connection = self._first, self._connection
         if error.is_final or not connection.can_redo(error):
             raise error
-        if isinstance(error, HandleLost):
+        if error.reason in HANDLE_LOST:
             self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
         # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
         costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt

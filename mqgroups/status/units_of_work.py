@@ -99,7 +99,7 @@ class UnitsOfWork(RecoveringOwners):
         try:
             self._every = capped(self._every, most, status_messages)
         except ValueError as error:
-            raise ConfigurationError(str(error)) from error
+            raise ConfigurationError(str(error)) from None
         every = self._every
         if len(self.owners) == 1 and every.messages is not None and every.bytes is None:
             self._soonest = every.messages

@@ -18,7 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.util.types import Attributes, AttributeValue
 
-from mqgroups.errors import MQIError
+from mqgroups.errors import MQGroupsError, MQIError
 from mqgroups.mqi.constants import reason_name
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
@@ -227,4 +227,6 @@ def error_type(why: BaseException | str | None) -> dict[str, AttributeValue]:
         return {}
     if isinstance(why, MQIError):
         return {sc.ERROR_TYPE: reason_name(why.reason)}
+    if isinstance(why, MQGroupsError) and why.because:
+        return {sc.ERROR_TYPE: f"{type(why).__name__}.{why.because}"}
     return {sc.ERROR_TYPE: why if isinstance(why, str) else type(why).__name__}

@@ -1,10 +1,9 @@
-"""``python -m recipes.compare``: disturb all, print the tables, write them into the page."""
+"""``python -m recipes.compare``: disturb all, print the tables, write them into the page, draw the picture."""
 
 from __future__ import annotations
 
 import platform
 import tempfile
-import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,10 +11,11 @@ import click
 
 from mqembedded import EmbeddedQueueManager
 from recipes.compare import worker
-from recipes.compare.campaign import EVERY, MESSAGES, MQSC, Campaign, Outcome
-from recipes.compare.report import by_kind, markdown, text, totals, write
+from recipes.compare.campaign import EVERY, MANY, MESSAGES, MQSC, Campaign, Outcome
+from recipes.compare.report import by_kind, markdown, picture, text, totals, write
 
-_PAGE = Path(__file__).parents[1] / "why.md"
+_ROOT = Path(__file__).parents[2]
+_PAGE, _PICTURE = _ROOT / "recipes" / "why.md", _ROOT / "docs" / "_static" / "compare.svg"
 
 
 @click.command(help=__doc__)
@@ -26,7 +26,6 @@ _PAGE = Path(__file__).parents[1] / "why.md"
 @click.option("--seed", default=1, show_default=True, help="The first seed; the next pair has the next one.")
 @click.option("--show", is_flag=True, help="Name every case that went wrong.")
 def main(short: bool, pairs: int, seed: int, show: bool) -> None:
-    began_s = time.monotonic()
     seeds = range(seed, seed + (2 if short else pairs))
     missing = [name for name in worker.APPROACHES if name not in worker.available()]
     if missing:
@@ -37,6 +36,7 @@ def main(short: bool, pairs: int, seed: int, show: bool) -> None:
         mqsc.write_text(MQSC)
         with EmbeddedQueueManager("QMC", mqsc=[mqsc]) as q_mgr:
             campaign = Campaign(q_mgr, Path(folder))
+            prices = campaign.prices(list(worker.APPROACHES), rounds=1 if short else 5)
             outcomes: list[Outcome] = []
             for approach in worker.APPROACHES:
                 for case in campaign.cases(approach, every_nth=8 if short else 1, seeds=seeds):
@@ -45,16 +45,18 @@ def main(short: bool, pairs: int, seed: int, show: bool) -> None:
                     if show and (not outcome.found.is_right or outcome.is_wrong_statement):
                         click.echo(f"{case}: said {'done' if outcome.said_done else 'not done'}, {outcome.found}")
             campaign.close()
-    took = (
-        f"{len(outcomes)} cases in {time.monotonic() - began_s:.0f} s: a group of {MESSAGES} messages in units of work of "
+    told = (
+        f"Lines, calls and seconds: {MANY[0]:,} messages in units of work of {MANY[1]}, undisturbed. "
+        f"{len(outcomes):,} cases: a group of {MESSAGES} messages in units of work of "
         f"{EVERY}, {'every eighth call' if short else 'every call'} disturbed; random pairs of seeds {seeds[0]} to "
         f"{seeds[-1]}. Python {platform.python_version()}, pymqi {_version('pymqi')}, faststream-mq "
         f"{_version('faststream-mq')} on ibmmq {_version('ibmmq')}, tenacity {_version('tenacity')}."
     )
-    click.echo(f"{text(totals(outcomes))}\n\n{text(by_kind(outcomes))}\n\n{took}")
+    click.echo(f"{text(totals(outcomes, prices))}\n\n{text(by_kind(outcomes))}\n\n{told}")
     if not short:
-        write(_PAGE, f"{markdown(totals(outcomes))}\n\n{took}\n\n{markdown(by_kind(outcomes))}")
-        click.echo(f"written into {_PAGE}")
+        write(_PAGE, f"{markdown(totals(outcomes, prices))}\n\n{told}\n\n{markdown(by_kind(outcomes))}")
+        _PICTURE.write_text(picture(outcomes), encoding="utf-8")
+        click.echo(f"written into {_PAGE} and {_PICTURE}")
 
 
 def _version(package: str) -> str:

@@ -7,7 +7,9 @@ once in each way. Only the pairs of faults are random, by a seed that the table 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import statistics
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,8 @@ DEFINE QMODEL(MQGROUPS.STATUS.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFS
 DEFINE QMODEL(COMPARE.MODEL) DEFTYPE(PERMDYN) DEFPSIST(YES) SHARE DEFSOPT(SHARED) REPLACE
 """
 MESSAGES, EVERY = 6, 2
+# A larger job, for what it costs.
+MANY = 1_000, 100
 # How often a supervisor restarts a program that did not report that it is done.
 MOST_RESTARTS = 5
 _Q_FULL = 2053
@@ -65,6 +69,15 @@ class Outcome:
         return self.said_done != self.found.is_right
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a program costs: lines of its code; undisturbed, MQI calls and seconds for many messages."""
+
+    lines: int
+    calls: int
+    seconds: float
+
+
 class Campaign:
     """A queue manager to disturb programs on."""
 
@@ -80,9 +93,7 @@ class Campaign:
         Raises:
             RuntimeError: undisturbed, the program does not do what it should.
         """
-        outcome, calls = self._undisturbed(approach)
-        if not (outcome.said_done and outcome.found.is_right):
-            raise RuntimeError(f"{approach} does not put the group even if nothing goes wrong: {outcome}")
+        calls, _ = self._undisturbed(approach, MESSAGES, EVERY)
         for kind, (action, when) in KINDS.items():
             if kind == _RANDOM:
                 for seed in seeds:
@@ -110,24 +121,47 @@ class Campaign:
         self._q_mgr.clear_faults()
         return Outcome(case, job.is_said_to_be_done, self._reader.look(job))
 
+    def prices(self, approaches: Sequence[str], rounds: int) -> dict[str, Price]:
+        """Return what a larger job costs, undisturbed; the programs take turns.
+
+        Raises:
+            RuntimeError: a program does not do what it should.
+        """
+        took_s: dict[str, list[float]] = {approach: [] for approach in approaches}
+        calls: dict[str, int] = {}
+        for _ in range(rounds):
+            for approach in approaches:
+                made, seconds = self._undisturbed(approach, *MANY)
+                took_s[approach].append(seconds)
+                calls[approach] = sum(made.values())
+        return {
+            approach: Price(worker.lines(approach), calls[approach], statistics.median(took_s[approach]))
+            for approach in approaches
+        }
+
     def close(self) -> None:
         """Disconnect the reader."""
         self._reader.close()
 
-    def _undisturbed(self, approach: str) -> tuple[Outcome, dict[str, int]]:
-        job = self._job(approach)
+    def _undisturbed(self, approach: str, messages: int, every: int) -> tuple[dict[str, int], float]:
+        """Return the calls that a program makes, and how many seconds it takes."""
+        job = self._job(approach, messages, every)
         self._q_mgr.clear_faults()
+        began_s = time.perf_counter()
         worker.run(approach, job)
-        calls = self._q_mgr.calls()
-        return Outcome(Case(approach, "", ()), job.is_said_to_be_done, self._reader.look(job)), calls
+        took_s = time.perf_counter() - began_s
+        calls, found = self._q_mgr.calls(), self._reader.look(job)
+        if not (job.is_said_to_be_done and found.is_right):
+            raise RuntimeError(f"{approach} does not put {messages} messages even if nothing goes wrong: {found}")
+        return calls, took_s
 
-    def _job(self, approach: str) -> Job:
+    def _job(self, approach: str, messages: int = MESSAGES, every: int = EVERY) -> Job:
         self._jobs += 1
         name, q_mgr = f"J{self._jobs}", self._q_mgr
         queue = self._reader.make_queue(f"COMPARE.{name}", "COMPARE.MODEL")
         second_queue = self._reader.make_queue(f"COMPARE.{name}.2", "COMPARE.MODEL")
         place = (q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name, queue, second_queue)
-        job = Job(*place, name, MESSAGES, EVERY, str(self._directory))
+        job = Job(*place, name, messages, every, str(self._directory))
         if approach in worker.SUBSCRIBERS:
             self._reader.fill(job)
         return job

@@ -59,4 +59,4 @@ class Job:
 
 def payload(number: int) -> bytes:
     """Return the data of a message."""
-    return b"%03d" % number
+    return b"message %d" % number

@@ -1,12 +1,12 @@
-"""Show the figures as tables, on a terminal and in a page."""
+"""Show the figures: as tables, on a terminal and in a page, and as a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recipes.compare.campaign import KINDS, Outcome
+from recipes.compare.campaign import KINDS, Outcome, Price
 
 _BEGIN, _END = "<!-- figures: make compare -->", "<!-- end of figures -->"
 
@@ -41,17 +41,23 @@ class Tally:
         return [str(self.cases), str(self.lost), str(self.doubled), torn, str(self.wronged), str(self.wrong)]
 
 
-HEAD = ["cases", "messages lost", "messages doubled", "groups torn", "cases gone wrong", "wrong statements"]
+_PRICE = ["lines", "MQI calls", "seconds"]
+_HEAD = ["cases", "messages lost", "messages doubled", "groups torn", "cases gone wrong", "wrong statements"]
 
 
-def totals(outcomes: Sequence[Outcome]) -> list[list[str]]:
+def totals(outcomes: Sequence[Outcome], prices: Mapping[str, Price]) -> list[list[str]]:
     """One row for each approach."""
-    approaches = dict.fromkeys(outcome.case.approach for outcome in outcomes)
     rows = [
-        [approach, *_tally(outcome for outcome in outcomes if outcome.case.approach == approach).row]
-        for approach in approaches
+        [
+            approach,
+            str(price.lines),
+            f"{price.calls:,}",
+            f"{price.seconds:.1f}",
+            *_tally(outcome for outcome in outcomes if outcome.case.approach == approach).row,
+        ]
+        for approach, price in prices.items()
     ]
-    return [["approach", *HEAD], *rows]
+    return [["approach", *_PRICE, *_HEAD], *rows]
 
 
 def by_kind(outcomes: Sequence[Outcome]) -> list[list[str]]:
@@ -101,3 +107,39 @@ def write(page: Path, figures: str) -> None:
     if not found:
         raise ValueError(f"{page} has no place for figures ({_BEGIN} ... {_END})")
     page.write_text(f"{before}{_BEGIN}\n\n{figures}\n\n{_END}{after}", encoding="utf-8")
+
+
+# It is shown on light pages and on dark ones.
+_PICTURE = """\
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" role="img" aria-label="{label}">
+<style>text {{ font: 14px system-ui, sans-serif; fill: #24292f; }} .gone {{ fill: #cf222e; }} .all {{ fill: #d8dee4; }}
+@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3; }} .gone {{ fill: #f85149; }} .all {{ fill: #373e47; }} }}</style>
+<text x="0" y="18">{label}</text>
+{bars}</svg>
+"""
+_LABEL = "Runs with one fault or two, after which messages were lost or doubled, or the group was torn"
+_BAR = """\
+<text x="0" y="{text}">{approach}</text>
+<rect class="all" x="230" y="{top}" width="380" height="14" rx="3"/>
+<rect class="gone" x="230" y="{top}" width="{width:.0f}" height="14" rx="3"/>
+<text x="620" y="{text}">{wronged} of {cases}</text>
+"""
+
+
+def picture(outcomes: Sequence[Outcome]) -> str:
+    """Return an SVG with a bar for each approach: how many of its cases went wrong."""
+    bars = []
+    for number, approach in enumerate(dict.fromkeys(outcome.case.approach for outcome in outcomes)):
+        tally = _tally(outcome for outcome in outcomes if outcome.case.approach == approach)
+        top = 36 + 26 * number
+        bars.append(
+            _BAR.format(
+                approach=approach,
+                top=top,
+                text=top + 12,
+                width=380 * tally.wronged / tally.cases,
+                wronged=tally.wronged,
+                cases=tally.cases,
+            )
+        )
+    return _PICTURE.format(height=40 + 26 * len(bars), label=_LABEL, bars="".join(bars))

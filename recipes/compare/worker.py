@@ -5,12 +5,14 @@ After ``preload`` the processes are forked from one that has imported everything
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import multiprocessing
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from mqembedded.libmqm.build import build, load
 from recipes.compare.job import Job
@@ -20,13 +22,15 @@ load(build())  # before a binding is imported, which would look for another clie
 # faststream-mq and its dependencies, which `make compare` installs beside the environment's own packages.
 sys.path.append(str(Path(sys.prefix) / "share" / "compare"))
 
-APPROACHES = {
-    "pseudo-code": "pseudo_code:as_it_stands",
-    "pseudo-code, plus 1": "pseudo_code:resumed_plus_1",
-    "retried calls": "retried_calls:put_group",
-    "faststream-mq, publish": "faststream_programs:publish",
-    "faststream-mq, subscriber": "faststream_programs:answer",
-    "mqgroups": "group_producer:put_group",
+# The module of each program, and with what its ``put_group`` is called.
+APPROACHES: dict[str, tuple[str, dict[str, Any]]] = {
+    "pymqi, pseudo-code": ("pseudo_code", {"binding": "pymqi", "plus": 0}),
+    "pymqi, pseudo-code, plus 1": ("pseudo_code", {"binding": "pymqi", "plus": 1}),
+    "ibmmq, pseudo-code, plus 1": ("pseudo_code", {"binding": "ibmmq", "plus": 1}),
+    "pymqi, retried calls": ("retried_calls", {}),
+    "faststream-mq, publish": ("faststream_publish", {}),
+    "faststream-mq, subscriber": ("faststream_subscriber", {}),
+    "mqgroups": ("group_producer", {}),
 }
 # These programs put one message for each message that they get from the second queue.
 SUBSCRIBERS = {"faststream-mq, subscriber"}
@@ -42,8 +46,17 @@ def available() -> list[str]:
 
 def preload() -> None:
     """Have everything imported once, before the first ``run``, and not by each program."""
-    modules = {where.partition(":")[0] for where in APPROACHES.values()}
-    _context.set_forkserver_preload([__name__, *(f"{__package__}.{module}" for module in sorted(modules))])
+    modules = sorted({module for module, _ in APPROACHES.values()})
+    _context.set_forkserver_preload([__name__, "ibmmq", *(f"{__package__}.{module}" for module in modules)])
+
+
+def lines(approach: str) -> int:
+    """Return how many lines of code a program has, without its imports."""
+    tree = ast.parse(Path(__file__).with_name(f"{APPROACHES[approach][0]}.py").read_text(encoding="utf-8"))
+    code = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    # As ast writes it, there are no comments and no empty lines within a function; a docstring is one line.
+    written = [line for node in code for line in ast.unparse(node).splitlines()]
+    return sum(bool(line.strip()) and not line.lstrip().startswith('"""') for line in written)
 
 
 def run(approach: str, job: Job) -> int:
@@ -65,8 +78,8 @@ def _main(approach: str, job: Job) -> None:
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     try:
-        module, _, function = APPROACHES[approach].partition(":")
-        getattr(importlib.import_module(f"{__package__}.{module}"), function)(job)
+        module, settings = APPROACHES[approach]
+        importlib.import_module(f"{__package__}.{module}").put_group(job, **settings)
     except Exception:
         # An uncaught exception: the program ends as Python ends, with the end of the objects that the exception kept.
         code = _FAILED

@@ -8,6 +8,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.claim import Claim, Sink
@@ -107,8 +108,9 @@ def test_an_attempt_that_was_replaced_is_fenced_and_commits_nothing(batches):
                 assert batches.attempt().put_group("A", messages("A", 5)) == 3
             yield message
 
-    with pytest.raises(errors.Fenced) as caught:
+    with pytest.raises(errors.OwnershipLost, match="End this attempt") as caught:
         zombie.put_group("A", paused())
+    assert caught.value.because == "another-attempt"
     assert caught.value.name == f"{batches.sink}/0/A"
     assert caught.value.found[1] == 2
     assert caught.value.expected[1] == 1
@@ -141,9 +143,10 @@ def test_other_messages_for_an_interrupted_group_are_refused(batches):
         ([b"A:1", b"A:2"], "no message follows"),
         ([b"A:2", b"A:1", b"A:3"], "other messages are given now"),
     ):
-        with pytest.raises(errors.InputChanged, match=said) as caught:
+        with pytest.raises(BatchRefused, match=said) as caught:
             batches.attempt().put_group("A", map(BatchMessage, changed))
-        assert (caught.value.name, caught.value.msg_seq_number) == (f"{batches.sink}/0/A", 2)
+        assert caught.value.because == "other-messages"
+        assert str(caught.value).startswith(f"group {batches.sink}/0/A: 2 messages are committed")
         assert batches.depth() == 2
     assert batches.attempt().put_group("A", messages("A", 5)) == 3
     assert batches.groups() == {"A": A5}
@@ -160,7 +163,7 @@ def test_other_messages_for_a_whole_group_are_refused(batches):
         [*messages("A", 4), BatchMessage(b"A:5", properties={"a": b"1"})],
         [*messages("A", 4), BatchMessage("A:5")],
     ):
-        with pytest.raises(errors.InputChanged):
+        with pytest.raises(BatchRefused, match=r"are given now"):
             batches.attempt(run="run-2").put_group("A", changed)
     assert batches.groups() == {"A": A5}
 
@@ -168,7 +171,7 @@ def test_other_messages_for_a_whole_group_are_refused(batches):
 def test_a_batch_without_messages_for_a_group_that_was_begun_cannot_be_completed(batches):
     interrupt(batches.attempt(), "A", 5, after=4)
     batches.attempt().put_group("B", messages("B", 2))
-    with pytest.raises(errors.InputChanged, match="the batch has none for it now"):
+    with pytest.raises(BatchRefused, match="the batch has none for it now"):
         batches.complete(0)
     assert batches.kinds() == ["intent", "intent", "status", "status"]
 
@@ -193,7 +196,7 @@ def test_a_key_in_two_partitions_of_a_run_is_refused(batches):
     first.put_group("A", messages("A", 5))
     interrupt(first, "B", 5, after=0)
     for key in ("A", "B"):
-        with pytest.raises(errors.KeyInTwoPartitions, match="partition 3 and in partition 4"):
+        with pytest.raises(BatchRefused, match="partition 3 and in partition 4"):
             batches.attempt(partition=4).put_group(key, messages(key, 5))
 
 
@@ -201,7 +204,7 @@ def test_a_key_may_be_in_another_partition_when_the_batch_is_done_again(batches)
     interrupt(batches.attempt(partition=3), "A", 5, after=4)
     assert batches.attempt(partition=4, run="run-2").put_group("A", messages("A", 5)) == 3
     assert batches.status("A")["checkpoint"]["json"]["partition"] == 4
-    with pytest.raises(errors.KeyInTwoPartitions):
+    with pytest.raises(BatchRefused, match="partition 4 and in partition 3"):
         batches.attempt(partition=3, run="run-2").put_group("A", messages("A", 5))
 
 
@@ -321,16 +324,6 @@ def test_the_error_of_a_message_that_cannot_be_one_names_its_group_and_number(ba
         batches.attempt().put_group("A", given)
 
 
-def test_without_a_status_queue_each_attempt_puts_the_group_anew(batches):
-    interrupt(batches.attempt(status_queue=None), "A", 5, after=4)
-    attempt = batches.attempt(status_queue=None)
-    assert not attempt.completed()
-    assert attempt.put_group("A", messages("A", 5)) == 5
-    assert attempt.put_group("B", messages("B", 3)) == 3
-    assert batches.groups() == {"A": A5, "B": [b"B:1", b"B:2", b"B:3"]}
-    assert batches.depth() == 2 + 5 + 3
-
-
 def test_a_status_queue_that_cannot_be_shared_is_refused(batches):
     with pytest.raises(errors.StatusQueueUnusable, match="is NOSHARE"):
         batches.attempt(status_model="MQGROUPS.STATUS.MODEL")
@@ -362,5 +355,6 @@ def test_what_is_no_record_of_a_shared_status_queue_is_left_where_it_is(batches)
     batches.attempt()
     # JSON that is nested too deeply for Python.
     batches.owner.put_raw(b"[" * 100_000, batches.status_queue)
-    with pytest.raises(errors.StatusRecordCorrupt):
+    with pytest.raises(errors.StatusQueueUnusable) as caught:
         batches.complete(0)
+    assert caught.value.because == "corrupt"

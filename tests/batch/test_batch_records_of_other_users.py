@@ -11,7 +11,7 @@ from embedded_tests.fix_mqi import OK
 from mqgroups.batch.completion import adopt_records, completed_batch
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode, encode
-from mqgroups.errors import StatusRecordForeign
+from mqgroups.errors import StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
 
@@ -51,7 +51,7 @@ def test_what_another_user_says_is_whole_is_not_passed_over(batches, kind):
         batches.complete,
         *([lambda: is_completed(batches)] if kind == "high-water mark" else []),
     ):
-        with pytest.raises(StatusRecordForeign, match=f"put by user '{SOMEBODY}'"):
+        with pytest.raises(StatusQueueUnusable, match=f"put by user '{SOMEBODY}'"):
             refused()
     assert batches.groups() == {}
     # Nothing is left of the message by which it has learned its own user.

@@ -10,6 +10,7 @@ import pytest
 from embedded_tests.fix_mqi import OK, wait_until
 from mqembedded import Fault
 from mqgroups import errors
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import messages
@@ -124,7 +125,7 @@ def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(bat
         batches.complete(0, claim_wait_s=0)
     assert batches.kinds() == ["intent"]
     assert dying.back_out() == OK
-    with pytest.raises(errors.InputChanged):
+    with pytest.raises(BatchRefused, match="the batch has none for it now"):
         batches.complete(0, claim_wait_s=0)
     batches.attempt().put_group("A", messages("A", 5))
     batches.complete(0)
@@ -151,18 +152,6 @@ def test_records_that_come_back_behind_the_high_water_mark_do_no_harm(batches, c
 
 
 @pytest.mark.embedded
-def test_without_a_status_queue_a_lost_connection_ends_the_attempt(batches, faults):
-    qmgr = batches.owner.connect(reconnect_wait_s=30)
-    attempt = batches.attempt(qmgr, status_queue=None)
-    faults.arm(Fault("drop", verb="MQPUT", nth=4))
-    with pytest.raises(errors.GroupNotResumable):
-        attempt.put_group("A", messages("A", 5))
-    assert batches.groups() == {}
-    assert batches.attempt(status_queue=None).put_group("A", messages("A", 5)) == 5
-    assert batches.groups() == {"A": WHOLE["A"]}
-
-
-@pytest.mark.embedded
 def test_the_rest_of_a_group_is_put_in_order_with_the_group_id_that_the_queue_manager_gave(batches, faults):
     qmgr = batches.owner.connect(reconnect_wait_s=0)
     attempt = batches.attempt(qmgr)
@@ -182,14 +171,12 @@ def test_the_rest_of_a_group_is_put_in_order_with_the_group_id_that_the_queue_ma
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("keeps", [True, False], ids=["with a status queue", "without one"])
 @pytest.mark.parametrize("reason", [mq.MQRC_Q_FULL, mq.MQRC_BACKED_OUT])
-def test_an_asynchronous_put_that_fails_has_its_unit_of_work_put_again(batches, faults, keeps, reason):
-    status_queue = {} if keeps else {"status_queue": None}
-    attempt = batches.attempt(every=4, put_response="async", full_wait_s=30, **status_queue)
+def test_an_asynchronous_put_that_fails_has_its_unit_of_work_put_again(batches, faults, reason):
+    attempt = batches.attempt(every=4, put_response="async", full_wait_s=30)
     for key in KEYS:
-        # In the first unit of work of A, and in the second one of B; those that are kept put records first.
-        faults.arm(Fault("answer", verb="MQPUT", nth=2 + 3 * keeps + 6 * (key == "B"), reason=reason))
+        # In the first unit of work of A, and in the second one of B; each puts records first.
+        faults.arm(Fault("answer", verb="MQPUT", nth=5 + 6 * (key == "B"), reason=reason))
         assert attempt.put_group(key, messages(key, 9)) == 9
     assert faults.faults_fired() == 2
     assert batches.groups() == {key: [f"{key}:{n}".encode() for n in range(1, 10)] for key in KEYS}

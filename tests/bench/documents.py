@@ -1,7 +1,4 @@
-"""The tables of the benchmark in documents, between ``<!-- bench:NAME -->`` and ``<!-- /bench:NAME -->``.
-
-A run that measures some of the parts replaces their rows, and keeps those of the others.
-"""
+"""What the benchmark writes into documents, between ``<!-- bench:NAME -->`` and ``<!-- /bench:NAME -->``."""
 
 from __future__ import annotations
 
@@ -9,7 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-Rows = list[tuple[str, ...]]
+ROOT = Path(__file__).parents[2]
+MEASUREMENTS = ROOT / "docs" / "reference" / "measurements.md"
+PERFORMANCE = ROOT / "docs" / "how-to" / "performance.md"
+README = ROOT / "README.md"
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> str:
@@ -18,21 +18,10 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def rows_of(table: str) -> Rows:
+def rows_of(table: str) -> list[tuple[str, ...]]:
     """Return the rows of a table of ``markdown``, without its head."""
     lines = [line for line in table.splitlines() if line.startswith("|")]
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines[2:]]
-
-
-def replaced(
-    before: Sequence[tuple[str, ...]], after: Sequence[tuple[str, ...]], parts: Sequence[str], order: Sequence[str]
-) -> Rows:
-    """Return all rows, by parts in ``order``; of ``parts`` those of ``after``, of the others those of ``before``.
-
-    The first cell of a row is its part. Rows of parts that there are not any more are left out.
-    """
-    kept = [*after, *(row for row in before if row[0] not in parts)]
-    return [row for part in order for row in kept if row[0] == part]
 
 
 def read(path: Path, name: str) -> str:

@@ -92,7 +92,7 @@ def test_a_refused_purge_names_ten_groups_at_most(batches, run):
     for key in range(12):
         attempt.put_group(f"K{key}", messages("K", 1))
     said = run("purge", "--sink", batches.sink, "--yes", "--json")
-    assert json.loads(said.stdout)["error"] == "PurgeRefused"
+    assert json.loads(said.stdout)["because"] == "whole-groups"
     assert said.output.count("GroupId") == 2 * 10
     assert "; and 2 more (`mqgroups batches list`)" in said.output
 
@@ -182,7 +182,8 @@ def test_what_is_no_status_record_is_disarray(batches, run):
     assert said.exit_code == 5
     assert f"status queue {batches.status_queue}: found 14 bytes" in said.output
     said = json.loads(run("list", "--json").stdout)
-    assert (said["error"], said["sinks"], said["exit_code"]) == ("StatusRecordCorrupt", [], 5)
+    assert (said["error"], said["because"]) == ("StatusQueueUnusable", "corrupt")
+    assert (said["sinks"], said["exit_code"]) == ([], 5)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ def test_the_remedy_for_a_group_that_is_not_moved_is_a_whole_command(left, monke
     seen = functools.partial(operate.find_owners, status_queues=[left.status_queue])
     monkeypatch.setattr("mqgroups.operate.move.find_owners", seen)
     unfinished = next(found.group_id for found in owner.on_queue() if found.data == b"C:1")
-    with pytest.raises(errors.SalvageRefused) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.move_group(owner.qmgr, owner.queue, unfinished, to="ORDERS.BACKOUT", accept=["in-use"])
     assert f"`mqgroups batches purge --status-queue {left.status_queue} --sink {left.sink}`" in str(caught.value)
 
@@ -246,6 +247,6 @@ def test_an_attempt_whose_group_is_purged_is_fenced(left):
         purge_sink(connection_of(left.owner.connect()), left.status_queue, left.sink, **BOTH)
         yield from messages("C", 5)[4:]
 
-    with pytest.raises(errors.Fenced):
+    with pytest.raises(errors.OwnershipLost, match="End this attempt"):
         attempt.put_group("C", purged_under_way())
     assert "C" not in left.groups()

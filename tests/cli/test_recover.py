@@ -352,23 +352,24 @@ def test_a_record_of_a_suspect_is_needed(owner, recover):
 
 @checks
 @pytest.mark.parametrize(
-    ("data", "error"),
+    ("data", "because"),
     [
-        pytest.param(lambda _: b"not a record", "StatusRecordCorrupt", id="corrupt"),
-        pytest.param(lambda owner: of_another_version(record(owner)), "StatusRecordVersion", id="version"),
-        pytest.param(lambda owner: record(owner, name="ANOTHER"), "StatusRecordForeign", id="name"),
-        pytest.param(lambda owner: record(owner, role=Role.GET), "StatusRecordForeign", id="role"),
-        pytest.param(lambda owner: record(owner, q_mgr_identifier="X"), "StatusRecordForeign", id="queue-manager"),
-        pytest.param(lambda owner: record(owner, queue="ANOTHER.QUEUE"), "StatusRecordForeign", id="queue"),
+        pytest.param(lambda _: b"not a record", "corrupt", id="corrupt"),
+        pytest.param(lambda owner: of_another_version(record(owner)), "version", id="version"),
+        pytest.param(lambda owner: record(owner, name="ANOTHER"), "foreign", id="name"),
+        pytest.param(lambda owner: record(owner, role=Role.GET), "foreign", id="role"),
+        pytest.param(lambda owner: record(owner, q_mgr_identifier="X"), "foreign", id="queue-manager"),
+        pytest.param(lambda owner: record(owner, queue="ANOTHER.QUEUE"), "foreign", id="queue"),
     ],
 )
-def test_a_status_queue_in_disarray_ends_5_and_is_left_alone(owner, recover, check, data, error):
+def test_a_status_queue_in_disarray_ends_5_and_is_left_alone(owner, recover, check, data, because):
     lay(owner, "put", data(owner))
     before = owner.records("put")
     result = recover("--role", "put", "--json", "--queue", owner.queue, *check)
     assert result.exit_code == DISARRAY
     (said,) = json.loads(result.stdout)["owners"]
-    assert (said["role"], said["state"], said["error"]) == ("put", "disarray", error)
+    assert (said["role"], said["state"], said["error"]) == ("put", "disarray", "StatusQueueUnusable")
+    assert said["because"] == because
     assert said["status_queue"] == owner.status_queue("put")
     assert owner.status_queue("put") in said["message"]
     assert owner.records("put") == before
@@ -413,7 +414,7 @@ def test_the_record_of_a_pipe_without_the_other_one_is_disarray(owner, recover, 
     assert done.exit_code == DISARRAY
     said = json.loads(done.stdout)
     assert [each["state"] for each in said["owners"]] == ["free", "disarray"]
-    assert said["owners"][1]["error"] == "StatusRecordsDisagree"
+    assert said["owners"][1]["because"] == "disagree"
     # A role by itself is as it was.
     assert recover(*check, "--role", "get").exit_code == (INTERRUPTED if check else MAY_START)
 
@@ -459,10 +460,11 @@ def test_a_program_can_ask_too(owner):
 
 def test_a_program_gets_disarray_as_an_error(owner):
     lay(owner, "get", b"not a record")
-    with pytest.raises(errors.StatusRecordCorrupt):
+    with pytest.raises(errors.StatusQueueUnusable) as caught:
         operate.inspect_owner(owner.qmgr, owner.name, "get")
+    assert caught.value.because == "corrupt"
     # Nobody holds the queue afterwards.
-    with pytest.raises(errors.StatusRecordCorrupt):
+    with pytest.raises(errors.StatusQueueUnusable):
         owner.consumer(owner.connect())
 
 

@@ -124,7 +124,7 @@ def test_a_full_queue_backs_out_the_own_messages_too(application, at):
             return honest(hconn, hobj, md, pmo, data)
 
         owner.doctor(qmgr, MQPUT=full)
-        with pytest.raises(errors.QueueFull):
+        with pytest.raises(errors.QueueUnavailable):
             application.load(qmgr)
     with mqgroups.wrap(application.q_mgr) as qmgr:
         application.load(qmgr)

@@ -11,6 +11,7 @@ from mqgroups import errors
 from mqgroups.connection import retry
 from mqgroups.connection.retry import CONNECT_LATER, NO_ROOM, OWNER_ACTIVE, Patience, retrying
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import reasons
 
 
 class Call:
@@ -57,7 +58,7 @@ def test_errors_that_are_no_mqi_errors_are_let_through_at_once(clock):
 
 def test_no_patience_is_one_try(clock):
     call = Call(forever=mq.MQRC_Q_FULL)
-    with pytest.raises(errors.QueueFull):
+    with pytest.raises(errors.QueueUnavailable):
         retrying(Patience(0), NO_ROOM, clock.sleep)(call)
     assert (call.made, clock.naps) == (1, [])
 
@@ -65,14 +66,14 @@ def test_no_patience_is_one_try(clock):
 @pytest.mark.parametrize("wait_s", [1, 30])
 def test_it_gives_up_after_its_time_with_the_last_error_itself(clock, wait_s):
     call = Call(forever=mq.MQRC_Q_FULL)
-    with pytest.raises(errors.QueueFull):
+    with pytest.raises(errors.QueueUnavailable):
         retrying(Patience(wait_s), NO_ROOM, clock.sleep)(call)
     assert wait_s <= sum(clock.naps) <= wait_s + 1.02
 
 
 def test_pauses_grow_from_the_first_to_the_longest_with_jitter(clock):
     call = Call(forever=mq.MQRC_Q_FULL)
-    with pytest.raises(errors.QueueFull):
+    with pytest.raises(errors.QueueUnavailable):
         retrying(Patience(60, first_s=0.02, longest_s=1.0), NO_ROOM, clock.sleep)(call)
     for number, nap in enumerate(clock.naps):
         longest = min(0.02 * 2**number, 1.0)
@@ -95,7 +96,7 @@ def test_each_pause_that_is_longer_than_before_is_told_each_time_the_policy_is_u
     )
     for _ in range(2):
         told.clear()
-        with pytest.raises(errors.QueueFull):
+        with pytest.raises(errors.QueueUnavailable):
             policy(Call(forever=mq.MQRC_Q_FULL))
         assert {reason for reason, _ in told} == {mq.MQRC_Q_FULL}
         pauses = [pause_s for _, pause_s in told]
@@ -105,7 +106,7 @@ def test_each_pause_that_is_longer_than_before_is_told_each_time_the_policy_is_u
 
 
 def test_the_traceback_tells_nothing_of_what_is_in_between(clock):
-    with pytest.raises(errors.QueueFull) as caught:
+    with pytest.raises(errors.QueueUnavailable) as caught:
         retrying(Patience(1), NO_ROOM, clock.sleep)(Call(forever=mq.MQRC_Q_FULL))
     shown = "".join(traceback.format_exception(caught.value))
     assert "tenacity" not in shown
@@ -114,4 +115,4 @@ def test_the_traceback_tells_nothing_of_what_is_in_between(clock):
 
 
 def test_no_reason_after_which_a_commit_is_in_doubt_is_waited_for_in_a_unit_of_work():
-    assert not retry.NO_ROOM & errors.COMMIT_OUTCOME_UNKNOWN
+    assert not retry.NO_ROOM & reasons.COMMIT_OUTCOME_UNKNOWN

@@ -253,7 +253,7 @@ def test_after_a_foreign_commit_and_the_end_of_the_program_nobody_begins_anew(pr
     # What is committed without its record is for somebody to look at.
     assert (owner.records(program.role), owner.anchors(program.role)) == ([], 1)
     with pytest.raises(
-        errors.StatusRecordHidden, match=r"has an anchor, but its status record.*other code committed on a shared"
+        errors.StatusQueueUnusable, match=r"has an anchor, but its status record.*other code committed on a shared"
     ):
         program.begin(owner.qmgr)
 
@@ -267,7 +267,7 @@ def test_after_a_foreign_commit_and_a_backout_a_producer_puts_nothing_twice(owne
     producer = owner.producer(qmgr, commit_every=3)
     with pytest.raises(Crash):
         put_rest(producer, at, end)
-    with pytest.raises(errors.StatusRecordMissing, match="the application has committed a unit of work"):
+    with pytest.raises(errors.StatusQueueUnusable, match="the application has committed a unit of work"):
         put_rest(producer)
     assert owner.data() == THIS[: at - 1]
 

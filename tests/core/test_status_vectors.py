@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from mqgroups.core import claim, restart, status, status_chain
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.poison import Suspect
-from mqgroups.errors import StatusRecordForeign
+from mqgroups.errors import StatusQueueUnusable
 from mqgroups.status.records import refuse_strangers
 
 VECTORS = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "status-record-vectors.json").read_text())
@@ -328,7 +328,7 @@ def test_a_record_of_another_user_is_refused():
         refused = None
         try:
             refuse_strangers("S", status_chain.users_of_records(messages), set(vector["believed"]))
-        except StatusRecordForeign as error:
+        except StatusQueueUnusable as error:
             refused = error.found
         assert refused == vector["refused"], vector
 

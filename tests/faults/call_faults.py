@@ -7,14 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mqembedded import Fault
-from mqgroups.errors import (
-    COMMIT_OUTCOME_UNKNOWN,
-    CommandRefused,
-    CommitOutcomeUnknown,
-    MQGroupsError,
-    MQIError,
-    SalvageRefused,
-)
+from mqgroups.errors import CommandRefused, CommitOutcomeUnknown, MQGroupsError, MQIError, RepairRefused
+from mqgroups.mqi.reasons import COMMIT_OUTCOME_UNKNOWN
 from tests.faults.application import Program
 from tests.faults.cases import KILLED, LOST, REDONE, case_name, faults_at, second_faults, single_faults
 from tests.faults.extents import Extent, Sample, Task, split
@@ -111,7 +105,7 @@ def _until_done(machine: Machine, program: Program, faults: Sequence[Fault], kil
             if before == fired:
                 result.wrong.append(f"an error without a fault: {error!r} {error}")
             # An operator who was refused because the command server could not be asked, asks again.
-            is_refused = isinstance(error, (CommandRefused, SalvageRefused)) and faults[0].reason in REDONE
+            is_refused = isinstance(error, (CommandRefused, RepairRefused)) and faults[0].reason in REDONE
             foreseen = program.asks_again or is_refused or not all(_loses_connection(fault) for fault in faults)
             if machine.connected and not foreseen:
                 result.wrong.append(f"a lost connection reached the application: {error!r} {error}")

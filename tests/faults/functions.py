@@ -67,7 +67,9 @@ KINDS: dict[str, Callable[[], BaseException]] = {
     **{name: _of_the_mqi(name) for name in _OF_THE_MQI},
     "GroupUsage": lambda: errors.GroupUsage("of something else"),
     "Stopped": lambda: errors.Stopped("get ELSEWHERE", "ELSEWHERE", bytes(24), 0),
-    "OwnershipLost": lambda: errors.OwnershipLost("get ELSEWHERE", "ELSEWHERE", ("", 0), ("", 0)),
+    "OwnershipLost": lambda: errors.OwnershipLost(
+        "elsewhere", "taken-over", name="get ELSEWHERE", status_queue="ELSEWHERE", found=("", 0), expected=("", 0)
+    ),
 }
 # What interrupts the group before it is resumed.
 _INTERRUPTS = {"dressed-put": "on_progress", "dressed-get": "sink", "dressed-pipe": "on_progress"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import mqgroups
 from mqgroups import operate
-from mqgroups.errors import SalvageRefused
+from mqgroups.errors import RepairRefused
 from tests.faults.application import MODEL, Application
 from tests.faults.pattern import Pattern, cut
 from tests.faults.programs import GetProgram, PutProgram
@@ -38,7 +38,7 @@ class _Given(Application):
     def _rebuild(self, connection: mqgroups.QueueManager, **more: Any) -> None:
         try:
             operate.salvage_owner(connection, self._giver, self.owner, queue=self.queue, wait_s=self.patience_s, **more)
-        except SalvageRefused as error:
+        except RepairRefused as error:
             # It was hidden, as by a takeover that has lost its connection.
             if error.because != "record-there":
                 raise
@@ -96,7 +96,7 @@ class MovedProgram(GetProgram):
         if not self.is_there:
             try:
                 operate.move_group(connection, self.others[0], self._group_id, to=self.queue, commit_every=2)
-            except SalvageRefused as error:
+            except RepairRefused as error:
                 if "found no message of group" not in str(error):
                     raise
         return super()._make(connection)

@@ -67,15 +67,15 @@ class TakenOut:
     def noticed(self) -> bool:
         """Whether it found what it had to: split groups, or the error of who compares and stops before that."""
         total = self.total
-        found = total.split if "comparison" in self.safeties else total.errors.get("GroupWouldSplit", 0)
+        found = total.split if "comparison" in self.safeties else total.errors.get("QueueManagerChanged", 0)
         return bool(found and total.wrong)
 
     def __str__(self) -> str:
         total = self.total
         failed = len({wrong.partition(":")[0] for wrong in total.wrong})
-        stopped = total.errors.get("GroupWouldSplit", 0)
+        stopped = total.errors.get("QueueManagerChanged", 0)
         return (
             f"Without the {' and the '.join(self.safeties)}: {failed:,} of {total.runs:,} cases failed, {total.split:,} of "
-            f"{total.groups:,} groups split, {stopped:,} times GroupWouldSplit: "
+            f"{total.groups:,} groups split, {stopped:,} times QueueManagerChanged: "
             + ("as it has to be" if self.noticed else "NOT NOTICED")
         )

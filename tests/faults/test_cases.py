@@ -75,7 +75,7 @@ def test_an_interrupted_group_is_whole_at_one_instance(run):
 
 def test_without_the_pin_its_producer_stops_and_the_case_fails(run):
     result = run(SPLIT, "pin")
-    assert "GroupWouldSplit" in result.errors
+    assert "QueueManagerChanged" in result.errors
     assert result.wrong
 
 

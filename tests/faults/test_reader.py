@@ -92,7 +92,7 @@ def test_where_the_messages_of_groups_are_is_seen():
     ],
 )
 def test_a_campaign_without_a_safety_has_to_find_what_that_lets_happen(safeties, places, stopped, noticed):
-    total = Result(runs=5, places=places, errors={"GroupWouldSplit": stopped}, wrong=["case 1: x", "case 1: y"])
+    total = Result(runs=5, places=places, errors={"QueueManagerChanged": stopped}, wrong=["case 1: x", "case 1: y"])
     taken_out = TakenOut(safeties, total)
     assert taken_out.noticed == noticed
     assert not TakenOut(safeties, replace(total, wrong=[])).noticed

@@ -17,10 +17,10 @@ import pymqi
 
 import mqgroups.queue_manager
 from mqgroups.core.restart import CommitOutcome
-from mqgroups.errors import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
 from mqgroups.mqi.binding import binding_of, load_binding
+from mqgroups.mqi.reasons import COMMIT_OUTCOME_UNKNOWN
 from mqgroups.status.units_of_work import UnitsOfWork
 from tests.faults.application import Program
 from tests.faults.reader import Reader, says_nothing

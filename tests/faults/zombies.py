@@ -19,7 +19,6 @@ from dataclasses import replace
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
-    Fenced,
     MessagesTaken,
     MQGroupsError,
     OwnerActive,
@@ -36,7 +35,7 @@ from tests.faults.site import Site
 
 PHASE = "zombie"
 # What tells it that somebody else has the name, or has its messages by another name.
-_TOLD = {error.__name__ for error in (OwnershipLost, Fenced, OwnerActive, MessagesTaken)}
+_TOLD = {error.__name__ for error in (OwnershipLost, OwnerActive, MessagesTaken)}
 # Its connection is gone; who takes over, or waits for a queue, may end with that and be started again.
 _CUT_OFF = {error.__name__ for error in (ConnectionBroken, CommitOutcomeUnknown)}
 

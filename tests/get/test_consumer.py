@@ -122,7 +122,7 @@ def test_a_message_longer_than_max_message_length_stays_on_the_queue(owner):
         for _ in range(2):
             with pytest.raises(
                 errors.MessageTooLong,
-                match=r"Raise max_message_length of the consumer\. The message has 101 bytes, max_message_length is 100",
+                match=r"Raise max_message_length.* stream=True.*\. The message has 101 bytes, max_message_length is 100",
             ) as caught:
                 process(next(iter(consumer)))
             assert "Message 2 is the last of the group that is known to be committed" in str(caught.value)

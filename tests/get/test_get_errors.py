@@ -37,11 +37,11 @@ def test_a_queue_that_may_not_be_used_is_named(owner, faults):
 def test_gets_inhibited_in_the_middle_leave_the_group_resumable(owner):
     owner.put_raw_group(THIS)
     with owner.consumer() as consumer:
-        with pytest.raises(errors.QueueInhibited, match=r"reason 2016 MQRC_GET_INHIBITED.*GET\(ENABLED\).*Message 4"):
+        with pytest.raises(errors.QueueUnavailable, match=r"reason 2016 MQRC_GET_INHIBITED.*GET\(ENABLED\).*Message 4"):
             for message in next(iter(consumer)):
                 if message.msg_seq_number == 5:
                     owner.set_attribute(mq.MQIA_INHIBIT_GET, 1)
-        with pytest.raises(errors.QueueInhibited):
+        with pytest.raises(errors.QueueUnavailable):
             process(next(iter(consumer)))
         owner.set_attribute(mq.MQIA_INHIBIT_GET, 0)
         group = next(iter(consumer))
@@ -53,7 +53,7 @@ def test_gets_inhibited_at_the_start_take_nothing(owner):
     owner.put_raw_group(THIS)
     owner.set_attribute(mq.MQIA_INHIBIT_GET, 1)
     with owner.consumer() as consumer:
-        with pytest.raises(errors.QueueInhibited, match="No message of the group is known to be committed"):
+        with pytest.raises(errors.QueueUnavailable, match="No message of the group is known to be committed"):
             next(iter(consumer))
         owner.set_attribute(mq.MQIA_INHIBIT_GET, 0)
         assert [process(group) for group in consumer] == [THIS]

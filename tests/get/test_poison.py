@@ -296,7 +296,7 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
         assert len(clock.naps) == 1
         clock.on_sleep = lambda: None
         owner.set_attribute(mq.MQIA_INHIBIT_GET, mq.MQQA_GET_INHIBITED)
-        with pytest.raises(errors.QueueInhibited):
+        with pytest.raises(errors.QueueUnavailable):
             next(iter(consumer))
         # About once a second.
         assert (4 < sum(clock.naps[1:]) < 6, len(clock.naps[1:])) == (True, 5)

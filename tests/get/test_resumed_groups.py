@@ -83,7 +83,7 @@ def test_a_pipes_group_is_not_resumed_by_a_consumer_of_its_name(owner, make_queu
     for message in itertools.islice(incoming, 3):
         outgoing.put(message.data)
     qmgr.close()
-    with pytest.raises(errors.StatusRecordForeign, match="has role 'get, of a pipe', expected 'get, of a consumer'"):
+    with pytest.raises(errors.StatusQueueUnusable, match="has role 'get, of a pipe', expected 'get, of a consumer'"):
         owner.consumer()
     with owner.qmgr.group_pipe(owner.queue, target, name=owner.name, wait_s=0) as pipe:
         for incoming, outgoing in pipe:

@@ -83,7 +83,7 @@ def put(owner, group_id, *places, flags=MIG, **fields):
 def refused(owner, role, queue=None, **more):
     """Return why an owner's record is not rebuilt; nothing may change."""
     before = [message.md.pack() for message in owner.on_queue(queue)], owner.records(role)
-    with pytest.raises(errors.SalvageRefused) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, role, queue=queue or owner.queue, **more)
     assert ([message.md.pack() for message in owner.on_queue(queue)], owner.records(role)) == before
     can_be_accepted = caught.value.because in ("in-use", "other-owners", "begun", "nothing-interrupted")

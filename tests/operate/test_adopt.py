@@ -74,7 +74,7 @@ def adopt(owner, elsewhere):
 
 def refuses(start, old):
     """Whether a start is refused, and names the command that adopts."""
-    with pytest.raises(errors.StatusRecordForeign, match="--adopt-from") as caught:
+    with pytest.raises(errors.StatusQueueUnusable, match="--adopt-from") as caught:
         start()
     assert (caught.value.field, caught.value.found) == ("q_mgr_identifier", old)
     return True
@@ -191,7 +191,7 @@ def test_the_rest_of_a_group_goes_to_the_queue_manager_that_replaced_an_instance
     owner.interrupt_put(THIS[:5])
     name = owner.qmgr.q_mgr_name
     before = owner.record("put")
-    with pytest.raises(errors.StatusRecordForeign, match="resolved_q_mgr_name"):
+    with pytest.raises(errors.StatusQueueUnusable, match="resolved_q_mgr_name"):
         operate.adopt(owner.qmgr, owner.name, "put", instance=("QM2", "QM4"))
     assert operate.adopt(owner.qmgr, owner.name, "put", instance=(name, "QM4")).done
     after = owner.record("put")

@@ -72,7 +72,7 @@ def test_a_group_is_not_moved_to_where_it_is_nor_nowhere(owner):
         operate.move_group(owner.qmgr, owner.queue, A, to=owner.queue)
     with pytest.raises(errors.ConfigurationError, match="no BOQNAME"):
         operate.move_group(owner.qmgr, owner.queue, A)
-    with pytest.raises(errors.SalvageRefused):
+    with pytest.raises(errors.RepairRefused):
         operate.move_group(owner.qmgr, owner.queue, B, to="TEST.BACKOUT")
     assert len(owner.on_queue()) == 1
 
@@ -81,7 +81,7 @@ def test_a_group_somebody_may_be_getting_is_not_moved_unless_that_is_accepted(ow
     put(owner, A, 1)
     away = make_queue()
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    with pytest.raises(errors.SalvageRefused) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.move_group(owner.qmgr, owner.queue, A, to=away)
     assert caught.value.because == "in-use"
     assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["in-use"]).done
@@ -103,7 +103,7 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
     (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
     assert (group.dead_letters, group.is_doubled, group.has_end, group.data_bytes) == (2, False, True, 6)
     was, away = owner.on_queue(), make_queue()
-    with pytest.raises(errors.SalvageRefused, match=r"2 messages with a dead-letter header .*runmqdlq") as caught:
+    with pytest.raises(errors.RepairRefused, match=r"2 messages with a dead-letter header .*runmqdlq") as caught:
         operate.move_group(owner.qmgr, owner.queue, A, to=away)
     assert (caught.value.because, placed(owner.on_queue())) == ("dead-letters", placed(was))
     assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["dead-letters"]).done
@@ -113,7 +113,9 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
 def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, make_queue):
     owner.put_raw_group(THIS)
     was, away = owner.on_queue(), make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
-    with pytest.raises(errors.QueueFull, match=f"moved to {away} before stays there; the same move moves the rest"):
+    with pytest.raises(
+        errors.QueueUnavailable, match=f"moved to {away} before stays there; the same move moves the rest"
+    ):
         operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
     assert placed(owner.on_queue(away)) + placed(owner.on_queue()) == placed(was)
 
@@ -121,7 +123,7 @@ def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, 
 def test_a_group_whose_producer_is_interrupted_is_not_torn_in_two(owner, make_queue):
     owner.interrupt_put([b"1", b"2", b"3", b"4", b"5"])
     was, away = owner.on_queue(), make_queue()
-    with pytest.raises(errors.SalvageRefused) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away)
     assert (caught.value.because, caught.value.status_queue) == ("owned", owner.status_queue("put"))
     assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])

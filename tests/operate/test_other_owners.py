@@ -18,10 +18,11 @@ from tests.operate.lost_records import THIS, assert_whole, damage, interrupt_get
 def test_a_group_that_another_producers_record_speaks_of_is_refused(owner, alpha, status):
     alpha.interrupt_put(THIS[:6], status_layout=status)
     for more in ({}, {"accept": ["in-use", "other-owners", "begun"]}, {"group_id": owner.on_queue()[0].group_id}):
-        with pytest.raises(errors.GroupOwned) as caught:
+        with pytest.raises(errors.RepairRefused) as caught:
             operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **more)
         assert (caught.value.owner, caught.value.status_queue) == (alpha.name, alpha.status_queue("put"))
-        assert (caught.value.group_id, caught.value.because) == (owner.on_queue()[0].group_id, "owned")
+        assert caught.value.because == "owned"
+        assert f"for group {owner.on_queue()[0].group_id.hex()}" in str(caught.value)
     assert owner.records("put") == []
     resume_put(alpha, THIS, status_layout=status)
     assert_whole(owner, THIS)
@@ -30,7 +31,7 @@ def test_a_group_that_another_producers_record_speaks_of_is_refused(owner, alpha
 def test_a_group_that_another_consumers_record_speaks_of_is_refused(owner, alpha):
     owner.put_raw_group(THIS)
     interrupt_get(alpha)
-    with pytest.raises(errors.GroupOwned, match=f"a record of {alpha.name}"):
+    with pytest.raises(errors.RepairRefused, match=f"a record of {alpha.name}"):
         operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
     assert rest(alpha) == list(enumerate(THIS, 1))[4:]
 
@@ -54,14 +55,14 @@ def test_another_owners_record_that_is_hidden_is_waited_for(owner, alpha):
     with pytest.raises(errors.OwnerActive, match=alpha.status_queue("put")):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
     assert owner.eye.back_out() == OK
-    with pytest.raises(errors.GroupOwned):
+    with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
 
 
 def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
     alpha.interrupt_put(THIS[:6])
     damage(alpha, "put")
-    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
+    with pytest.raises(errors.RepairRefused, match=alpha.status_queue("put")) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
@@ -71,7 +72,7 @@ def test_another_owners_record_that_is_lost_beside_its_anchor_is_a_doubt(owner, 
     """Else two owners whose records are lost could not be mended: each would wait for the other one's record."""
     alpha.interrupt_put(THIS[:6])
     alpha.take_record("put")
-    with pytest.raises(errors.SalvageRefused, match=f"{alpha.status_queue('put')} is lost") as caught:
+    with pytest.raises(errors.RepairRefused, match=f"{alpha.status_queue('put')} is lost") as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
@@ -91,7 +92,7 @@ def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, r
         return opened(name, options, **more)
 
     monkeypatch.setattr(connection, "open_queue", refusing)
-    with pytest.raises(errors.SalvageRefused, match=alpha.status_queue("put")) as caught:
+    with pytest.raises(errors.RepairRefused, match=alpha.status_queue("put")) as caught:
         operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"], check=True).record
@@ -103,7 +104,7 @@ def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha
     for found in alpha.on_queue(alpha.status_queue("put")):
         owner.put_raw(found.data, elsewhere)
     lose(alpha, "put")
-    with pytest.raises(errors.GroupOwned) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, other_status_queues=[elsewhere])
     assert (caught.value.owner, caught.value.status_queue) == (alpha.name, elsewhere)
     with pytest.raises(errors.QueueMissing):
@@ -113,7 +114,7 @@ def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha
 def test_names_that_are_given_are_all_there_are_where_no_list_can_be_had(owner, alpha, unasked):
     alpha.interrupt_put(THIS[:6])
     given: Any = {"other_status_queues": [alpha.status_queue("put")], "accept": ["in-use"]}
-    with pytest.raises(errors.GroupOwned):
+    with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **given)
     lose(alpha, "put")
     assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **given).done
@@ -128,7 +129,7 @@ def test_a_group_of_a_batch_has_an_owner_too(batches):
     with pytest.raises(EOFError):
         batches.attempt().put_group("K", breaking())
     assert len(owner.on_queue()) == 4
-    with pytest.raises(errors.GroupOwned) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", **given)
     assert (caught.value.owner, caught.value.status_queue) == (f"{batches.sink}/0/K", batches.status_queue)
     # Its record is hidden, and the intent beside it says so.

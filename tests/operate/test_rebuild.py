@@ -289,7 +289,7 @@ def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner
         owner.eye.back_out()
 
     connection_of(qmgr).sleep = back_out
-    with pytest.raises(errors.SalvageRefused) as caught:
+    with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, wait_s=30)
     assert (caught.value.because, len(naps)) == ("record-there" if whose == "own" else "owned", 1)
 
@@ -318,7 +318,7 @@ def test_a_record_that_is_lost_is_not_written_for_a_group_on_a_queue_that_its_ow
     owner.take_record("put")
     other = make_owner()
     other.put_raw(b"0", MsgFlags=MIG, MsgSeqNumber=1, GroupId=A)
-    with pytest.raises(errors.StatusRecordForeign, match=f"has queue '{owner.queue}', expected '{other.queue}'"):
+    with pytest.raises(errors.StatusQueueUnusable, match=f"has queue '{owner.queue}', expected '{other.queue}'"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=other.queue)
     assert (owner.records("put"), owner.anchors("put")) == ([], 1)
 
@@ -327,7 +327,7 @@ def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted
     owner.interrupt_put(THIS[:6])
     owner.take_record("put")
     owner.empty()
-    with pytest.raises(errors.StatusRecordHidden):
+    with pytest.raises(errors.StatusQueueUnusable, match="has an anchor, but its status record did not appear"):
         owner.producer()
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["nothing-interrupted"])
     assert (salvage.orphaned, salvage.record, owner.anchors("put")) == (True, None, 0)
@@ -412,7 +412,7 @@ def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner
     damage(owner, "put")
     (was,) = owner.on_queue(owner.status_queue("put"))
     away = make_queue()
-    with pytest.raises(errors.StatusRecordCorrupt, match="mqgroups salvage rebuild"):
+    with pytest.raises(errors.StatusQueueUnusable, match="mqgroups salvage rebuild"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away)
     assert (salvage.unreadable, salvage.unreadable_to, salvage.done) == (1, away, True)

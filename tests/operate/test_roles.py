@@ -22,7 +22,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
 from mqgroups.definitions import DEVELOPMENT_MQSC
-from mqgroups.errors import NotAuthorised, SalvageRefused, StatusRecordForeign
+from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
 from mqgroups.operate import GroupState, OwnerCondition
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
@@ -470,14 +470,14 @@ def test_the_doctor_says_if_the_backout_queue_may_not_be_looked_at(missing, serv
 def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role, administrator, may_ask, mqsc):
     before("repairer", administrator)
     connect = as_role("repairer")
-    with connect() as q_mgr, pytest.raises(SalvageRefused) as refused:
+    with connect() as q_mgr, pytest.raises(RepairRefused) as refused:
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
     assert refused.value.because == "in-use"
     may_ask("repairer")
     with connect() as q_mgr:
         (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
-        with pytest.raises(SalvageRefused) as refused:
+        with pytest.raises(RepairRefused) as refused:
             operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT")
         assert refused.value.because == "owned"
         mqsc(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
@@ -543,7 +543,7 @@ def test_what_an_administrator_writes_is_believed_by_the_owner(as_role, administ
     # A record that there was none of is the administrator's own, unless it says whose it is.
     assert mqsc("CLEAR QLOCAL('MQGROUPS.PUT.FEEDER')")[0]
     rebuilt = operate.salvage_owner(administrator, "FEEDER", "put", queue="ORDERS")
-    with pytest.raises(StatusRecordForeign, match=rf"record_users=\('{rebuilt.user}',\)"):
+    with pytest.raises(StatusQueueUnusable, match=rf"record_users=\('{rebuilt.user}',\)"):
         resumed()
     # Records of others can be moved away, and the one that is written then is the owner's.
     moved = operate.salvage_owner(

@@ -182,10 +182,11 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
 ):
     q_mgr = owner.connect()
     owner.doctor(q_mgr, MQPUT=elsewhere(q_mgr, queue, number))
-    with pytest.raises(errors.GroupWouldSplit) as caught:
+    with pytest.raises(errors.QueueManagerChanged) as caught:
         owner.put_group(THIS, qmgr=q_mgr, commit_every=4)
     error = caught.value
-    assert (error.queue, error.msg_seq_number, error.found) == (queue, number, "QM.ELSEWHERE")
+    assert (error.because, error.found) == ("split", "QM.ELSEWHERE")
+    assert str(error).startswith(f"message {number} of group ")
     assert error.expected in ALL
     q_mgr.close()
     cluster.waits_for_all(queue, len(committed))
@@ -197,7 +198,7 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
 @pytest.mark.embedded
 def test_where_nothing_tells_where_a_group_went_only_whole_groups_are_committed(make_cluster, make_owner):
     cluster = make_cluster(readings={"bind on group": "tells nothing"})
-    for put in (by_a_producer, by_a_producer_bound_on_open, by_a_pipe, by_a_batch, by_a_batch_without_a_status_queue):
+    for put in (by_a_producer, by_a_producer_bound_on_open, by_a_pipe, by_a_batch):
         queue = cluster.define("DEFBIND(GROUP)", at=("QM2", "QM3"))
         put(cluster, make_owner(cluster["QM1"], queue))
         assert is_put_whole(cluster, queue, THIS, ("QM2", "QM3"))
@@ -247,13 +248,6 @@ def by_a_batch(_, owner):
     with pytest.raises(errors.ConfigurationError, match="does not return the instance"):
         small.put_group("A", [BatchMessage(data) for data in THIS])
     assert large.put_group("A", [BatchMessage(data) for data in THIS]) == 7
-
-
-def by_a_batch_without_a_status_queue(_, owner):
-    """Then nothing has to tell."""
-    putting = attempt(owner, "token", None, 4)
-    assert putting.put_group("A", [BatchMessage(data) for data in THIS]) == 7
-    putting.close()
 
 
 # --- wrong combinations, each refused before anything is put

@@ -417,7 +417,7 @@ def left_open(begin):
     return [str(warning.message) for warning in caught if "GroupProducer" in str(warning.message)]
 
 
-def test_what_nobody_closed_or_ended_is_a_warning(owner):
+def test_what_nobody_closed_or_ended_is_told_by_the_log_and_as_a_warning(owner, caplog):
     def begin():
         producer.append(owner.producer(owner.connect()))
         producer[0].group().put(b"0")
@@ -430,6 +430,24 @@ def test_what_nobody_closed_or_ended_is_a_warning(owner):
     (closed,) = left_open(producer.clear)
     assert closed.startswith(f"<GroupProducer {owner.queue} name={owner.name} ")
     assert "was not closed. Use it in a with statement, or call close()" in closed
+    assert {("WARNING", group), ("WARNING", closed)} <= {(each.levelname, each.getMessage()) for each in caplog.records}
+
+
+def test_a_group_that_is_left_open_when_its_producer_is_closed_is_told_by_the_log(owner, caplog):
+    producer = owner.producer(commit_every=2)
+    group = producer.group()
+    for data in THIS[:3]:
+        group.put(data)
+    producer.close()
+    (told,) = (each for each in caplog.records if "is closed before its group has ended" in each.getMessage())
+    assert (told.levelname, getattr(told, "messaging.ibmmq.msg_seq_number")) == ("WARNING", 2)
+    assert owner.data() == THIS[:2]
+    caplog.clear()
+    with owner.producer() as producer, producer.group() as group:
+        for data in THIS[group.resume_from :]:
+            group.put(data)
+    producer.close()
+    assert caplog.text == ""
 
 
 def test_what_was_closed_and_ended_is_no_warning(owner):

@@ -96,7 +96,7 @@ def test_puts_inhibited_in_the_middle_are_waited_for(owner, clock):
 
 def test_puts_that_stay_inhibited_leave_the_group_resumable(owner):
     with owner.producer() as producer:
-        with pytest.raises(errors.QueueInhibited, match=r"reason 2051 MQRC_PUT_INHIBITED.*PUT\(ENABLED\)"):
+        with pytest.raises(errors.QueueUnavailable, match=r"reason 2051 MQRC_PUT_INHIBITED.*PUT\(ENABLED\)"):
             with producer.group() as group:
                 for data in THIS[:4]:
                     group.put(data)
@@ -138,7 +138,10 @@ def test_a_full_queue_commits_what_is_whole_and_goes_on_when_a_consumer_makes_ro
 def test_a_queue_that_stays_full_is_an_error_in_full_wait_s_and_the_group_resumable(make_owner, clock):
     owner = make_owner(model="TEST.SMALL.MODEL")
     with owner.producer(owner.connect(sleep=clock.sleep), commit_every=100, full_wait_s=30) as producer:
-        with pytest.raises(errors.QueueFull, match="reason 2053 MQRC_Q_FULL") as caught, producer.group() as group:
+        with (
+            pytest.raises(errors.QueueUnavailable, match="reason 2053 MQRC_Q_FULL") as caught,
+            producer.group() as group,
+        ):
             for data in THIS:
                 group.put(data)
         assert 30 <= sum(clock.naps) < 33
@@ -160,7 +163,7 @@ def test_a_queue_full_at_the_first_message_of_a_unit_of_work_waits_without_a_com
     for _ in range(3):
         owner.put_raw(b"other")
     with owner.producer(owner.connect(sleep=clock.sleep), full_wait_s=5) as producer:
-        with pytest.raises(errors.QueueFull, match="No message of the group is known to be committed"):
+        with pytest.raises(errors.QueueUnavailable, match="No message of the group is known to be committed"):
             with producer.group() as group:
                 group.put(b"0")
         assert owner.record("put")["state"] == "idle"
@@ -199,7 +202,7 @@ def test_a_refused_status_record_backs_the_unit_of_work_out(owner, faults):
 
 def test_errors_from_the_middle_of_a_group_pickle_with_their_context(make_owner):
     owner = make_owner(model="TEST.SMALL.MODEL")
-    with owner.producer() as producer, pytest.raises(errors.QueueFull) as caught, producer.group() as group:
+    with owner.producer() as producer, pytest.raises(errors.QueueUnavailable) as caught, producer.group() as group:
         for data in THIS:
             group.put(data)
     again = pickle.loads(pickle.dumps(caught.value))

@@ -86,7 +86,7 @@ def test_all_are_answered_by_default_whatever_the_queue_says(make_owner):
     # Given a queue with DEFPRESP(ASYNC) and room for three messages
     owner = make_owner(model="TEST.ASYNC.MODEL")
     with owner.producer(commit_every=100) as producer:
-        with pytest.raises(errors.QueueFull, match="Message 3 is the last"):
+        with pytest.raises(errors.QueueUnavailable, match="Message 3 is the last"):
             put_rest(producer)
     assert owner.data() == THIS[:3]
 
@@ -289,7 +289,7 @@ def test_a_segment_that_failed_unseen_is_noticed_by_the_offset_of_the_last_one(o
 def test_a_full_queue_is_the_same_error_and_leaves_the_same_behind(make_owner, clock):
     owner = make_owner(model="TEST.SMALL.MODEL")  # MAXDEPTH(3)
     with owner.producer(owner.connect(sleep=clock.sleep), commit_every=100, full_wait_s=30, **ASYNC) as producer:
-        with pytest.raises(errors.QueueFull, match="reason 2053 MQRC_Q_FULL") as caught:
+        with pytest.raises(errors.QueueUnavailable, match="reason 2053 MQRC_Q_FULL") as caught:
             put_rest(producer)
         assert 30 <= sum(clock.naps) < 33
         assert "Message 3 is the last of the group that is known to be committed" in str(caught.value)
@@ -416,7 +416,7 @@ def test_on_a_wrapped_connection_a_put_that_failed_is_an_error(owner, qmgr, faul
     """What the application has put in the same unit of work would be lost, if it were put again silently."""
     with owner.producer(qmgr, commit_every=100, full_wait_s=30, **ASYNC) as producer:
         faults.arm(Fault("answer", verb="MQPUT", nth=3, reason=mq.MQRC_Q_FULL))
-        with pytest.raises(errors.QueueFull, match=f"queue {owner.queue}.*No message of the group"):
+        with pytest.raises(errors.QueueUnavailable, match=f"queue {owner.queue}.*No message of the group"):
             put_rest(producer)
         assert owner.data() == []
         put_rest(producer)
@@ -493,9 +493,10 @@ def test_a_unit_of_work_that_ends_elsewhere_is_not_committed(cluster_queue):
 
     owner.doctor(qmgr, MQPUT=misled)
     with owner.producer(qmgr, commit_every=4, **ASYNC) as producer:
-        with pytest.raises(errors.GroupWouldSplit) as caught:
+        with pytest.raises(errors.QueueManagerChanged) as caught:
             put_rest(producer)
-        assert (caught.value.msg_seq_number, caught.value.found) == (4, "QM.ELSEWHERE")
+        assert (caught.value.because, caught.value.found) == ("split", "QM.ELSEWHERE")
+        assert str(caught.value).startswith("message 4 of group ")
         cluster.waits_for_all(queue, 0)
         put_rest(producer)
     cluster.waits_for_all(queue, len(THIS))

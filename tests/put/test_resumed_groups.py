@@ -38,6 +38,21 @@ def test_a_new_connection_goes_on_wherever_the_old_one_stopped(owner, put_before
     assert owner.records("put") == []
 
 
+@pytest.mark.embedded
+def test_a_restart_is_as_many_calls_to_its_first_commit_whatever_is_committed(owner, count_calls):
+    owner.interrupt_put(THIS)
+    made = []
+    for messages in (1, 200, 1):
+        qmgr = owner.connect()
+        count_calls()
+        group = owner.producer(qmgr, commit_every=messages).group()
+        for _ in range(messages + 1):  # one is held back
+            group.put(b"data")
+        made.append(sum(count_calls().values()) - messages)
+        qmgr.close()
+    assert made == [13, 13, 13]
+
+
 def test_a_group_interrupted_again_and_again_is_whole_in_the_end(owner):
     done = []
     while True:
@@ -104,7 +119,7 @@ def test_the_rest_goes_to_the_queue_manager_where_the_beginning_went(owner):
     owner.put_raw(encode(record), owner.status_queue("put"))
     # When the group is resumed by the queue's name, which leads here, then nothing of the rest is committed.
     for _ in range(2):
-        with pytest.raises(errors.GroupWouldSplit) as caught, owner.producer() as producer:
+        with pytest.raises(errors.QueueManagerChanged) as caught, owner.producer() as producer:
             put_rest(producer)
         assert (caught.value.found, caught.value.expected) == (owner.target.q_mgr_name, "QM.ELSEWHERE")
     assert owner.data() == THIS[:2]

@@ -10,17 +10,10 @@ import pickle
 import pytest
 
 from embedded_tests.tables import table
-from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised
+from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.connections import close_idle, lent
-from mqgroups.spark.errors import (
-    ExecutorBindingMissing,
-    GroupGone,
-    ManifestMissing,
-    ManifestUnreadable,
-    QueueReserved,
-    SparkOptionError,
-)
+from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved, SparkOptionError, WriteRefused
 from mqgroups.spark.options import ConnectionOptions
 
 
@@ -114,9 +107,9 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
     "error",
     [
         SparkOptionError("queue", "it is required"),
-        ExecutorBindingMissing("pymqi", "it is not there", "worker-7"),
-        ManifestMissing("MQGROUPS.SOURCE.ORDERS", "0" * 32, 1, 2),
-        ManifestUnreadable("MQGROUPS.SOURCE.ORDERS", b"M" * 24, "version 3"),
+        WriteRefused("column 'value' is null", "row"),
+        CheckpointUnusable("it is not there", "missing", status_queue="MQGROUPS.SOURCE.ORDERS", found=1, expected=2),
+        StatusQueueUnusable("it is not there", status_queue="MQGROUPS.SOURCE.ORDERS", because="version", found=3),
         QueueReserved("ORDERS", 20),
         GroupGone("ORDERS", "GQ", 3, 7),
     ],

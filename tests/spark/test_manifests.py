@@ -12,7 +12,7 @@ from mqembedded import Fault
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.errors import ManifestMissing, ManifestUnreadable, MicroBatchNotRead
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
@@ -172,9 +172,10 @@ def test_groups_that_no_task_has_read_are_not_removed_but_those_before_them():
     by_manifest = manifests.to_remove(two, 1000)
     assert by_manifest == {named("1"): frozenset(map(key, (1, 2)))}
     manifests.removed(by_manifest, frozenset([key(1)]), 1000)
-    with pytest.raises(MicroBatchNotRead, match="its 1 groups") as refused:
+    with pytest.raises(CheckpointUnusable, match="its 1 groups") as refused:
         manifests.refuse_unread(two)
-    assert (refused.value.manifest, refused.value.status_queue) == (named("2"), "STATUS")
+    assert (refused.value.because, refused.value.status_queue) == ("not-read", "STATUS")
+    assert f"the micro-batch of manifest {named('2')}" in str(refused.value)
     assert manifests.to_remove(two, 1000) == {}
     manifests.refuse_unread(one)
 
@@ -267,14 +268,12 @@ def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     numbers = [Planned(key(number), 1) for number in range(groups)]
     one = Manifests(messages).follow(Offset(), SOURCE, named("1"), numbers)
     del messages.data[next(iter(messages.data))]
-    with pytest.raises(ManifestMissing, match="is not on status queue STATUS") as refused:
+    with pytest.raises(CheckpointUnusable, match="is not on status queue STATUS") as refused:
         Manifests(messages).learn(one)
     assert "a new checkpoint and a new output" in str(refused.value)
     assert "trigger(availableNow=True) before: that removes what was processed" in str(refused.value)
-    assert (refused.value.manifest, refused.value.found, refused.value.expected) == (
-        named("1"),
-        *((0, 0) if groups == 1 else (1, 2)),
-    )
+    assert str(refused.value).startswith(f"manifest {named('1')}, ")
+    assert (refused.value.found, refused.value.expected) == ((0, 0) if groups == 1 else (1, 2))
 
 
 def test_a_micro_batch_that_was_removed_cannot_be_read_again():
@@ -284,7 +283,7 @@ def test_a_micro_batch_that_was_removed_cannot_be_read_again():
     remove(manifests, one)
     for each in (manifests, Manifests(messages)):
         each.learn(one)
-        with pytest.raises(ManifestMissing):
+        with pytest.raises(CheckpointUnusable, match="is not on status queue"):
             each.groups(one)
 
 
@@ -322,7 +321,7 @@ def test_a_part_that_is_there_twice_counts_once():
 def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
     messages = Messages()
     messages.data[b"\x01\x02"] = data
-    with pytest.raises(ManifestUnreadable, match="MsgId 0102"):
+    with pytest.raises(StatusQueueUnusable, match="MsgId 0102"):
         Manifests(messages).learn(Offset(SOURCE, 1, named("1")))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from embedded_tests.tables import table
-from mqgroups.spark.errors import OffsetUnreadable
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.offsets import Key, Limits, Offset, Planned, admitted, bundled
 
 
@@ -75,7 +75,7 @@ GOOD = Offset(SOURCE, 7, ONE, 1, 1, ((TWO, 0),)).to_json()
     ],
 )
 def test_an_offset_of_something_else_is_refused(value):
-    with pytest.raises(OffsetUnreadable, match="did not write"):
+    with pytest.raises(CheckpointUnusable, match="did not write"):
         Offset.from_json(value)
 
 

@@ -38,7 +38,7 @@ def test_the_defaults_are_those_of_the_documentation():
     assert (options.poll_timeout_ms, options.reservation_timeout_ms, options.arrow_batch_bytes) == (500, 20000, 4194304)
     assert (options.max_messages_per_trigger, options.max_bytes_per_trigger) == (None, None)
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
-    assert (sink.delivery, sink.status_queue, sink.messages_per_unit_of_work) == ("exactlyOnce", "S", 100)
+    assert (sink.status_queue, sink.messages_per_unit_of_work) == ("S", 100)
     assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
     assert sink.put_response == "sync"
 
@@ -105,20 +105,13 @@ def test_what_is_missing_is_named():
         source_options({"mq.queuemanager": "QM1"}, Use.BATCH_READ)
     with pytest.raises(SparkOptionError, match=r"option statusQueue .* it is the queue itself"):
         sink_options({"mq.queueManager": "QM1", "queue": "ORDERS", "statusQueue": "ORDERS"}, Use.BATCH_WRITE)
-    with pytest.raises(SparkOptionError, match=r"option statusQueue .* is required for delivery=exactlyOnce"):
+    with pytest.raises(SparkOptionError, match=r"option statusQueue .* is required for a write"):
         sink_options(LEAST, Use.STREAM_WRITE)
 
 
-def test_a_batch_cannot_be_recognised_with_at_least_once():
-    with pytest.raises(SparkOptionError, match=r"option txnAppId .* it needs delivery=exactlyOnce"):
-        sink_options({**LEAST, "delivery": "atLeastOnce", "txnAppId": "nightly", "txnVersion": "1"}, Use.BATCH_WRITE)
-
-
 def test_what_spark_adds_to_the_options_of_a_stream_is_no_mistake():
-    sink = sink_options(
-        {**LEAST, "delivery": "atleastonce", "checkpointlocation": "/c", "queryname": "q"}, Use.STREAM_WRITE
-    )
-    assert sink.delivery == "atLeastOnce"
+    sink = sink_options({**LEAST, "statusqueue": "S", "checkpointlocation": "/c", "queryname": "q"}, Use.STREAM_WRITE)
+    assert sink.status_queue == "S"
 
 
 def test_a_password_is_in_no_repr_and_no_message():

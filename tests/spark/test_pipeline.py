@@ -21,10 +21,11 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mqi
 from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.headers import taken_off
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.config import read_config
-from mqgroups.spark.pipeline.errors import CheckpointForeign, PipelineConfigError, QueryFailed, TransformFailed
+from mqgroups.spark.pipeline.errors import PipelineConfigError, QueryFailed, TransformFailed
 from mqgroups.spark.pipeline.inspection import Waiting, inspect
 from mqgroups.spark.pipeline.micro_batch import MicroBatches
 from mqgroups.spark.pipeline.outputs import DETAIL, GROUP_ID, REASON, SEQ_NUMBER
@@ -271,7 +272,7 @@ def test_a_failed_transform_loses_nothing_and_the_corrected_one_goes_on_with_the
     for sql, error, said in (
         ("SELECT nothing FROM rows", TransformFailed, r"q.sql failed: AnalysisException: .*nothing.* SQLSTATE: 42703"),
         # This one fails inside a task.
-        ("SELECT CAST(NULL AS STRING) AS `group`, item, price AS double FROM rows", QueryFailed, "RowRefused: "),
+        ("SELECT CAST(NULL AS STRING) AS `group`, item, price AS double FROM rows", QueryFailed, "WriteRefused: "),
     ):
         (case.folder / "q.sql").write_text(sql)
         with pytest.raises(error, match=said) as failed:
@@ -331,7 +332,7 @@ def test_a_new_checkpoint_is_refused_until_it_is_meant(case):
     case.run()
     case.put("b")
     (case.folder / "checkpoint").rename(case.folder / "lost")
-    with pytest.raises(CheckpointForeign, match="--new-checkpoint"):
+    with pytest.raises(CheckpointUnusable, match="--new-checkpoint"):
         case.run()
     assert case.parquet() == [("a", "a", 2)]
     case.run(new_checkpoint=True)

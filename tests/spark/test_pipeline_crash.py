@@ -1,7 +1,7 @@
 """A pipeline whose driver is killed, JVM, Python and workers, at one point of its protocol after the other; and on a cluster.
 
 Each run takes one of the points, ``--ci`` two; ``MQGROUPS_PIPELINE_KILLS=all`` takes all of them, and a cluster of Spark's, as
-``make faults-spark`` does. ``test_pipeline.py`` repeats a micro-batch in a session.
+``make faults OF=spark`` does. ``test_pipeline.py`` repeats a micro-batch in a session.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_a_driver_killed_at_steps_of_its_protocol_does_every_group_once(pipeline
     pipeline.check()
 
 
-@pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults-spark)")
+@pytest.mark.skipif(not ALL_KILLS, reason="needs MQGROUPS_PIPELINE_KILLS=all: six JVMs (make faults OF=spark)")
 def test_a_cluster_that_loses_an_executor_and_a_worker_does_the_same(pipeline, spark_environment, tmp_path):
     at = {Kind.EXECUTOR: Point(0, "counted"), Kind.WORKER: Point(2, "began", 0.3)}
     planned = [Disturbance(kind, point, 0.5) for kind, point in at.items()]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from embedded_tests.tables import table
-from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords, Rejected
 from mqgroups.spark.pipeline.report import Latency, quantile, report_of, write_json
 
@@ -59,7 +59,7 @@ def test_a_line_of_something_else_is_told_with_its_number(tmp_path, line):
     records.add(FIRST)
     with (tmp_path / "batches.jsonl").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(RecordsUnreadable, match=r"line 2 of .*batches.jsonl"):
+    with pytest.raises(CheckpointUnusable, match=r"line 2 of .*batches.jsonl"):
         records.open()
 
 
@@ -67,7 +67,7 @@ def test_records_of_another_checkpoint_are_refused(tmp_path):
     records = BatchRecords(tmp_path)
     records.check_query("q", None)
     records.check_query("q", SECOND)
-    with pytest.raises(CheckpointForeign, match=r"of query q, but the checkpoint is of query r.*--new-checkpoint"):
+    with pytest.raises(CheckpointUnusable, match=r"of query q, but the checkpoint is of query r.*--new-checkpoint"):
         records.check_query("r", SECOND)
 
 

@@ -334,12 +334,12 @@ def test_what_cannot_be_written_is_refused_by_name(spark, frame, target, tmp_pat
     ):
         assert said in error_of(lambda: write(spark.createDataFrame(data, schema).coalesce(1), target))  # noqa: B023 - at once
     said = error_of(lambda: frame("A").write.format("ibmmq").mode("overwrite").options(**target.options).save())
-    assert "ModeRefused" in said
+    assert "WriteRefused" in said
     frame("A").write.parquet(str(tmp_path / "input"))
     counts = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "input")).groupBy("group_key").count()
     writer = counts.selectExpr("group_key", "CAST(count AS STRING) AS value").writeStream.outputMode("complete")
     writer = writer.format("ibmmq").options(**target.options).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    assert "ModeRefused" in error_of(lambda: writer.trigger(availableNow=True).start().awaitTermination())
+    assert "WriteRefused" in error_of(lambda: writer.trigger(availableNow=True).start().awaitTermination())
     assert target.depth() == 0
 
 

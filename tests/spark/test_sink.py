@@ -10,8 +10,9 @@ import json
 import pytest
 
 import mqgroups.spark
+from mqgroups.batch.errors import BatchRefused
 from mqgroups.errors import StatusQueueUnusable
-from mqgroups.spark.errors import IdentityMissing, ModeRefused, SparkOptionError, WrittenByAnotherQuery
+from mqgroups.spark.errors import IdentityMissing, SparkOptionError, WriteRefused
 from mqgroups.spark.options import Use, sink_options, source_options
 from tests.spark.model import Checkpoint, tasks
 
@@ -97,13 +98,6 @@ def test_two_writes_without_a_name_are_two_batches(target):
     assert target.groups() == groups("A")
 
 
-def test_at_least_once_needs_no_status_queue(target):
-    del target.options["statusQueue"]
-    write(target, rows("A", "B"), delivery="atLeastOnce")
-    assert target.groups() == groups("A", "B")
-    assert target.owner.on_queue(target.status_queue) == []
-
-
 def test_columns_become_parts_of_the_message(target):
     data = pa.RecordBatch.from_pydict(
         {
@@ -143,7 +137,7 @@ def test_a_batch_in_foreach_batch_that_another_query_has_written_is_refused(targ
     for _ in range(2):
         write(target, rows("A"), query="one", **job)
     said = r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is"
-    with pytest.raises(WrittenByAnotherQuery, match=said):
+    with pytest.raises(BatchRefused, match=said):
         write(target, rows("B"), query="other", **job)
     assert target.groups() == groups("A")
     write(target, rows("B"), query="other", **{**job, "txnAppId": f"{target.sink}.2"})
@@ -157,7 +151,7 @@ def test_what_does_not_identify_a_micro_batch_is_refused(target):
         writer.write(iter(rows("A")))
     with pytest.raises(IdentityMissing, match=r"streaming\.sql\.batchId"):
         tasks(writer, [rows("A")], {"sql.streaming.queryId": "one"})
-    with pytest.raises(ModeRefused):
+    with pytest.raises(WriteRefused):
         GroupStreamWriter(from_arrow_schema(rows("A")[0].schema), options, overwrite=True)
     assert target.depth() == 0
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from mqgroups.batch.producer import BatchMessage
-from mqgroups.spark.errors import ColumnsRefused, RowRefused
+from mqgroups.spark.errors import WriteRefused
 from mqgroups.spark.options import Use, sink_options
 from mqgroups.spark.sink_rows import columns_of, groups_of
 from mqgroups.spark.spill import IN_MEMORY_BYTES
@@ -60,7 +60,7 @@ def groups(batches, found, partition=0):
 def test_a_value_that_python_cannot_hold_is_refused_by_its_column_without_its_text(column, values):
     found = columns("group_key string, msg_seq_number timestamp, value string")
     row = {"group_key": ["A"], "msg_seq_number": [datetime.datetime(2013, 1, 1)], "value": ["data"], column: values}
-    with pytest.raises(RowRefused, match=f"column '{column}' has a value that") as refused:
+    with pytest.raises(WriteRefused, match=f"column '{column}' has a value that") as refused:
         groups([batch(**row)], found)
     assert "secret" not in str(refused.value)
 
@@ -180,7 +180,7 @@ def test_the_format_and_the_priority_of_the_options_are_for_rows_that_say_none()
 def test_two_priorities_in_a_group_are_refused():
     found = columns("group_key string, value binary, priority int")
     rows = batch(group_key=["A", "A"], value=[b"1", b"2"], priority=[1, 2])
-    with pytest.raises(RowRefused, match="group 'A' has rows with priority 1 and 2"):
+    with pytest.raises(WriteRefused, match="group 'A' has rows with priority 1 and 2"):
         groups([rows], found)
 
 
@@ -188,7 +188,7 @@ def test_two_priorities_in_a_group_are_refused():
 def test_a_priority_that_no_message_has_is_refused(priority):
     """IBM MQ would put a message with a higher one, with a warning (2049)."""
     found = columns("group_key string, value binary, priority int")
-    with pytest.raises(RowRefused, match=rf"group 'a' has priority {priority}; it must be 0 to 9"):
+    with pytest.raises(WriteRefused, match=rf"group 'a' has priority {priority}; it must be 0 to 9"):
         groups([batch(group_key=["a"], value=[b"1"], priority=[priority])], found)
 
 
@@ -200,7 +200,7 @@ def test_a_row_without_what_it_needs_is_refused_and_named(name, which):
     found = columns("group_key string, msg_seq_number int, value binary")
     values: dict[str, list[object]] = {"group_key": ["A", "B"], "msg_seq_number": [1, 7], "value": [b"1", b"7"]}
     values[name][1] = None
-    with pytest.raises(RowRefused, match=f"column '{name}' is null in a row{which};"):
+    with pytest.raises(WriteRefused, match=f"column '{name}' is null in a row{which};"):
         groups([batch(**values)], found)
 
 
@@ -219,5 +219,5 @@ def test_a_row_without_what_it_needs_is_refused_and_named(name, which):
     ],
 )
 def test_columns_that_cannot_be_written_are_refused(ddl, options, said):
-    with pytest.raises(ColumnsRefused, match=said):
+    with pytest.raises(WriteRefused, match=said):
         columns(ddl, **options)

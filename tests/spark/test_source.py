@@ -8,7 +8,7 @@ import pytest
 from embedded_tests.fix_mqi import OK
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark.errors import GroupGone, ManifestMissing, MicroBatchNotRead, QueueReserved
+from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved
 from mqgroups.spark.options import Use, source_options
 from tests.fix_batches import messages
 from tests.spark.model import Checkpoint
@@ -301,11 +301,11 @@ def test_a_micro_batch_that_no_task_has_read_is_not_removed(owner, stream):
     """Spark's files of a new checkpoint are written by an old folder's account: the micro-batch is done already."""
     owner.put_raw_group([b"b1", b"b2"])
     stream.checkpoint._process = lambda *_: None
-    with pytest.raises(MicroBatchNotRead, match="its 1 groups were not read"):
+    with pytest.raises(CheckpointUnusable, match="its 1 groups were not read"):
         stream.run()
     assert stream.run(eagerCommit="false") == []
     owner.put_raw_group([b"c1"])
-    with pytest.raises(MicroBatchNotRead, match="its 1 groups were not read"):
+    with pytest.raises(CheckpointUnusable, match="its 1 groups were not read"):
         stream.run(eagerCommit="false")
     assert owner.data() == [b"b1", b"b2", b"c1"]
 
@@ -316,7 +316,7 @@ def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
     assert handle.get().code == OK
     handle.close()
-    with pytest.raises(ManifestMissing, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
+    with pytest.raises(CheckpointUnusable, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
         stream.run()
     assert owner.data() == [b"a1"]
 

@@ -44,7 +44,7 @@ def test_insert_into_a_table_puts_groups(spark, owner, mq_options, make_batches)
             Exception, match=r"read with CREATE TEMPORARY VIEW … USING ibmmq OPTIONS .* is for INSERT INTO"
         ):
             spark.sql(f"SELECT * FROM outgoing WITH ({listed({**mq_options, 'queue': batches.queue}, '=')})").collect()
-        with pytest.raises(Exception, match=r"UNSUPPORTED_OVERWRITE|ModeRefused|overwrite"):
+        with pytest.raises(Exception, match=r"UNSUPPORTED_OVERWRITE|WriteRefused|overwrite"):
             spark.sql(f"INSERT OVERWRITE outgoing WITH ({options}) VALUES ('b', 1, 'b:1')").collect()
     finally:
         spark.sql("DROP TABLE outgoing")

@@ -61,7 +61,7 @@ def test_on_a_wrapped_connection_it_is_an_error_and_what_the_application_puts_th
                 alter(owner.queue)
                 group.put(THIS[4])
 
-        with pytest.raises(errors.HandleLost, match=r"2041 MQRC_OBJECT_CHANGED.*Message 2 is the last"):
+        with pytest.raises(errors.QueueUnavailable, match=r"2041 MQRC_OBJECT_CHANGED.*Message 2 is the last"):
             put()
         own = binding.Queue(q_mgr, owner.queue, mqi.MQOO_OUTPUT)
         own.put(b"mine", binding.MD(), binding.PMO(Options=mqi.MQPMO_SYNCPOINT))

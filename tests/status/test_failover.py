@@ -93,7 +93,7 @@ def test_a_queue_whose_handles_are_lost_again_and_again_ends_in_an_error_that_na
 
     owner.doctor(connection, MQGET=get)
     consumer = owner.consumer(connection, wait_s=None)
-    with pytest.raises(errors.HandleLost, match=r"2041 .* \(ALTER \.\.\. FORCE, DELETE\).*REFRESH CLUSTER"):
+    with pytest.raises(errors.QueueUnavailable, match=r"2041 .* \(ALTER \.\.\. FORCE, DELETE\).*REFRESH CLUSTER"):
         next(iter(consumer))
     assert len(set(lost)) == len(lost)
     assert 60 <= sum(clock.naps) <= 62

@@ -14,6 +14,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode
 from mqgroups.mqi import constants as mq
+from mqgroups.status.performer import lost_to
 from tests.put.whole_groups import THIS, put_rest
 
 # 4 committed, 1 in the open unit of work, 1 held back; goes on when told to, and says what came of it.
@@ -268,6 +269,19 @@ def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first
         group.put(b"0")
     assert [owner.data(), *(owner.on_queue(queue.name) for queue in others)] == [[]] * 5
     owner.put_group([b"0"])
+
+
+def test_an_older_record_of_the_same_instance_is_not_called_another_instance(owner):
+    with owner.producer(commit_every=1) as producer, producer.group() as group:
+        for data in THIS[:3]:
+            group.put(data)
+        own = producer._putter.owner.own
+        lost = lost_to(own, own.record)
+        for data in THIS[3:]:
+            group.put(data)
+    assert (lost.because, lost.status_queue) == ("restored", owner.status_queue("put"))
+    assert "restored from a backup" in str(lost)
+    assert "another instance" not in str(lost)
 
 
 @pytest.mark.embedded

@@ -63,7 +63,7 @@ def refused(owner, role, **more):
     """Whether a start is refused because of the record's user, and leaves both queues as they were."""
     before = [found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()
     told: list[Any] = []
-    with pytest.raises(errors.StatusRecordForeign, match="It was not believed, and nothing was changed") as caught:
+    with pytest.raises(errors.StatusQueueUnusable, match="It was not believed, and nothing was changed") as caught:
         start(owner, role, on_resume=told.append, **more)
     assert ([found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()) == before
     assert (told, caught.value.field, caught.value.found) == ([], "user_identifier", SOMEBODY)
@@ -97,7 +97,7 @@ def test_a_record_of_another_user_is_refused_and_nothing_is_skipped(owner, role,
 def test_a_pipe_believes_neither_record_of_another_user(owner, make_queue, role):
     make_status_queue(owner, role)
     forge(owner, role, state=RecordState.IDLE, checkpoint=None)
-    with pytest.raises(errors.StatusRecordForeign, match=f"put by user '{SOMEBODY}'"):
+    with pytest.raises(errors.StatusQueueUnusable, match=f"put by user '{SOMEBODY}'"):
         owner.qmgr.group_pipe(owner.queue, make_queue(), name=owner.name, owner_wait_s=0)
     with owner.qmgr.group_pipe(
         owner.queue, make_queue(), name=owner.name, owner_wait_s=0, record_users=[SOMEBODY], wait_s=0
@@ -119,7 +119,7 @@ def test_the_own_record_beside_it_does_not_make_it_believed(owner, role, status)
 def test_two_records_that_are_needed_are_told_with_their_users(owner):
     owner.interrupt_put(ROWS[:4])
     forge(owner, "put")
-    with pytest.raises(errors.DuplicateStatusRecords, match=f"put by user '{own_user(owner)}', '{SOMEBODY}'"):
+    with pytest.raises(errors.StatusQueueUnusable, match=f"put by user '{own_user(owner)}', '{SOMEBODY}'"):
         owner.producer()
 
 
@@ -164,10 +164,10 @@ def test_the_verdict_on_a_lost_commit_is_not_that_of_a_forged_record(owner, faul
     own = owner.record("put")
     faults.arm(Fault("drop", when, verb="MQCMIT"))
     forge(owner, "put", owner_id=own["owner_id"], epoch=own["epoch"], unit_of_work=1)
-    with pytest.raises(errors.StatusRecordForeign, match=f"put by user '{SOMEBODY}'"):
+    with pytest.raises(errors.StatusQueueUnusable, match=f"put by user '{SOMEBODY}'"):
         group.put(ROWS[2])
     assert owner.data() == (ROWS[:2] if when == "after" else [])
-    with pytest.raises(errors.StatusRecordForeign):
+    with pytest.raises(errors.StatusQueueUnusable):
         producer.close()
 
 

@@ -207,7 +207,7 @@ def test_the_error_that_backed_out_is_named(owner, spans, faults):
 @pytest.mark.parametrize(
     ("fault", "name", "error_type", "reason"),
     [
-        (Fault("answer", verb="MQCMIT", reason=2003), "UnitOfWorkBackedOut", "MQRC_BACKED_OUT", 2003),
+        (Fault("answer", verb="MQCMIT", reason=2003), "MQIError", "MQRC_BACKED_OUT", 2003),
         (Fault("drop", verb="MQCMIT"), "CommitOutcomeUnknown", "MQRC_CONNECTION_BROKEN", 2009),
     ],
 )
@@ -602,7 +602,7 @@ def test_an_attempt_that_is_fenced_is_seen(batches, spans, measured):
                 batches.attempt(batches.owner.connect(trace="off")).put_group("A", messages("A", 5))
             yield message
 
-    with pytest.raises(errors.Fenced):
+    with pytest.raises(errors.OwnershipLost):
         batches.attempt().put_group("A", overtaken())
     *_, fenced = spans.named(f"put {batches.queue}")
     assert (fenced.status.status_code, fenced.status.description) == (StatusCode.ERROR, "OwnershipLost")
@@ -688,10 +688,11 @@ def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped
 
 
 def test_a_repair_that_is_refused_is_a_span_with_an_error(owner, spans):
-    with pytest.raises(errors.SalvageRefused):
+    with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     (refused,) = spans()
-    assert (refused.status.status_code, refused.status.description) == (StatusCode.ERROR, "SalvageRefused")
+    assert (refused.status.status_code, refused.status.description) == (StatusCode.ERROR, "RepairRefused")
+    assert refused.attributes["error.type"] == "RepairRefused.nothing-interrupted"
 
 
 # --- providers

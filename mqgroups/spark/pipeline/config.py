@@ -44,7 +44,6 @@ _SET_BY_THE_PIPELINE = {
     "includeincomplete": "a stream reads complete groups only",
     "includeheaders": "the pipeline does not need headers",
     "includemqmd": "the pipeline sets it itself",
-    "delivery": "the pipeline always writes exactly once",
     "sequencecolumn": "use orderBy instead",
     "txnappid": "the pipeline sets it from its name and checkpoint",
     "txnversion": "the pipeline sets it to the number of the micro-batch",

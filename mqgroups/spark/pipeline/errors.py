@@ -1,19 +1,16 @@
-"""Errors of the pipeline, arranged below the package's errors by who has to act.
+"""Errors of the pipeline besides those of the source and the sink, below the package's errors by who has to act.
 
 ConfigurationError
  └─ PipelineConfigError     a key of CONFIG.toml is unknown, missing, or has an invalid value
 ApplicationError
  └─ TransformFailed         the SQL or the function of the pipeline failed
-StatusError
- ├─ CheckpointForeign       the recorded micro-batches belong to another checkpoint
- └─ RecordsUnreadable       this version cannot read the record of micro-batches
 EnvironmentFailure
  └─ QueryFailed             Spark ended the query
 """
 
 from __future__ import annotations
 
-from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure, StatusError
+from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure
 
 
 class PipelineConfigError(ConfigurationError):
@@ -32,14 +29,6 @@ class PipelineConfigError(ConfigurationError):
 
 class TransformFailed(ApplicationError):
     """The transform of a pipeline raised an error, or its result is not usable. No group is lost: correct it and run again."""
-
-
-class CheckpointForeign(StatusError):
-    """The recorded micro-batches belong to another checkpoint."""
-
-
-class RecordsUnreadable(StatusError):
-    """This version cannot read a line of the pipeline's record of micro-batches."""
 
 
 class QueryFailed(EnvironmentFailure):

@@ -16,7 +16,7 @@ whether it was done already. The effect of a SIGKILL depends on its time:
     after commits/N                         the source removes N's groups, in this attempt or one of the next two
 
 The groups stay on the queue until then. The transform must give the same result each time. If it does not, the sink refuses to
-resume a group with different messages (``InputChanged``).
+resume a group with different messages (``BatchRefused``).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class MicroBatches:
             new_checkpoint: whether the records may belong to another checkpoint.
 
         Raises:
-            RecordsUnreadable: this version cannot read the records of earlier micro-batches.
+            CheckpointUnusable: this version cannot read the records of earlier micro-batches.
         """
         self._config, self._transform, self._watcher = config, transform, watcher
         self._records = BatchRecords(config.report)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mqgroups.spark.pipeline.errors import CheckpointForeign, RecordsUnreadable
+from mqgroups.spark.errors import CheckpointUnusable
 
 FILE_NAME = "batches.jsonl"
 
@@ -68,7 +68,7 @@ class BatchRecords:
         """Return the records, and prepare the file for appending.
 
         Raises:
-            RecordsUnreadable: this version cannot read a line.
+            CheckpointUnusable: this version cannot read a line.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if self._path.exists():
@@ -78,7 +78,7 @@ class BatchRecords:
         return self.read()
 
     def read(self) -> list[BatchRecord]:
-        """Return the records; half a line at the end is ignored. Raises RecordsUnreadable."""
+        """Return the records; half a line at the end is ignored. Raises CheckpointUnusable."""
         if not self._path.exists():
             return []
         return list(self._records(self._path.read_bytes()))
@@ -95,15 +95,15 @@ class BatchRecords:
         """Check that the last recorded micro-batch belongs to this query's checkpoint.
 
         Raises:
-            CheckpointForeign: it does not.
+            CheckpointUnusable: it does not.
         """
         if last is not None and last.query != query:
-            raise CheckpointForeign(
+            raise CheckpointUnusable(
                 f"{self._path} ends with a micro-batch of query {last.query}, but the checkpoint is of query {query}. Either "
                 "another pipeline has the same report.path, or the checkpoint was deleted or replaced. Restore the checkpoint. "
                 "Without it, groups that were processed but not yet removed from the queue are processed a second time; to "
                 "accept that, run with --new-checkpoint",
-                status_queue="",
+                "foreign",
                 found=last.query,
                 expected=query,
             )
@@ -113,10 +113,10 @@ class BatchRecords:
             try:
                 yield _record(json.loads(line))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise RecordsUnreadable(
+                raise CheckpointUnusable(
                     f"line {number} of {self._path} is not a record that this version can read ({type(error).__name__}). The "
                     "file is used for reports only: move it away, and the report starts again",
-                    status_queue="",
+                    "version",
                     found=number,
                     expected=FILE_NAME,
                 ) from error

@@ -113,7 +113,7 @@ def start(
 
     Raises:
         PipelineConfigError: the transform cannot be imported.
-        RecordsUnreadable: this version cannot read the records of earlier micro-batches.
+        CheckpointUnusable: this version cannot read the records of earlier micro-batches.
     """
     batches = MicroBatches(config, spark, transformation(config), watcher, new_checkpoint=new_checkpoint)
     failures: list[Exception] = []
@@ -171,7 +171,7 @@ def write_report(config: PipelineConfig) -> Reported | None:
     """Write the report on the micro-batches of the current checkpoint; ``None`` if there are none.
 
     Raises:
-        RecordsUnreadable: this version cannot read the records.
+        CheckpointUnusable: this version cannot read the records.
     """
     records = of_last_query(BatchRecords(config.report).read())
     if not records:

@@ -281,8 +281,8 @@ class Query:
         for pid in json.loads((fired / "paused").read_text()):
             send(pid, signal.SIGCONT)
         error = json.loads((fired / "ended").read_text()) if (fired / "ended").exists() else "nothing"
-        if error != "Fenced":
-            self.result.wrong.append(f"the zombie's task ended with {error or 'success'}, expected Fenced")
+        if error != "OwnershipLost":
+            self.result.wrong.append(f"the zombie's task ended with {error or 'success'}, expected OwnershipLost")
 
     def _groups_put(self) -> int:
         return sum(message.is_last for message in self._machine.reader.browse(self._out))

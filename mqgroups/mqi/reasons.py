@@ -1,0 +1,155 @@
+"""What reason codes mean to this package, and what to do about them. A table to look up; IBM's names are in ``constants.py``.
+
+Not here: the classes of the errors (``errors.py``), and after which reasons a call is made again (``connection/retry.py``).
+"""
+
+from __future__ import annotations
+
+from mqgroups.mqi import constants as mq
+
+# The connection can no longer be used, or was not made.
+CONNECTION_BROKEN = frozenset(
+    {
+        mq.MQRC_CONNECTION_BROKEN,
+        mq.MQRC_HCONN_ERROR,
+        mq.MQRC_Q_MGR_NOT_AVAILABLE,
+        mq.MQRC_Q_MGR_QUIESCING,
+        mq.MQRC_Q_MGR_STOPPING,
+        mq.MQRC_CONNECTION_QUIESCING,
+        mq.MQRC_CONNECTION_STOPPING,
+        mq.MQRC_CHANNEL_NOT_AVAILABLE,
+        mq.MQRC_HOST_NOT_AVAILABLE,
+    }
+)
+# Close the handle, open the object again, and retry (IBM MQ, topics q040920, q041120, q041230).
+HANDLE_LOST = frozenset({mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_CHANGED, mq.MQRC_Q_DELETED})
+INHIBITED = frozenset({mq.MQRC_GET_INHIBITED, mq.MQRC_PUT_INHIBITED})
+# A queue that cannot take or give messages for now.
+QUEUE_UNAVAILABLE = (
+    HANDLE_LOST | INHIBITED | {mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL}
+)
+MESSAGE_TOO_LONG = frozenset(
+    {
+        mq.MQRC_DATA_LENGTH_ERROR,
+        mq.MQRC_MSG_TOO_BIG_FOR_Q,
+        mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR,
+        mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    }
+)
+# The queue manager joins no segments of different character sets or encodings, and returns only a part of the message.
+SEGMENTS_DIFFER = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
+# MQCMIT may have committed although it returned one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
+COMMIT_OUTCOME_UNKNOWN = frozenset(
+    {
+        mq.MQRC_CONNECTION_BROKEN,
+        mq.MQRC_Q_MGR_STOPPING,
+        mq.MQRC_CONNECTION_STOPPING,
+        mq.MQRC_CALL_INTERRUPTED,
+    }
+)
+
+_CLUSTER = (
+    "The queue manager knows no instance of this cluster queue at the moment. Is REFRESH CLUSTER under way? Otherwise DISPLAY "
+    "QCLUSTER shows what it knows, and the channels to the full repositories must run"
+)
+_NO_WAY = (
+    "There is no way to the queue manager that has this queue. Check RNAME, RQMNAME and XMITQ of the remote queue, or "
+    "DEFXMITQ: messages need a local queue with USAGE(XMITQ) and a channel. Or connect to that queue manager"
+)
+_HANDLE_LOST = (
+    "An administrator has changed or deleted the queue while it was open (ALTER ... FORCE, DELETE), or refreshes the cluster "
+    "(REFRESH CLUSTER). Wait until that has ended; the group resumes at its last commit. If it does not end, find out which "
+    "program or script does it again and again"
+)
+_SEGMENTS_DIFFER = (
+    "A message has segments of different character sets or encodings, so the queue manager does not join them. Make the "
+    "consumer with stream=True, which gets them one by one; or find its group with `mqgroups groups`, and move it with "
+    "`mqgroups salvage move`"
+)
+_SHORTER = "or put the message in segments (segment_bytes), and get it with stream=True"
+# Remedies by reason code, for codes whose class has none or is too general.
+REMEDIES: dict[int, str] = {
+    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias leads to what an alias must not name, such as another alias or a model queue. "
+    "ALTER QALIAS(...) TARGET(...) to a local, remote or cluster queue; or wait, if REFRESH CLUSTER is under way",
+    mq.MQRC_BACKED_OUT: "The queue manager has backed out the unit of work by itself; start again, and the group resumes at its "
+    "last commit",
+    mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
+    "nor its own MQDISC, and serves other threads only if it was connected with MQCNO_HANDLE_SHARE_BLOCK. Connect again",
+    mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue (`mqgroups mqsc status --queue NAME` prints the definitions), or "
+    "correct its name (queue names are case-sensitive). "
+    "To get from a cluster queue, connect to a queue manager that has an instance of it",
+    mq.MQRC_UNKNOWN_ALIAS_BASE_Q: "The queue that this alias names (TARGET) does not exist, or is not known in the cluster; "
+    "define it, or ALTER QALIAS(...) TARGET(...)",
+    **dict.fromkeys(
+        (
+            mq.MQRC_UNKNOWN_REMOTE_Q_MGR,
+            mq.MQRC_XMIT_Q_TYPE_ERROR,
+            mq.MQRC_XMIT_Q_USAGE_ERROR,
+            mq.MQRC_REMOTE_Q_NAME_ERROR,
+            mq.MQRC_UNKNOWN_XMIT_Q,
+            mq.MQRC_UNKNOWN_DEF_XMIT_Q,
+            mq.MQRC_DEF_XMIT_Q_TYPE_ERROR,
+            mq.MQRC_DEF_XMIT_Q_USAGE_ERROR,
+        ),
+        _NO_WAY,
+    ),
+    mq.MQRC_CLUSTER_RESOLUTION_ERROR: _CLUSTER,
+    mq.MQRC_NO_DESTINATIONS_AVAILABLE: _CLUSTER,
+    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
+    mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
+    "from it, the name of that queue is not valid",
+    mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
+    mq.MQRC_Q_MGR_NOT_AVAILABLE: "Check that the queue manager and its listener are running, and that the channel is available",
+    mq.MQRC_HOST_NOT_AVAILABLE: "Nothing answers at that address; check the connection name, 'host(port)', and the listener",
+    mq.MQRC_CHANNEL_NOT_AVAILABLE: "The channel is stopped or has no free instance; ask the operator of the queue manager",
+    mq.MQRC_UNKNOWN_CHANNEL_NAME: "Define the server-connection channel, or correct its name",
+    mq.MQRC_CD_ERROR: "A value of the channel is not valid: compare channel, conn_name ('host(port)'), cipher_spec and peer_name "
+    "with its definition. The client's error log says which one",
+    mq.MQRC_CHANNEL_CONFIG_ERROR: "Client and queue manager do not agree on the channel: compare its definition with the "
+    "client's, and look into qm.ini and mqclient.ini. The error logs of both say what it is",
+    mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (or MQSSLKEYR) and its password: the path, the file permissions, the "
+    "stash file beside it",
+    mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why",
+    mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
+    mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long "
+    "units of work fill a log: commit more often, or after a time (Every(seconds=))",
+    mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
+    mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
+    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
+    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
+    **dict.fromkeys(HANDLE_LOST, _HANDLE_LOST),
+    mq.MQRC_DATA_LENGTH_ERROR: f"Raise MAXMSGL of the server-connection channel, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q: f"Raise MAXMSGL of the queue, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: f"Raise MAXMSGL of the queue manager, {_SHORTER}",
+    mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channel to the queue manager that has the queue, at both ends, "
+    f"{_SHORTER}",
+    mq.MQRC_TRUNCATED_MSG_FAILED: "Raise max_message_length of the consumer; or make it with stream=True, if the message was put "
+    "in segments",
+    mq.MQRC_MSG_NOT_ALLOWED_IN_GROUP: "Groups and segments cannot be published, and a trace-route message cannot be in a group. "
+    "If the name leads to a topic (an alias with TARGTYPE(TOPIC)), name a queue",
+    mq.MQRC_SEGMENTATION_NOT_ALLOWED: "This queue manager takes no properties on segments. Put the message whole (not as a "
+    "stream, and without segment_bytes), put it without properties, or put the properties with another message of the group; "
+    "`mqgroups send` needs --records lines or bytes:N",
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
+    **dict.fromkeys(SEGMENTS_DIFFER, _SEGMENTS_DIFFER),
+    mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
+    "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",
+    mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url or MQCCDTURL",
+    mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
+}
+
+# The remedy for MQRC_Q_MGR_NAME_ERROR if the application gave no address.
+NO_ADDRESS = (
+    "No address was given (conn_name), and then MQSERVER or a channel definition table must name one: check that it is set. If "
+    "it is, there is no queue manager of this name there; correct the name"
+)
+
+# The remedies for MQCONNX with a channel definition table: for MQRC_Q_MGR_NAME_ERROR, and MQRC_FUNCTION_NOT_SUPPORTED.
+NOT_IN_TABLE = (
+    "The channel definition table has no definition for this name (queueManager), or it leads to another queue manager; names "
+    "are case-sensitive"
+)
+TABLE_NOT_SUPPORTED = (
+    "The client does not support this kind of channel definition table; try one in JSON, in a file (file: URL)"
+)

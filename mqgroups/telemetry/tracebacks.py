@@ -1,0 +1,53 @@
+"""Errors without the frames inside this package: their texts say what to do, and sixty lines of a traceback before them hide it.
+
+The log has the frames, at level DEBUG.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from mqgroups.errors import MQGroupsError
+from mqgroups.telemetry import logs
+
+_log = logging.getLogger("mqgroups")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+# Whose frames may be between a call and its error: ours, and those of the thread of an asyncio connection.
+_OURS = frozenset({"mqgroups", "asyncio", "concurrent"})
+
+
+def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function that applications call, whose errors begin there."""
+
+    @wraps(function)
+    def briefly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return function(*args, **kwargs)
+        except MQGroupsError as error:
+            raise without_own_frames(error) from error.__cause__
+
+    return briefly
+
+
+def without_own_frames(error: MQGroupsError) -> MQGroupsError:
+    """Return an error to be raised anew, without its frames if all of them are ours: a function of the application stays."""
+    return without_frames(error) if _are_ours(error.__traceback__) else error
+
+
+def without_frames(error: MQGroupsError) -> MQGroupsError:
+    """Return an error to be raised anew, without its frames."""
+    _log.debug("%s", error, exc_info=error, extra=logs.fields(q_mgr_name=""))
+    return error.with_traceback(None)
+
+
+def _are_ours(traceback: TracebackType | None) -> bool:
+    while traceback is not None:
+        if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in _OURS:
+            return False
+        traceback = traceback.tb_next
+    return True
