@@ -22,7 +22,7 @@ export PYTHON VENV MQ_CLIENT
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-embedded test-mqgroups test-bindings first-contact fuzz faults mutations bench compare \
-        lint types docs distributions format clean
+        lint types docs distributions clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,9 +79,9 @@ compare: ## the same job and the same faults with pymqi, ibmmq, faststream-mq an
 	@bash tools/setup.sh compare
 	@$(RUN) -m recipes.compare $(A_SAMPLE) $(ARGS)
 
-lint: setup ## ruff: rules and format; compose and workflow files against their schemas
-	@$(RUN) -m ruff check .
-	@$(RUN) -m ruff format --check .
+lint: setup ## ruff: rules and format; compose and workflow files against their schemas (FIX=1: ruff puts the code in order)
+	@$(RUN) -m ruff check $(if $(FIX),--fix) .
+	@$(RUN) -m ruff format $(if $(FIX),,--check) .
 	@$(RUN) -m check_jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml docker/*/compose.yaml
 	@$(RUN) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
@@ -94,10 +94,6 @@ docs: ## the documentation site, in build/docs/site; a broken link fails
 distributions: ## source distribution and wheels in dist/ (ARCHS="x86_64 aarch64"), checked with auditwheel (CHECK=1: installed and run)
 	@bash tools/distributions.sh
 	@$(if $(CHECK),bash tools/release_check.sh)
-
-format: setup ## let ruff put the code in order
-	@$(RUN) -m ruff check --fix .
-	@$(RUN) -m ruff format .
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
