@@ -113,7 +113,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--stuck-after",
     "stuck_after_s",
-    type=click.FloatRange(1),
+    type=click.FloatRange(10),
     metavar="SECONDS",
     help="Start a worker again that has not asked for a message for so long: longer than your longest one takes.",
 )

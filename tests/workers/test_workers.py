@@ -221,10 +221,10 @@ def test_a_worker_that_does_not_stop_in_time_is_killed_and_the_group_resumed(sit
 
 def test_a_worker_that_is_stuck_in_a_message_is_killed_and_the_group_resumed(site, quick_pauses, caplog):
     groups = site.put_groups(1)
-    workers = site.run_until(site.is_done, handlers.hang, stuck_after_s=1)
+    workers = site.run_until(site.is_done, handlers.hang, stuck_after_s=4)
     assert site.handled() == groups
     assert any("is stuck" in record.getMessage() for record in caplog.records)
-    assert sum(one.restarts for one in workers.status()) == 1
+    assert sum(one.restarts for one in workers.status()) >= 1
 
 
 @pytest.mark.embedded
