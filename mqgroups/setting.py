@@ -13,9 +13,9 @@
 From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
 takes them (``method_of``, ``function_of``); options of commands (``cli.settings``), and the tables of the reference (``table``).
 
-A field's check is the second part of its annotation: a function that is called with the field's name and its value, unless that
-is ``None``, and raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an
-enum, or the words of a ``Literal``.
+A field's check is in its annotation: a function that is called with the field's name and its value, unless that is ``None``, and
+raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the
+words of a ``Literal``. What else is in the annotation is for others (``Field.notes``).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Field:
         default: ``inspect.Parameter.empty`` if there is none.
         positional: whether it may be given without its name.
         help: sentences; the first one alone is the help of a command's option.
+        notes: the other parts of its annotation, which are no functions.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Field:
     default: Any
     positional: bool
     help: str
+    notes: tuple[Any, ...] = ()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -114,10 +116,11 @@ def _settings_of(cls: Any) -> tuple[Field, ...]:
     hints, helps = get_type_hints(cls, include_extras=True), _helps(cls)
     found = []
     for each in fields(cls):
-        kind, *checks = get_args(hints[each.name]) if get_origin(hints[each.name]) is Annotated else (hints[each.name],)
+        kind, *parts = get_args(hints[each.name]) if get_origin(hints[each.name]) is Annotated else (hints[each.name],)
         default = inspect.Parameter.empty if each.default is MISSING else each.default
-        check = checks[0] if checks else _check_of(kind)
-        found.append(Field(each.name, kind, check, default, not each.kw_only, helps.get(each.name, "")))
+        check = next((part for part in parts if callable(part)), None) or _check_of(kind)
+        notes = tuple(part for part in parts if not callable(part))
+        found.append(Field(each.name, kind, check, default, not each.kw_only, helps.get(each.name, ""), notes))
     return tuple(sorted(found, key=lambda each: not each.positional))
 
 

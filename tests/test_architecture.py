@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "pages": set(),
     "progress": {"errors", "printable", "status"},
     "files": {"core", "errors", "get", "printable", "put"},
-    "workers": {"get", "operate", "pages", "pipe", "queue_manager"} | OWNERS,
+    "workers": {"get", "operate", "operate.rules", "pages", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
     "home": {"queue_manager"} | OWNERS,
     "__init__": {

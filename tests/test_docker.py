@@ -10,6 +10,7 @@ from embedded_tests.tables import table
 from mqembedded.admin.mqsc import Command, parse
 from mqembedded.serve.cluster_file import read
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
+from mqgroups.mqi.secret import Secret
 from mqgroups.settings import STATUS_MODEL
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
@@ -185,7 +186,7 @@ def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_h
     assert (given["master"], given["available_now"]) == ("spark://spark-master:7077", True)
     found = read_config(DOCKER.parent / "examples" / "pipeline" / given["config"].name, given["overrides"])
     assert found.connection.conn_name == "qm1(1414)"
-    assert found.connection.password_file == "/run/secrets/mqAppPassword"
+    assert found.connection.password == Secret.from_file("/run/secrets/mqAppPassword")
     assert found.parquet is not None
     assert {found.checkpoint, found.parquet.path, str(found.report)} == {
         "/data/checkpoint",

@@ -22,7 +22,8 @@ from mqgroups import Secret, aio, errors, operate
 from mqgroups.cli.main import main
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.spark import connections
-from mqgroups.spark.options import Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
 
@@ -118,7 +119,6 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
             everything += [
                 repr(operate.inspect_owner(q_mgr, "SECRETS", "get")),
-                repr(operate.inspect_queue(q_mgr, "ORDERS")),
             ]
     ended = spans()
     assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
@@ -183,7 +183,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
         "mq.user": user,
     }
     options = source_options({**connection, "mq.password": password, "queue": "Q"}, Use.BATCH_READ)
-    connections.connected(replace(options.connection, connect_timeout_ms=0))
+    connections.connected(replace(options.connection, connect_wait_s=0))
 
 
 @table("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
@@ -260,7 +260,7 @@ def test_errors_after_connecting(server, everything):
             q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
         server.stop()
         with pytest.raises(errors.ConnectionBroken) as broken:
-            operate.inspect_queue(q_mgr, "ORDERS")
+            operate.browse_groups([q_mgr], "ORDERS")
     everything += [shown(missing.value), shown(broken.value)]
 
 

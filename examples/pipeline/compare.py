@@ -61,7 +61,7 @@ def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Grou
                 taken_off(
                     message.data, *(st.long_at(message.md, at) for at in (st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID))
                 )
-                for message in browsed.messages(head.planned)
+                for message in browsed.messages(head)
             ]
             reasons = {each.properties.get(REASON) if each else None for each in headed}
             data = tuple(each.data.decode() if each else "" for each in headed)

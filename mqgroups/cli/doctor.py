@@ -20,8 +20,8 @@ from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
-from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
-from mqgroups.operate.group_findings import QueueLook, look_at_groups
+from mqgroups.operate.doctor import examine, named_status_queues
+from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.findings import Finding, Severity, connect_finding, ok
@@ -134,7 +134,7 @@ def doctor(
             shown.add(findings)
             if queue is not None and not skip_groups:
                 named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
-                shown.add(_groups(q_mgr, queue, named, name if name and role == "put" else "NAME"))
+                shown.add(_groups(q_mgr, queue, named, name or "NAME"))
             if apply:
                 shown.apply(q_mgr)
         except ConnectionBroken as error:
@@ -161,30 +161,14 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
 def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue. ``name``: the producer that the operator asks about, or ``NAME``."""
     try:
-        threshold = backout_threshold(q_mgr, queue)
-
-        def looked() -> QueueLook:
-            quiet_since = put_time(datetime.now(UTC) - _STALLED_AFTER)
-            return look_at_groups(q_mgr, queue, browsed, named=named, threshold=threshold, quiet_since=quiet_since)
-
-        look = looked()
-        disagreeing = look.disagreeing
-        if disagreeing:
-            # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
-            before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            look = looked()
-            disagreeing = [
-                (each, said) for each, said in look.disagreeing if (each.status_queue, each.record) in before
-            ]
+        quiet_since = put_time(datetime.now(UTC) - _STALLED_AFTER)
+        look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
     except ConnectionBroken:
         raise
     except MQIError as error:
         yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
         return
-    contradicted = {each.status_queue for each, _ in disagreeing}
-    yield from look.groups.findings(look.counts, contradicted, name, all_seen=not look.unseen)
-    for _, disagreement in disagreeing:
-        yield disagreement
+    yield from look.findings()
 
 
 def _lines(text: str, width: int) -> list[str]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from mqgroups.cli.table import Column, Listing
 from mqgroups.cli.words import age, age_s, size, timestamp
-from mqgroups.core.model import MsgFlag, Persistence, Role
+from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.group_messages import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit
-from mqgroups.operate.rules.group_state import GroupState
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
+from mqgroups.operate.rules.judgement import GroupState
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
 _STYLES = {
@@ -21,12 +21,13 @@ _STYLES = {
     GroupState.BEING_PUT: "cyan",
     GroupState.BEING_GOT: "cyan",
     GroupState.STALLED: "yellow",
+    GroupState.BACKED_OUT: "yellow",
     GroupState.ABANDONED: "yellow",
 }
 # The names of what ``listed_values`` and ``message_values`` return.
 _GROUP_TITLES = (
-    "q_mgr_name", "name", "state", "since", "age_s", "group_id", "messages", "data_bytes", "first", "end", "gaps", "last",
-    "has_head", "has_end", "doubled", "overlapping", "persistences", "backout_count", "put_by", "first_put", "last_put",
+    "q_mgr_name", "name", "state", "cause", "since", "age_s", "group_id", "messages", "data_bytes", "first", "end", "gaps",
+    "last", "has_head", "has_end", "doubled", "overlapping", "persistences", "backout_count", "put_by", "first_put", "last_put",
     "abandoned", "owners",
 )  # fmt: skip
 _MESSAGE_TITLES = (
@@ -73,15 +74,15 @@ def _style(row: ListedGroup) -> str:
 
 def put_by(row: ListedGroup) -> str:
     """Return the producer whose record names the group, else the application that has put its messages."""
-    return _owner(row, Role.PUT) or ", ".join(row.group.put_by)
+    return _owner(row, "put") or ", ".join(row.group.put_by)
 
 
 def got_by(row: ListedGroup) -> str:
     """Return the consumer whose record names the group."""
-    return _owner(row, Role.GET)
+    return _owner(row, "get")
 
 
-def _owner(row: ListedGroup, role: Role) -> str:
+def _owner(row: ListedGroup, role: str) -> str:
     return ", ".join(owner.name for owner in row.owners if owner.role is role)
 
 
@@ -149,12 +150,13 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
         "q_mgr_name": row.q_mgr_name,
         "name": row.name,
         "state": row.state.value,
+        "cause": row.cause.value,
         "since": row.since,
         "age_s": age_s(row.group.first_put, now),
         **group_values(row.group),
         "owners": [
             {
-                "role": owner.role.value,
+                "role": owner.role,
                 "name": owner.name,
                 "status_queue": owner.status_queue,
                 "active": owner.is_active,

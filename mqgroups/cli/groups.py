@@ -19,13 +19,13 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.core.model import GROUP_ID_LENGTH
-from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.group_store import SortKey
-from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
-from mqgroups.operate.owners import find_owners, owners_of_groups
-from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.groups import GroupList, browse_groups
+from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.inspection import BrowsedInstance
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
@@ -137,9 +137,13 @@ def groups(
       being put     the last message is not there yet
       being got     a consumer has the first message, or a unit of work hides it
       stalled       incomplete, and nobody works on it; or --stalled-after is over
+      backed out    a message's backout count has reached BOTHRESH
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it
       no record     the last message is missing, and no record says who puts it
+      record differs
+                    its record, or the other record of its pipe, contradicts
+                    the messages: do not start its program yet
       gap           messages are missing in the middle
       inconsistent  messages after the last one
       doubled       a message is there twice, or its GroupId was used again
@@ -170,17 +174,17 @@ def groups(
             report.end()
         found = stack.enter_context(browsed(q_mgrs, queue))
         now = datetime.now(UTC)
-        owners, records_of = _owners(report, q_mgrs, status_queues)
+        owners = _owners(report, q_mgrs, status_queues)
         oldest_s = older_than.total_seconds() if older_than else 0.0
 
-        def wanted(row: ListedGroup) -> bool:
+        def wanted(each: Judgement) -> bool:
             if some_id is not None:
-                return row.group.group_id.hex().endswith(some_id)
-            age = age_s(row.group.first_put, now)
-            return row.state in only and (older_than is None or (age is not None and age >= oldest_s))
+                return each.group_id.hex().endswith(some_id)
+            age = age_s(each.group.first_put if each.group else "", now)
+            return each.cause.state in only and (older_than is None or (age is not None and age >= oldest_s))
 
         with ProgressLine() as line:
-            found.judge(owners, put_time(now - stalled_after), wanted, line.say, records_of)
+            found.judge(owners, put_time(now - stalled_after), wanted, line.say)
         if some_id is not None:
             _show_messages(report, q_mgrs, queue, _the_id(found, some_id), limit)
         else:
@@ -203,20 +207,15 @@ def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
         return browse_groups(q_mgrs, queue, say)
 
 
-def _owners(
-    report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]
-) -> tuple[dict[bytes, tuple[GroupOwner, ...]], list[str]]:
-    """Return the owners that records name, by GroupId; and the queue managers on which the records of all producers were seen."""
-    found: dict[bytes, tuple[GroupOwner, ...]] = {}
-    records_of = []
+def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]) -> SeenOwners:
+    """Return the owners at all these queue managers."""
+    found = SeenOwners(())
     for q_mgr in q_mgrs:
         seen = find_owners(q_mgr, status_queues=status_queues)
-        records_of += [q_mgr.q_mgr_name] if seen.has_all_producers else []
         for sentence in seen.unseen:
             report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
-        for group_id, owners in owners_of_groups(seen.owners).items():
-            found[group_id] = (*found.get(group_id, ()), *owners)
-    return found, records_of
+        found = SeenOwners(found.owners + seen.owners, found.unseen + seen.unseen, found.q_mgr_names + seen.q_mgr_names)
+    return found
 
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
@@ -267,8 +266,8 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: Sort
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
     report.print(*summary(found))
     if many := found.counts[GroupState.NO_RECORD]:
-        said = no_record(found.instances[0].queue, many)
-        report.note(f"{said.found}. {said.why}. `mqgroups doctor` prints the commands")
+        cause = Cause.NO_RECORD
+        report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
     if found.counts[GroupState.DOUBLED]:
         report.at_least(ExitCode.DOUBLED)
     if several:

@@ -18,19 +18,18 @@ from mqgroups.cli.table import Column, Listing, Output
 from mqgroups.cli.words import age, number, timestamp
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
-from mqgroups.operate.command_server import Holder
-from mqgroups.operate.owners import SeenOwner, find_owners
-from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
+from mqgroups.operate.owners import find_owners
+from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
 from mqgroups.operate.unused import delete_unused
 
 _STYLES = {
-    OwnerCondition.ACTIVE: "green",
-    OwnerCondition.CLEAN: "green",
-    OwnerCondition.CHECKPOINT: "green",
-    OwnerCondition.INTERRUPTED: "yellow",
-    OwnerCondition.HIDDEN: "yellow",
-    OwnerCondition.UNSEEN: "yellow",
-    OwnerCondition.LEFT_OVER: "cyan",
+    OwnerState.ACTIVE: "green",
+    OwnerState.CLEAN: "green",
+    OwnerState.CHECKPOINT: "green",
+    OwnerState.INTERRUPTED: "yellow",
+    OwnerState.HIDDEN: "yellow",
+    OwnerState.UNSEEN: "yellow",
+    OwnerState.LEFT_OVER: "cyan",
 }
 
 
@@ -74,9 +73,11 @@ def owners(
       left over        a record that nobody needs; the next start removes it
       clean            no group is interrupted
       hidden           a unit of work hides the record, or it is lost
+      record lost      the record is gone, and no unit of work hides it
       of another queue manager
                        a start refuses the record: adopt it (mqgroups recover)
       two records      two programs have used the status queue: look at it
+      of several users a record was put by another user than the others
       unreadable       a message there is not a record: look at it
       not seen         the status queue could not be browsed
 
@@ -102,7 +103,7 @@ def owners(
     with connected(report, wait_s, **connection) as q_mgr:
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
         if unused:
-            clean = [each for each in seen.owners if each.condition is OwnerCondition.CLEAN and not each.is_shared]
+            clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
             found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
             seen = replace(seen, owners=found)
             report.add(deleted=apply)
@@ -115,7 +116,7 @@ def owners(
         report.print(f"{what} deleted" if apply else f"{what}; --apply deletes them")
     else:
         report.print(summary(seen.owners))
-    if any(each.condition in DISARRAY for each in seen.owners):
+    if any(each.state in DISARRAY for each in seen.owners):
         report.at_least(ExitCode.DISARRAY)
     if names and not seen.owners and not unused:
         report.note(f"{' and '.join(names)}: there is no status queue")
@@ -124,9 +125,9 @@ def owners(
 
 
 def summary(found: Sequence[SeenOwner]) -> str:
-    """Return how many owners there are, by condition."""
-    counts = {each: sum(owner.condition is each for owner in found) for each in OwnerCondition}
-    said = ", ".join(f"{many:,} {condition.value}" for condition, many in counts.items() if many)
+    """Return how many owners there are, by state."""
+    counts = {each: sum(owner.state is each for owner in found) for each in OwnerState}
+    said = ", ".join(f"{many:,} {state.value}" for state, many in counts.items() if many)
     return f"{number(len(found), 'owner')}{': ' if said else ''}{said}"
 
 
@@ -136,7 +137,7 @@ def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[Se
     columns: tuple[Column[SeenOwner], ...] = (
         Column("role", lambda row: row.role or "?"),
         Column("name", lambda row: row.name, may_cut=True),
-        Column("state", lambda row: row.condition.value, style=lambda row: _STYLES.get(row.condition, "red")),
+        Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
         Column("queue", lambda row: row.record.queue if row.record else "", rank=3, may_cut=True),
         Column("GroupId", lambda row: _group(row, short=True), rank=2, wide=lambda row: _group(row, short=False)),
         Column("group", lambda row: row.group_name, rank=3, may_cut=True),
@@ -202,7 +203,7 @@ def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
         "role": row.role,
         "name": row.name,
         "status_queue": row.status_queue,
-        "state": row.condition.value,
+        "state": row.state.value,
         "committed_at": row.committed_at,
         "holders": [
             {

@@ -54,7 +54,7 @@ class TextProgress:
         self.say("waiting for groups")
 
     def report(self, found: Reported | None) -> None:
-        """Print the report and its files."""
+        """Print the report and its file."""
         self.end()
         if found is None:
             self._out.print("no micro-batch has run, so there is no report")
@@ -63,7 +63,6 @@ class TextProgress:
             if each is not None:
                 self._out.print(each, soft_wrap=False)
         self._out.print(f"report  {found.json}", markup=False)
-        self._out.print(f"page    {found.html}", markup=False)
 
     def end(self) -> None:
         """Stop showing the current step."""
@@ -89,7 +88,7 @@ class JsonProgress:
 
     def report(self, found: Reported | None) -> None:
         """As ``TextProgress``."""
-        files = {} if found is None else {"json": str(found.json), "html": str(found.html)}
+        files = {} if found is None else {"json": str(found.json)}
         self._write(event="report", **files)
 
     def end(self) -> None:

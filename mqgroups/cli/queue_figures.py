@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.pages import Figure, Page, metrics_page
 
 

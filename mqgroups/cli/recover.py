@@ -24,18 +24,17 @@ from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
-from mqgroups.core.status import Outgoing, RecordState
+from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, RepairRefused, StatusError
 from mqgroups.operate.adopt import Adoption
-from mqgroups.operate.group_findings import look_at_groups
-from mqgroups.operate.owner import OwnerState, OwnerStatus
+from mqgroups.operate.look import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
-from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.judgement import Cause
+from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
 from mqgroups.operate.takeover import Takeover
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 from mqgroups.settings import Owning
-from mqgroups.status.records import records_disagree
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -145,7 +144,7 @@ def recover(
         roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
         if moved:
             _adopt(q_mgr, report, name, roles, adopt_from, instance, queue, status_queue, wait_s, apply=apply)
-        producer: OwnerStatus | None = None
+        producer: SeenOwner | None = None
         for each in roles:
             try:
                 status = operate.inspect_owner(
@@ -159,12 +158,11 @@ def recover(
                     wait_s=wait_s,
                     tidy=not check,
                 )
-                if producer is not None:
-                    _refuse_disagreement(producer, status)
             except StatusError as error:
                 report.disarray(each, error)
             else:
-                report.found(status, _contradictions(q_mgr, report, status, queue, accept))
+                of_pipe = pipe_findings(producer, status) if producer is not None else ()
+                report.found(status, [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe])
                 producer = status if each == "put" else None
         if must_exist:
             report.must_exist()
@@ -172,44 +170,30 @@ def recover(
 
 
 def _contradictions(
-    q_mgr: QueueManager, report: _Report, status: OwnerStatus, queue: str | None, accept: Sequence[str]
+    q_mgr: QueueManager, report: _Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
 ) -> Sequence[Finding]:
     """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
-    if queue is None or status.role != "put" or status.state is OwnerState.ACTIVE:
+    if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
     named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
     try:
-        look = look_at_groups(q_mgr, queue, browsed, named=named, quiet_since=put_time(datetime.now(UTC)))
+        look = look_at_queue(
+            q_mgr,
+            queue,
+            browsed,
+            named=named,
+            quiet_since=put_time(datetime.now(UTC)),
+            name=status.name,
+            status_queue=status.status_queue,
+        )
     except ConnectionBroken:
         raise
     except MQIError as error:
         report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
         return ()
-    reasons = [
-        said for owner, said in look.disagreeing if owner.status_queue == status.status_queue and owner.role == "put"
-    ]
-    if status.record is None and "no-record" not in accept:
-        if many := look.counts[GroupState.NO_RECORD]:
-            reasons.append(look.groups.no_record(many, status.name))
-        elif look.groups.unnamed:
-            report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
-    return reasons
-
-
-def _refuse_disagreement(producer: OwnerStatus, consumer: OwnerStatus) -> None:
-    """Raise StatusQueueUnusable if the consumer's record is a pipe's, and not from the same commit as the producer's."""
-    if OwnerState.ACTIVE in (producer.state, consumer.state) or consumer.record is None:
-        return
-    expected, found = consumer.record.outgoing, Outgoing()
-    if producer.state is OwnerState.INTERRUPTED and producer.record is not None:
-        found = Outgoing(producer.record.group_id, producer.record.msg_seq_number)
-    if expected is not None and found != expected:
-        raise records_disagree(
-            found,
-            expected,
-            of=(f"the producer {producer.name}", f"the consumer {consumer.name}"),
-            status_queues=(producer.status_queue, consumer.status_queue),
-        )
+    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+    return list(look.against_start(status, other_programs="no-record" in accept))
 
 
 def _take_over(
@@ -289,11 +273,11 @@ class _Report(Report):
         self._check = check
         self._is_compared = is_compared
 
-    def found(self, status: OwnerStatus, contradictions: Sequence[Finding]) -> None:
+    def found(self, status: SeenOwner, contradictions: Sequence[Finding]) -> None:
         """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
         if contradictions:
             self.at_least(ExitCode.DISARRAY)
-        if status.state is OwnerState.ACTIVE:
+        if status.state in AT_WORK:
             self.at_least(ExitCode.OWNER_ACTIVE)
         elif status.state is OwnerState.INTERRUPTED and self._check:
             self.at_least(ExitCode.INTERRUPTED)
@@ -303,7 +287,6 @@ class _Report(Report):
                 "status_queue": status.status_queue,
                 "state": status.state.value,
                 "taken_away": status.taken_away,
-                "hidden": status.hidden,
                 "put_by": status.put_by,
                 "record": record_values(status.record),
                 "contradictions": [
@@ -315,7 +298,7 @@ class _Report(Report):
         for each in contradictions:
             style, lines[0] = "red", f"{status.role} {status.name}: do NOT start it yet: {each.found}"
             lines.append(f"why           {each.why}")
-        if status.role == "put" and status.record is None and not status.hidden and not self._is_compared:
+        if status.role == "put" and status.record is None and status.state not in AT_WORK and not self._is_compared:
             lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
         self.print(_text(style, lines))
         self.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
@@ -378,24 +361,25 @@ def _text(style: str, lines: list[str]) -> Text:
     return Text.assemble((first, f"bold {style}"), *(f"\n  {each}" for each in others))
 
 
-def _lines(status: OwnerStatus) -> tuple[str, list[str]]:
+_SENTENCES = {
+    OwnerState.UNKNOWN: (
+        "yellow",
+        "unknown: there is no status queue, so this name was never used or its status queue was deleted",
+    ),
+    OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
+    OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
+    OwnerState.HIDDEN: (
+        "red",
+        "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
+    ),
+    OwnerState.CHECKPOINT: ("green", "clean, with a checkpoint; no group is interrupted"),
+}
+
+
+def _lines(status: SeenOwner) -> tuple[str, list[str]]:
     """Return a colour and the lines to print."""
     record = status.record
-    style, sentence = {
-        OwnerState.UNKNOWN: (
-            "yellow",
-            "unknown: there is no status queue, so this name was never used or its status queue was deleted",
-        ),
-        OwnerState.FREE: ("green", "clean, no group is interrupted"),
-        OwnerState.INTERRUPTED: ("yellow", "a group is interrupted, and the next start resumes it"),
-        OwnerState.ACTIVE: ("red", "another instance of this name is active, or not gone yet"),
-    }[status.state]
-    if status.hidden:
-        sentence = (
-            "not gone yet: its status record is hidden by a unit of work, or lost; mqgroups salvage rebuild finds out"
-        )
-    elif status.state is OwnerState.FREE and record is not None and record.checkpoint is not None:
-        sentence = "clean, with a checkpoint; no group is interrupted"
+    style, sentence = _SENTENCES.get(status.state, ("green", "clean, no group is interrupted"))
     lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
     if record is not None:
         removed = ", removed" if status.taken_away else ""

@@ -30,8 +30,8 @@ from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.group_state import judged
 from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
 from mqgroups.settings import Owning
 
@@ -307,8 +307,8 @@ def move(
 def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
     if group is not None and report.is_text:
         # No record names it any more, so its messages alone say its state.
-        verdict = judged(group, (), group.last_put)
-        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.state, verdict.since)
+        verdict = judged(group, (), Surroundings("", quiet_since=group.last_put))
+        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.cause, verdict.since)
         report.rows("group", group_listing(datetime.now(UTC)), [row])
 
 

@@ -28,9 +28,9 @@ from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
-from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
-from mqgroups.operate.rules.group_state import GroupState
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.owners import find_owners
+from mqgroups.operate.rules.judgement import GroupState, Judgement
+from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from mqgroups.operate.rules.rates import Look, Rates, rates
 from mqgroups.pages import Pages
 from mqgroups.printable import printable
@@ -45,19 +45,21 @@ _MOST_GROUPS = 200
 _MOST_FOR_NAMES_S = 1.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
 _OWNER_ORDER = {
-    condition: rank
-    for rank, condition in enumerate(
+    state: rank
+    for rank, state in enumerate(
         (
-            OwnerCondition.MOVED,
-            OwnerCondition.DUPLICATE,
-            OwnerCondition.UNREADABLE,
-            OwnerCondition.HIDDEN,
-            OwnerCondition.INTERRUPTED,
-            OwnerCondition.ACTIVE,
-            OwnerCondition.LEFT_OVER,
-            OwnerCondition.CHECKPOINT,
-            OwnerCondition.UNSEEN,
-            OwnerCondition.CLEAN,
+            OwnerState.MOVED,
+            OwnerState.DUPLICATE,
+            OwnerState.SEVERAL_USERS,
+            OwnerState.UNREADABLE,
+            OwnerState.LOST,
+            OwnerState.HIDDEN,
+            OwnerState.INTERRUPTED,
+            OwnerState.ACTIVE,
+            OwnerState.LEFT_OVER,
+            OwnerState.CHECKPOINT,
+            OwnerState.UNSEEN,
+            OwnerState.CLEAN,
         )
     )
 }
@@ -233,16 +235,14 @@ class _Watcher:
             owners = find_owners(q_mgr, status_queues=self._status_queues)
             new_groups = 0
 
-            def wanted(row: ListedGroup) -> bool:
+            def wanted(each: Judgement) -> bool:
                 nonlocal new_groups
-                new_groups += row.group.first_put > newer_than
-                if row.state is GroupState.COMPLETE:
-                    seen.oldest_complete = min(seen.oldest_complete or row.since, row.since)
+                new_groups += each.group is not None and each.group.first_put > newer_than
+                if each.cause.state is GroupState.COMPLETE:
+                    seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
                 return True
 
-            records_of = [q_mgr.q_mgr_name] if owners.has_all_producers else []
-            quiet_since = put_time(seen.at - self._stalled_after)
-            found.judge(owners_of_groups(owners.owners), quiet_since, wanted, records_of=records_of)
+            found.judge(owners, put_time(seen.at - self._stalled_after), wanted)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
                 some = islice(found.groups("state"), _MOST_GROUPS)
@@ -257,12 +257,8 @@ class _Watcher:
             seen.data_bytes = found.data_bytes
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
-        of_queue = [
-            owner
-            for owner in owners.owners
-            if owner.record is None or owner.record.queue in (self._queue, instance.resolved_q_name)
-        ]
-        seen.owners = sorted(of_queue, key=lambda owner: _OWNER_ORDER[owner.condition])
+        of_queue = [owner for owner in owners.owners if owner.queue in ("", self._queue, instance.resolved_q_name)]
+        seen.owners = sorted(of_queue, key=lambda owner: _OWNER_ORDER[owner.state])
         seen.unseen = [*owners.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None

@@ -49,7 +49,7 @@ def is_written(options: Mapping[str, str]) -> bool:
 
     parsed, sink, number = repeatable_write(options)
     with lent(parsed.connection) as q_mgr:
-        completed = completed_batch(q_mgr, parsed.status_queue, sink, parsed.queue, parsed.record_users or ())
+        completed = completed_batch(q_mgr, parsed.status_queue, sink, parsed.queue, parsed.record_users)
     return completed is not None and completed.number >= number
 
 

@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from mqgroups.spark.browse import Head
 from mqgroups.spark.offsets import Key, Planned
 
 _REST = 4
@@ -40,9 +39,9 @@ class Planning(Protocol):
 class Heads(Protocol):
     """The parts of ``BrowsedQueue`` that find groups."""
 
-    def heads(self) -> Iterator[Head]: ...
-    def heads_of(self, group_id: bytes) -> list[Head]: ...
-    def more_heads(self, wait_ms: int) -> Iterator[Head]: ...
+    def heads(self) -> Iterator[Planned]: ...
+    def heads_of(self, group_id: bytes) -> list[Planned]: ...
+    def more_heads(self, wait_ms: int) -> Iterator[Planned]: ...
     def forget(self, keys: Iterable[Key]) -> None: ...
 
 
@@ -52,7 +51,7 @@ class Arrivals:
     def __init__(self, queue: Heads, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._queue = queue
         self._clock_s = clock_s
-        self._waiting: dict[Key, Head] = {}
+        self._waiting: dict[Key, Planned] = {}
         self._held: set[Key] = set()
         self._is_closed = False
         # The pass from the start of the queue: whether it is under way, its duration so far, and when the next one is due.
@@ -65,23 +64,13 @@ class Arrivals:
         """How many groups were found and are not planned."""
         return len(self._waiting)
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether no more groups are looked for."""
-        return self._is_closed
-
-    @property
-    def held(self) -> frozenset[Key]:
-        """The waiting groups that were held when they were looked at last."""
-        return frozenset(self._held)
-
     def find_all_and_close(self) -> None:
         """Find all groups that are on the queue, and no more afterwards. Raises MQIError."""
         for head in self._queue.heads():
             self._note(head)
         self._is_closed = True
 
-    def found(self, planning: Planning) -> Iterator[Head]:
+    def found(self, planning: Planning) -> Iterator[Planned]:
         """Yield the groups that wait, and then those on the queue; one of a GroupId. It does not wait for more.
 
         Raises MQIError.
@@ -95,14 +84,14 @@ class Arrivals:
         if not self._is_closed:
             yield from self._new(self._walked(), planning, names)
 
-    def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Head]:
+    def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Planned]:
         """Wait for the next group at the end of the queue; yield it and those that came with it. Raises MQIError."""
         if not self._is_closed:
             yield from self._new(self._queue.more_heads(wait_ms), planning, set())
 
     def latest(self, planned: Planned) -> Planned:
         """Return what was planned, with all messages outside groups that have turned out to be like it."""
-        return planned if planned.key.is_group else self._waiting[planned.key].planned
+        return planned if planned.key.is_group else self._waiting[planned.key]
 
     def refuse(self, key: Key) -> None:
         """Note that a group that was yielded cannot be planned now. The next pass finds it again."""
@@ -119,24 +108,24 @@ class Arrivals:
         self.planned(keys)
         self._queue.forget(keys)
 
-    def _new(self, heads: Iterable[Head], planning: Planning, names: set[tuple[bytes, str]]) -> Iterator[Head]:
+    def _new(self, heads: Iterable[Planned], planning: Planning, names: set[tuple[bytes, str]]) -> Iterator[Planned]:
         for head in heads:
             if not planning.knows(head.key) and self._note(head) and self._is_free(head, planning, names):
                 yield from self._offered(head, names)
 
-    def _offered(self, head: Head, names: set[tuple[bytes, str]]) -> Iterator[Head]:
+    def _offered(self, head: Planned, names: set[tuple[bytes, str]]) -> Iterator[Planned]:
         yield head
         if head.key in self._waiting:
             names.add(head.key.name)
 
-    def _note(self, head: Head) -> bool:
+    def _note(self, head: Planned) -> bool:
         """Let a group wait; returns whether it did not wait already."""
         before = self._waiting.get(head.key)
         if before is None or before.key.copies < head.key.copies:
             self._waiting[head.key] = head
         return before is None
 
-    def _is_free(self, head: Head, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
+    def _is_free(self, head: Planned, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
         """Whether a waiting group can be planned; ``names``: of those that were yielded before."""
         key = head.key
         if key.name in names or planning.holds(key):
@@ -154,7 +143,7 @@ class Arrivals:
         self._waiting.pop(key, None)
         self._held.discard(key)
 
-    def _walked(self) -> Iterator[Head]:
+    def _walked(self) -> Iterator[Planned]:
         if not self._in_pass and self._clock_s() >= self._due_s:
             self._in_pass, self._took_s = True, 0.0
             heads = self._queue.heads()

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from mqgroups.spark.browse import WHOLE, BrowsedQueue, Got, Span
+from mqgroups.spark.browse import BrowsedQueue, Got
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import GroupGone
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
-from mqgroups.spark.filters import EVERYTHING, narrowed
 from mqgroups.spark.offsets import Planned, bundled
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.rows import record_batches
@@ -34,20 +32,16 @@ class Bundle(InputPartition):
     """Groups that one task reads: ``value`` is a tuple of ``Planned``.
 
     Attributes:
-        sign: the source and the manifest that the task puts a sign of, before it reads; ``None`` for none.
+        sign: the source, the manifest and the number of the bundle that the task puts a sign of when it has read all;
+            ``None`` for none.
     """
 
-    def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str] | None = None) -> None:
+    def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str, int] | None = None) -> None:
         super().__init__(value)
         self.sign = sign
 
 
-def bundles(groups: Sequence[Planned], options: SourceOptions) -> list[Bundle]:
-    """Return the partitions for these groups."""
-    return [Bundle(tuple(bundle)) for bundle in bundled(groups, options.min_partitions)]
-
-
-def read_bundle(bundle: InputPartition, options: SourceOptions, span: Span = WHOLE) -> Iterator[RecordBatch]:
+def read_bundle(bundle: InputPartition, options: SourceOptions) -> Iterator[RecordBatch]:
     """Yield a bundle's messages as record batches: group after group, each in sequence. It runs in a task.
 
     Raises:
@@ -58,16 +52,16 @@ def read_bundle(bundle: InputPartition, options: SourceOptions, span: Span = WHO
         lent(options.connection) as q_mgr,
         BrowsedQueue(q_mgr, options.queue, convert=options.convert, headers=options.include_headers) as queue,
     ):
-        yield from record_batches(_messages(queue, bundle.value, options, span), options)
+        yield from record_batches(_messages(queue, bundle.value, options), options)
 
 
-def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOptions, span: Span) -> Iterator[Got]:
+def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOptions) -> Iterator[Got]:
     for planned in groups:
         try:
             if options.include_incomplete:
-                yield from queue.messages_there(planned.key, span)
+                yield from queue.messages_there(planned.key)
             else:
-                yield from queue.messages(planned, span)
+                yield from queue.messages(planned)
         except GroupGone as error:
             if options.fail_on_data_loss:
                 raise
@@ -80,46 +74,33 @@ class GroupBatchReader(DataSourceReader):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._wanted = EVERYTHING
 
     @told_briefly
     def partitions(self) -> list[Bundle]:
         """Browse the queue for its groups. Spark calls this in one process, once for each plan."""
         options = self._options
         with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
+            bundles = bundled(list(self._planned(queue)), options.max_partitions)
             # Without any partition Spark would make one itself.
-            return bundles(list(self._planned(queue)), options) or [Bundle(())]
+            return [Bundle(tuple(bundle)) for bundle in bundles or [[]]]
 
     @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the rows of one bundle."""
-        return read_bundle(partition, self._options, self._wanted.span)
+        return read_bundle(partition, self._options)
 
     def _planned(self, queue: BrowsedQueue) -> Iterator[Planned]:
-        group_ids = self._wanted.group_ids
         if self._options.include_incomplete:
-            for planned in queue.everything():
-                if group_ids is None or (planned.key.is_group and planned.key.identifier in group_ids):
-                    yield planned
+            yield from queue.everything()
             return
-        found = queue.heads() if group_ids is None else chain(*map(queue.heads_of, sorted(group_ids)))
         # The last head of messages outside groups that are alike stands for all of them.
-        heads = {head.key: head for head in found}.values()
+        heads = {head.key: head for head in queue.heads()}.values()
         with_name = Counter(head.key.name for head in heads)
         messages = 1
         for head in heads:
-            if with_name[head.key.name] > 1 and queue.beginning(head.planned) != head.key:
+            if with_name[head.key.name] > 1 and queue.beginning(head) != head.key:
                 # It looks complete because of another group with its GroupId.
                 continue
-            planned = queue.counted(head.planned, messages)
+            planned = queue.counted(head, messages)
             messages = planned.messages
             yield planned
-
-
-class FilteringBatchReader(GroupBatchReader):
-    """A reader that accepts filters. It is a class of its own because Spark refuses it if filter pushdown is not enabled."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Keep the filters that reduce the browse, and return the rest."""
-        self._wanted, left = narrowed(self._wanted, filters)
-        return left

@@ -47,25 +47,6 @@ _BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
 _BY_SEQ_NUMBER = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The first message of a complete group, or a message outside groups.
-
-    Attributes:
-        is_whole: whether it is the only message of its group.
-        length: of its data, in bytes.
-    """
-
-    key: Key
-    is_whole: bool
-    length: int
-
-    @property
-    def planned(self) -> Planned:
-        """The group, whose messages are counted only if it has one; or the messages outside groups."""
-        return Planned(self.key, self.key.copies, self.length) if self.is_whole else Planned(self.key, 0)
-
-
 class Got(NamedTuple):
     """The result of MQGET: the data of one logical message, its MQMD and MQGMO."""
 
@@ -85,20 +66,6 @@ class Place(Enum):
     GONE = auto()
     TAKEN = auto()
     LAST = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Sequence numbers to read, from ``first`` to ``last``."""
-
-    first: int = 1
-    last: int = MAX_MSG_SEQ_NUMBER
-
-    def __contains__(self, seq: int) -> bool:
-        return self.first <= seq <= self.last
-
-
-WHOLE = Span()
 
 
 class BrowsedQueue:
@@ -159,9 +126,10 @@ class BrowsedQueue:
 
     # --- the groups
 
-    def heads(self) -> Iterator[Head]:
+    def heads(self) -> Iterator[Planned]:
         """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
+        A group's messages are counted only if it has one.
         If messages outside groups have the same key, it comes for each of them, and ``copies`` is how many have come.
 
         Raises:
@@ -170,7 +138,7 @@ class BrowsedQueue:
         self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
-    def more_heads(self, wait_ms: int) -> Iterator[Head]:
+    def more_heads(self, wait_ms: int) -> Iterator[Planned]:
         """Yield the heads after the last one yielded; wait for the first of them. Raises MQIError.
 
         A group whose first message is before that one is not found by this, even if it was not complete then.
@@ -182,19 +150,19 @@ class BrowsedQueue:
         for key in keys:
             self._pass.seen.pop(key, None)
 
-    def heads_of(self, group_id: bytes) -> list[Head]:
+    def heads_of(self, group_id: bytes) -> list[Planned]:
         """Return the first messages of the complete groups with a GroupId. Raises MQIError."""
         options = mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
         match = _BY_GROUP_ID | self._head_match
-        md, step, heads = st.md(group_id=group_id, msg_seq_number=1), mq.MQGMO_BROWSE_FIRST, dict[Key, Head]()
+        md, step, heads = st.md(group_id=group_id, msg_seq_number=1), mq.MQGMO_BROWSE_FIRST, dict[Key, Planned]()
         while found := self._descriptor(md, st.gmo(step | options, match_options=match)):
             # Once, also if there is a copy of a first message, or the connection is remade and the cursor is back at the first.
-            head = _head(*found)
+            head = _head(*found[:2])
             heads[head.key] = head
             step = mq.MQGMO_BROWSE_NEXT
         return list(heads.values())
 
-    def _heads(self, first: int, wait_ms: int) -> Iterator[Head]:
+    def _heads(self, first: int, wait_ms: int) -> Iterator[Planned]:
         md = st.md(msg_seq_number=1)
         options = first | mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY | (mq.MQGMO_WAIT if wait_ms else 0)
         gmo = st.gmo(options, match_options=self._head_match, wait_interval_ms=wait_ms)
@@ -207,13 +175,13 @@ class BrowsedQueue:
             if found is None:
                 return
             gmo = following
-            head = _head(*found)
+            head = _head(*found[:2])
             times = seen.get(head.key, 0)
             if times:
                 # A copy of a first message; or the connection was remade, and the cursor is back at the start of the queue.
                 if head.key.is_group or self._connection.generation != self._pass.generation:
                     continue
-                head = replace(head, key=replace(head.key, copies=times + 1))
+                head = Planned(replace(head.key, copies=times + 1), times + 1)
             seen[head.key] = times + 1
             yield head
 
@@ -226,13 +194,6 @@ class BrowsedQueue:
         if planned.messages:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
-
-    def measured(self, head: Head) -> Planned:
-        """Return a complete group with its number of logical messages and bytes: a call for each message; see ``counted``."""
-        messages, data_bytes, ended = 1, head.length, head.is_whole
-        while not ended and (found := self._at(head.key, messages + 1)) is not None:
-            messages, data_bytes, ended = messages + 1, data_bytes + found[2], _ends_group(found[1])
-        return Planned(head.key, messages if ended else 0, data_bytes)
 
     def everything(self) -> list[Planned]:
         """Return all groups, complete or not, and messages outside groups, with the number of physical messages of each.
@@ -254,7 +215,7 @@ class BrowsedQueue:
 
     # --- the messages of a group
 
-    def messages(self, planned: Planned, span: Span = WHOLE) -> Iterator[Got]:
+    def messages(self, planned: Planned) -> Iterator[Got]:
         """Yield the logical messages of a complete group in sequence, or the messages outside groups.
 
         If the messages were not counted, the last one is known by MQGS_LAST_MSG_IN_GROUP.
@@ -269,14 +230,11 @@ class BrowsedQueue:
             found = 0
             for message in self._alike(key):
                 found += 1
-                if 1 in span:
-                    yield message
+                yield message
             if found < key.copies:
                 raise GroupGone(self.name, key.shown, found, key.copies)
-        elif span != WHOLE and lies_alone(key, lambda gmo: self._descriptor(st.md(group_id=key.identifier), gmo)):
-            yield from self._by_seq_numbers(planned, span)
         else:
-            first = yield from self._as_they_lie(key, span)
+            first = yield from self._as_they_lie(key)
             if first is not None:
                 if not self._is_first(key):
                     raise (
@@ -284,7 +242,7 @@ class BrowsedQueue:
                         if first > 1
                         else GroupGone(self.name, key.shown, 0, planned.messages)
                     )
-                yield from self._by_seq_numbers(planned, Span(max(first, span.first), span.last))
+                yield from self._by_seq_numbers(planned, first)
 
     def beginning(self, planned: Planned) -> Key | None:
         """Read a group; returns the key of the message it begins with, ``None`` if it is not complete by itself. Raises MQIError.
@@ -299,9 +257,8 @@ class BrowsedQueue:
             return None
         return first
 
-    def _by_seq_numbers(self, planned: Planned, span: Span) -> Iterator[Got]:
-        last = min(span.last, planned.messages) if planned.messages else span.last
-        for number in range(span.first, last + 1):
+    def _by_seq_numbers(self, planned: Planned, first: int) -> Iterator[Got]:
+        for number in range(first, (planned.messages or MAX_MSG_SEQ_NUMBER) + 1):
             message = next(self._by_seq_number(planned.key, number), None)
             if message is None:
                 raise GroupGone(self.name, planned.key.shown, number - 1, planned.messages)
@@ -309,7 +266,7 @@ class BrowsedQueue:
             if message.is_last:
                 return
 
-    def _as_they_lie(self, key: Key, span: Span) -> Generator[Got, None, int | None]:
+    def _as_they_lie(self, key: Key) -> Generator[Got, None, int | None]:
         """Yield a group's messages that follow its first one; returns the number of the first that does not, or ``None``."""
         seq, first = 1, None
         try:
@@ -323,21 +280,20 @@ class BrowsedQueue:
                     # It came twice; or of the group before, nothing else came.
                     first = message
                 elif number == seq:
-                    if first is not None and 1 in span:
+                    if first is not None:
                         yield first
                     seq, first = seq + 1, None
-                    if number in span:
-                        yield message
+                    yield message
                 else:
                     continue
                 if message.is_last:
-                    if first is not None and 1 in span:
+                    if first is not None:
                         yield first
                     return None
         except MQIError as error:
             if error.reason not in _NOT_JOINED:
                 raise
-        if first is not None and 1 in span:
+        if first is not None:
             yield first
         return seq
 
@@ -365,17 +321,16 @@ class BrowsedQueue:
         )
         return found is not None and begins(found[0], key)
 
-    def messages_there(self, key: Key, span: Span = WHOLE) -> Iterator[Got]:
+    def messages_there(self, key: Key) -> Iterator[Got]:
         """Yield the messages that have the GroupId of ``key``, by number; messages with missing segments are left out.
 
         Or the messages outside groups.
         """
         if not key.is_group:
-            yield from self._alike(key) if 1 in span else ()
+            yield from self._alike(key)
             return
         for seq, copies in sorted(self._seq_numbers(key).items()):
-            if seq in span:
-                yield from islice(self._by_seq_number(key, seq), copies)
+            yield from islice(self._by_seq_number(key, seq), copies)
 
     def _seq_numbers(self, key: Key) -> Counter[int]:
         """Return how many messages have each sequence number, of those that begin with the message's first byte."""
@@ -493,8 +448,8 @@ class _Pass:
     seen: dict[Key, int] = field(default_factory=dict)
 
 
-def _head(md: bytes, gmo: bytes, length: int) -> Head:
-    return Head(key_of(md), _ends_group(gmo), length)
+def _head(md: bytes, gmo: bytes) -> Planned:
+    return Planned(key_of(md), 1 if _ends_group(gmo) else 0)
 
 
 def _ends_group(gmo: bytes) -> bool:

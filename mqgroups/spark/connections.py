@@ -23,16 +23,16 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import BindingMissing, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.secret import Secret
 from mqgroups.queue_manager import connect
-from mqgroups.spark.options import ConnectionOptions
+from mqgroups.setting import settings_of
+from mqgroups.settings import Connecting
 
 _CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
-_idle: dict[tuple[int, ConnectionOptions], list[Connection]] = {}
+_idle: dict[tuple[int, Connecting], list[Connection]] = {}
 
 
 @contextmanager
-def lent(options: ConnectionOptions) -> Iterator[Connection]:
+def lent(options: Connecting) -> Iterator[Connection]:
     """Lend a connection of this process. It has no open unit of work, and must have none when it is returned.
 
     Raises:
@@ -53,10 +53,11 @@ def lent(options: ConnectionOptions) -> Iterator[Connection]:
         q_mgr.close()
 
 
-def connected(options: ConnectionOptions) -> Connection:
+def connected(options: Connecting) -> Connection:
     """Return a new connection that the caller must close. Raises the same errors as ``lent``."""
     try:
-        return _connected(options)
+        given = {each.name: getattr(options, each.name) for each in settings_of(Connecting)}
+        return connection_of(connect(**given))
     except MQIError as error:
         if error.reason == mq.MQRC_Q_MGR_NAME_ERROR and options.conn_name is None:
             error.context = ". ".join(part for part in (error.context, _CONN_NAME) if part)
@@ -76,33 +77,6 @@ def connected(options: ConnectionOptions) -> Connection:
 def _is_in_task() -> bool:
     pyspark = sys.modules.get("pyspark")
     return pyspark is not None and pyspark.TaskContext.get() is not None
-
-
-def _connected(options: ConnectionOptions) -> Connection:
-    q_mgr = connect(
-        options.q_mgr_name,
-        options.channel,
-        options.conn_name,
-        user=options.user,
-        password=_secret(options.password_file, options.password_env, options.password),
-        token=_secret(options.token_file, options.token_env),
-        cipher_spec=options.cipher_spec,
-        key_repository=options.key_repository,
-        key_repository_password=_secret(options.key_repository_password_file, options.key_repository_password_env),
-        certificate_label=options.certificate_label,
-        peer_name=options.peer_name,
-        ccdt_url=options.ccdt_url,
-        connect_wait_s=options.connect_timeout_ms / 1000,
-        reconnect_wait_s=options.reconnect_timeout_ms / 1000,
-    )
-    return connection_of(q_mgr)
-
-
-def _secret(file: str | None, variable: str | None, given: Secret | None = None) -> Secret | None:
-    """Return a secret that is read in this process, when it connects."""
-    if file is not None:
-        return Secret.from_file(file)
-    return Secret.from_variable(variable) if variable is not None else given
 
 
 @atexit.register

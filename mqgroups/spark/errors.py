@@ -68,7 +68,7 @@ class CheckpointUnusable(StatusError):
     Attributes:
         because: ``"version"``: this version did not write the offset, or a record of the pipeline. ``"foreign"``: the pipeline's
             records belong to another checkpoint. ``"missing"``: the list of a micro-batch's groups is not on the source's status
-            queue. ``"not-read"``: Spark has finished a micro-batch, and no task has read it.
+            queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(
@@ -100,8 +100,7 @@ class QueueReserved(EnvironmentFailure):
         super().__init__(
             f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
             "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
-            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder. With the option exclusive=false other applications may "
-            "consume the queue too; groups can then disappear between planning and reading"
+            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder"
         )
         self.queue = queue
         self.waited_s = waited_s

@@ -46,9 +46,6 @@ _KNOWN = {
         "the Python that Spark starts does not exist: PYSPARK_PYTHON must name one that has mqgroups, pyspark and pyarrow, on "
         "the driver and on each executor"
     ),
-    r"DATA_SOURCE_PUSHDOWN_DISABLED": (
-        "option pushFilters needs the setting spark.sql.python.filterPushdown.enabled=true"
-    ),
     r"CONCURRENT_QUERY|CONCURRENT_STREAM_LOG_UPDATE": (
         "another query uses the same checkpoint. Stop it, or use another checkpoint"
     ),
@@ -111,6 +108,6 @@ def _text(error: BaseException) -> str:
     if isinstance(error, MQGroupsError):
         return f"Traceback (most recent call last):\n{type(error).__name__}: {error}"
     try:
-        return str(error)
+        return str(error) or repr(error)
     except Exception:  # PySpark asks the JVM for the text; the JVM may be gone
         return repr(error)

@@ -48,7 +48,7 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
 
 @lru_cache
 def format_text(format_name: bytes) -> str | None:
-    """Return the name of a format; ``None`` if it is not ASCII, which no format is, and which could not be put again."""
+    """Return a format, or another name in the MQMD; ``None`` if it is not ASCII, so that it could not be put again."""
     name = format_name.split(b"\0", 1)[0].rstrip(b" ")
     return name.decode("ascii") if name.isascii() else None
 

@@ -37,13 +37,13 @@ _DELETE = st.gmo(
 )
 
 
-def put_sign(connection: Connection, status_queue: str, source: str, manifest: str) -> None:
-    """Put the sign that the micro-batch of a manifest is read, unless it is there. It runs in a task.
+def put_sign(connection: Connection, status_queue: str, source: str, manifest: str, bundle: int) -> None:
+    """Put the sign that a bundle of a manifest's micro-batch was read, unless it is there. It runs in a task.
 
     Raises:
         MQIError: a call failed.
     """
-    msg_id, data = sign_of(manifest)
+    msg_id, data = sign_of(manifest, bundle)
     correl_id = bytes.fromhex(source)
 
     def put() -> None:

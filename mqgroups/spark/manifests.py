@@ -2,22 +2,27 @@
 
 A manifest is on the source's status queue, as one or more messages of JSON with the source's identifier as CorrelId::
 
-    {"v": 1, "manifest": "<32 hex digits>", "seq": 7, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
-    {"v": 1, "manifest": "<32 hex digits>", "removed": true}
-    {"v": 1, "manifest": "<32 hex digits>", "read": true}
+    {"v": 2, "manifest": "<32 hex digits>", "seq": 7, "bundles": 8, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
+    {"v": 2, "manifest": "<32 hex digits>", "read": 0}
+    {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
+    {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
 The life of a manifest, with the calls of Spark::
 
     latestOffset(N - 1)   put and committed; then the offset that names it is returned, and Spark writes it to its log
     partitions, commit    read, by this process or after a restart
-    read                  a task puts the *sign* that the micro-batch is read, the third form, with the MsgId of ``sign_of``
-    commit(N)             groups removed and committed; then its *mark* is put, the second form above, in its own unit of work
+    read                  each task puts the *sign* that its bundle was read to the end, the second form, with the MsgId of
+                          ``sign_of``
+    commit(N)             groups removed and committed; then, in a unit of work of its own, its *mark* is put, the last form. Or,
+                          if groups were not found, since when they are missed, the third form
     latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
                           manifests that have a mark, with their signs
 
-A sink passes over a micro-batch whose number it has written before. After a crash that is right: a task has read the
-micro-batch, and its sign is there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would
-be passed over although nobody has read them. So the groups of a manifest without a sign are not removed.
+A sink passes over a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch,
+and its signs are there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would be passed
+over although nobody has read them. And a foreachBatch function may read a part of its rows. So the groups of a manifest are not
+removed if one of its bundles has no sign. (A task hands over a record batch, and is not told how much of it Spark uses. So of the
+last one, a part may be left out unnoticed.)
 
 A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor, once
 it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
@@ -38,20 +43,21 @@ from typing import Any, Protocol
 
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.spark.errors import CheckpointUnusable
-from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, hexadecimal, whole_number
+from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, bundled, hexadecimal, whole_number
 
-_VERSION = 1
+_VERSION = 2
 # A part has at most 1 MB, well below the MAXMSGL of a queue (4 MB by default).
 _GROUPS_IN_A_PART = 10_000
 # A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
 COMES_BACK_WITHIN_S = 600
-# With the 16 bytes of a manifest's identifier, the MsgId of its sign.
-_READ = b"was read"
+# With the 16 bytes of a manifest's identifier, the number of a bundle makes the MsgId of its sign.
+_NUMBER_BYTES = 8
 
 
-def sign_of(manifest: str) -> tuple[bytes, bytes]:
-    """Return MsgId and data of the sign that a task has begun to read the micro-batch of a manifest."""
-    return bytes.fromhex(manifest) + _READ, json.dumps({"v": _VERSION, "manifest": manifest, "read": True}).encode()
+def sign_of(manifest: str, bundle: int) -> tuple[bytes, bytes]:
+    """Return MsgId and data of the sign that a task has read a bundle of a manifest's micro-batch to its end."""
+    msg_id = bytes.fromhex(manifest) + bundle.to_bytes(_NUMBER_BYTES, "big")
+    return msg_id, json.dumps({"v": _VERSION, "manifest": manifest, "read": bundle}).encode()
 
 
 class Messages(Protocol):
@@ -77,12 +83,14 @@ class _Manifest:
 
     Attributes:
         groups: of its micro-batch; ``None`` if they are no longer needed.
+        bundles: in how many bundles they are read, also when the micro-batch is repeated with another ``maxPartitions``.
         keys: those that must not be planned: of all groups, or of the missed ones.
         since: when they were missed, in seconds since 1970; 0 if they are not missed.
         names: of the keys.
     """
 
     groups: tuple[Planned, ...] | None
+    bundles: int
     keys: frozenset[Key]
     since: int = 0
     names: frozenset[tuple[bytes, str]] = field(init=False, repr=False)
@@ -97,12 +105,21 @@ class _Manifest:
 
 @dataclass(slots=True)
 class _OnQueue:
-    """The messages of a manifest: MsgIds of its parts (and sign) and of its mark, and the data of the parts, as far as read."""
+    """The messages of a manifest.
+
+    Attributes:
+        parts: MsgIds of its parts, its signs, and of those that say since when it is missed.
+        marks: MsgIds of its mark.
+        read: the data of the parts, as far as read.
+        since: when its groups were missed, in seconds since 1970; 0 if they are not missed.
+    """
 
     parts: list[bytes] = field(default_factory=list)
     marks: list[bytes] = field(default_factory=list)
     read: dict[int, Sequence[Planned]] = field(default_factory=dict)
     expected: int = 0
+    bundles: int = 0
+    since: int = 0
 
 
 class Manifests:
@@ -133,7 +150,6 @@ class Manifests:
             return
         self._source = offset.source
         self._on_queue = self._browsed(offset.source)
-        missed = dict(offset.pending)
         for each in unknown:
             found = self._on_queue.get(each, _OnQueue())
             if found.marks:
@@ -143,7 +159,7 @@ class Manifests:
             else:
                 groups = tuple(planned for part in sorted(found.read) for planned in found.read[part])
                 keys = frozenset(planned.key for planned in groups)
-                self._manifests[each] = _Manifest(groups, keys, missed.get(each, 0))
+                self._manifests[each] = _Manifest(groups, found.bundles, keys, found.since)
         for found in self._on_queue.values():
             found.read.clear()
 
@@ -155,24 +171,13 @@ class Manifests:
         """Whether a group must not be planned yet, because one with its GroupId belongs to an earlier micro-batch."""
         return any(key.name in manifest.names for manifest in self._manifests.values())
 
-    def can_free(self, held: Iterable[Key], offset: Offset, now_s: int) -> bool:
-        """Whether a micro-batch after ``offset``, even an empty one, brings nearer that a group does not hold one of these.
-
-        Spark then removes what is due; or its log has since when a group is missed, which the next process would not know.
-        """
-        names, noted = {key.name for key in held}, dict(offset.pending)
-        return any(
-            names & manifest.names and (manifest.is_due(now_s) or noted.get(each, 0) != manifest.since)
-            for each, manifest in self._manifests.items()
-        )
-
     @property
     def unfinished(self) -> int:
         """How many groups may be on the queue although they are in a micro-batch."""
         return sum(len(manifest.keys) for manifest in self._manifests.values())
 
-    def groups(self, offset: Offset) -> tuple[Planned, ...]:
-        """Return the groups of the micro-batch that ends at ``offset``, which must be known.
+    def bundles(self, offset: Offset) -> list[list[Planned]]:
+        """Return the groups of the micro-batch that ends at ``offset``, which must be known, in bundles.
 
         Raises:
             CheckpointUnusable: its groups were removed, so it cannot be read again.
@@ -180,7 +185,7 @@ class Manifests:
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
             raise self._missing(offset.manifest, 0, 0)
-        return manifest.groups
+        return bundled(manifest.groups, manifest.bundles)
 
     # --- the next micro-batch
 
@@ -188,7 +193,7 @@ class Manifests:
         """Return the offset that was made to follow ``offset``, if Spark asks again without having begun with it."""
         return self._made[1] if self._made is not None and self._made[0] == offset else None
 
-    def follow(self, offset: Offset, source: str, manifest: str, groups: Sequence[Planned]) -> Offset:
+    def follow(self, offset: Offset, source: str, manifest: str, groups: Sequence[Planned], most: int) -> Offset:
         """Put the manifest of the next micro-batch, and return the offset that names it.
 
         Args:
@@ -196,16 +201,17 @@ class Manifests:
             source: an identifier for the source, 48 hexadecimal digits, if it has none yet.
             manifest: a new identifier, 32 hexadecimal digits.
             groups: of the micro-batch.
+            most: how many bundles there may be.
 
         Raises:
             MQIError: a call failed.
         """
-        missed = {name: each.since for name, each in self._manifests.items() if each.since}
-        following = offset.followed_by(source, manifest, groups, gone=self._gone, missed=missed)
+        bundles = min(most, len(groups))
+        following = offset.followed_by(source, manifest, groups, self._gone)
         self._source = following.source
-        parts = list(_parts(following, groups))
-        self._on_queue[manifest] = _OnQueue(self._change(parts, self._not_needed(offset)))
-        self._manifests[manifest] = _Manifest(tuple(groups), frozenset(planned.key for planned in groups))
+        put = self._change(list(_parts(following, groups, bundles)), self._not_needed(offset))
+        self._on_queue[manifest] = _OnQueue(put, bundles=bundles)
+        self._manifests[manifest] = _Manifest(tuple(groups), bundles, frozenset(planned.key for planned in groups))
         self._made = offset, following
         return following
 
@@ -229,11 +235,7 @@ class Manifests:
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
             # What is missed was read before it was removed.
-            and (
-                manifest.is_due(now_s)
-                if manifest.since
-                else self._messages.has(bytes.fromhex(self._source), sign_of(each)[0])
-            )
+            and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
@@ -253,22 +255,27 @@ class Manifests:
             expected=expected,
         )
 
+    def _signs(self, name: str, manifest: _Manifest) -> Iterator[bool]:
+        """Yield for each bundle of a manifest whether its sign is there."""
+        source = bytes.fromhex(self._source)
+        return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
+
     def refuse_unread(self, offset: Offset) -> None:
-        """Raise CheckpointUnusable if something up to ``offset`` was not to be removed, because no task has read it."""
+        """Raise CheckpointUnusable if something up to ``offset`` was not to be removed, because tasks have not read it all."""
         for each in offset.manifests:
             if (manifest := self._manifests.get(each)) is not None and not manifest.since:
-                name = self._messages.name
+                name, read = self._messages.name, sum(self._signs(each, manifest))
                 raise CheckpointUnusable(
-                    f"Spark has finished the micro-batch of manifest {each}, but its {len(manifest.keys)} groups were not read, "
-                    f"or not from the first one on: status queue {name} has no sign of it. They stay on the data queue. A sink "
-                    "passes over a micro-batch whose number it has written before, and a new checkpoint begins at 0 again. Start "
-                    "the query with a new checkpoint and also a new output folder (or another txnAppId, or another key for what "
-                    "foreachBatch has written). A foreachBatch function that does not want a micro-batch has to read it all the "
-                    "same, for example with count(): change it before that",
+                    f"Spark has finished the micro-batch of manifest {each}, but only {read} of its {manifest.bundles} "
+                    f"partitions were read to their end: status queue {name} has no sign of the others. Its {len(manifest.keys)} "
+                    "groups stay on the data queue. If foreachBatch reads a part of its rows, or none, change it: it has to read "
+                    "them all, for example with count(). Otherwise the sink has passed over a micro-batch whose number it had "
+                    "written before, because a new checkpoint begins at 0 again. Start the query with a new checkpoint and also "
+                    "a new output folder (or another txnAppId, or another key for what foreachBatch has written)",
                     "not-read",
                     status_queue=name,
-                    found="no sign",
-                    expected="the sign of a task",
+                    found=f"{read} signs",
+                    expected=f"{manifest.bundles} signs",
                 )
 
     def removed(self, manifests: Mapping[str, frozenset[Key]], missed: frozenset[Key], now_s: int) -> None:
@@ -277,18 +284,21 @@ class Manifests:
         Raises:
             MQIError: a call failed; the removal can be repeated.
         """
-        gone = []
+        put: list[bytes] = []
+        late: dict[str, frozenset[Key]] = {}
         for each, keys in manifests.items():
-            manifest = self._manifests[each]
-            if manifest.since or not keys & missed:
-                gone.append(each)
+            if keys & missed and not self._manifests[each].since:
+                late[each] = keys & missed
+            what = {"missed": now_s} if each in late else {"removed": True}
+            put.append(json.dumps({"v": _VERSION, "manifest": each} | what).encode())
+        for each, msg_id in zip(manifests, self._change(put, ()) if put else (), strict=True):
+            if each in late:
+                self._on_queue[each].parts.append(msg_id)
+                self._manifests[each] = _Manifest(None, 0, late[each], now_s)
             else:
-                self._manifests[each] = _Manifest(None, keys & missed, now_s)
-        marks = [json.dumps({"v": _VERSION, "manifest": each, "removed": True}).encode() for each in gone]
-        for each, msg_id in zip(gone, self._change(marks, ()) if gone else (), strict=True):
-            self._on_queue[each].marks.append(msg_id)
-            del self._manifests[each]
-            self._gone.add(each)
+                self._on_queue[each].marks.append(msg_id)
+                del self._manifests[each]
+                self._gone.add(each)
 
     # --- messages
 
@@ -298,7 +308,7 @@ class Manifests:
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
             if each.parts and (name not in needed or each.marks):
-                found += [*each.parts, sign_of(name)[0]]
+                found += [*each.parts, *(sign_of(name, bundle)[0] for bundle in range(each.bundles))]
                 each.parts.clear()
             if name not in needed:
                 found += each.marks
@@ -335,22 +345,26 @@ class Manifests:
             found.marks.append(msg_id)
             return
         found.parts.append(msg_id)
-        if value.get("read"):
+        if "missed" in value:
+            # Twice if the process that put it first was dying: then the later time counts.
+            found.since = max(found.since, whole_number(value["missed"]))
+        if "groups" not in value:
             return
+        found.bundles = whole_number(value["bundles"])
         found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.
         part = whole_number(value["part"])
         found.read[part] = [Planned(Key.from_text(key), whole_number(count)) for key, count in value["groups"]]
 
 
-def _parts(offset: Offset, groups: Sequence[Planned]) -> Iterator[bytes]:
-    # A micro-batch without groups has a manifest too.
-    starts = range(0, max(len(groups), 1), _GROUPS_IN_A_PART)
+def _parts(offset: Offset, groups: Sequence[Planned], bundles: int) -> Iterator[bytes]:
+    starts = range(0, len(groups), _GROUPS_IN_A_PART)
     for part, start in enumerate(starts, 1):
         value = {
             "v": _VERSION,
             "manifest": offset.manifest,
             "seq": offset.seq,
+            "bundles": bundles,
             "part": part,
             "parts": len(starts),
             "groups": [[str(each.key), each.messages] for each in groups[start : start + _GROUPS_IN_A_PART]],

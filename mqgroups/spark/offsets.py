@@ -3,8 +3,8 @@
 An offset names the *manifest* of the micro-batch that ends there, which lists the groups (``manifests.py``). So offsets are
 small, however many groups there are. Spark stores them in its write-ahead log, and shows them in progress reports. As JSON::
 
-    {"v": 2, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
-     "pending": [["<32 hex digits>", 0], ["<32 hex digits>", 1797]]}
+    {"v": 3, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
+     "pending": ["<32 hex digits>", "<32 hex digits>"]}
 
 ``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all its manifests. ``messages`` is 0 if the
 messages were not counted.
@@ -16,8 +16,8 @@ again, even if their removal stopped in the middle of a group, and they are remo
 
 A group that was to be removed, but was not found completely, may be gone. Or the unit of work of a process that died while
 removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its micro-batch is *missed*
-from that time on (seconds since 1970, 0 if it is not missed), and stays pending. Its groups are searched for once more when they
-have been missed for so long that they cannot reappear later.
+from that time on, and stays pending. Its groups are searched for once more when they have been missed for so long that they
+cannot reappear later.
 
 Pure: no MQI, no clock, no pyspark.
 """
@@ -32,7 +32,7 @@ from typing import Any
 
 from mqgroups.spark.errors import CheckpointUnusable
 
-_VERSION = 2
+_VERSION = 3
 _ID_LENGTH = 24
 _CODED_LENGTH = 32
 _STAMP_LENGTH = 16
@@ -109,21 +109,18 @@ class Planned:
 
     Attributes:
         messages: its number of logical messages, or 0 if they were not counted.
-        data_bytes: their bytes, or 0 if these were not measured.
     """
 
     key: Key
     messages: int
-    data_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups, messages and bytes. At least one group is always taken."""
+    """The limits of a micro-batch in groups and messages. At least one group is always taken."""
 
     groups: int | None = None
     messages: int | None = None
-    data_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,7 @@ class Offset:
         seq: the number of the micro-batch, from 1; 0 at the beginning.
         manifest: the identifier of the manifest; empty at the beginning.
         groups, messages: of the micro-batch.
-        pending: the manifests of earlier micro-batches that may have groups on the queue, and since when these are missed.
+        pending: the manifests of earlier micro-batches that may have groups on the queue.
     """
 
     source: str = ""
@@ -143,27 +140,23 @@ class Offset:
     manifest: str = ""
     groups: int = 0
     messages: int = 0
-    pending: tuple[tuple[str, int], ...] = ()
+    pending: tuple[str, ...] = ()
 
     @property
     def manifests(self) -> tuple[str, ...]:
         """The manifests that are needed as long as Spark may begin with this offset: the pending ones, and its own."""
-        own = (self.manifest,) if self.manifest else ()
-        return tuple(each for each, _ in self.pending) + own
+        return (*self.pending, self.manifest) if self.manifest else self.pending
 
-    def followed_by(
-        self, source: str, manifest: str, groups: Sequence[Planned], *, gone: Container[str], missed: Mapping[str, int]
-    ) -> Offset:
+    def followed_by(self, source: str, manifest: str, groups: Sequence[Planned], gone: Container[str]) -> Offset:
         """Return the offset of the next micro-batch.
 
         Args:
             source: the identifier of the source, if this offset has none.
             manifest, groups: of the next micro-batch.
             gone: the manifests whose groups are removed for certain.
-            missed: manifests whose groups are missed, and since when.
         """
         counts = [planned.messages for planned in groups]
-        pending = tuple((each, missed.get(each, 0)) for each in self.manifests if each not in gone)
+        pending = tuple(each for each in self.manifests if each not in gone)
         messages = sum(counts) if all(counts) else 0
         return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending)
 
@@ -176,7 +169,7 @@ class Offset:
             "manifest": self.manifest,
             "groups": self.groups,
             "messages": self.messages,
-            "pending": [list(each) for each in self.pending],
+            "pending": list(self.pending),
         }
 
     @classmethod
@@ -194,9 +187,7 @@ class Offset:
                 hexadecimal(value[name], digits if seq else 0)
                 for name, digits in (("source", _SOURCE_DIGITS), ("manifest", MANIFEST_DIGITS))
             )
-            pending = tuple(
-                (hexadecimal(each, MANIFEST_DIGITS), whole_number(since)) for each, since in value["pending"]
-            )
+            pending = tuple(hexadecimal(each, MANIFEST_DIGITS) for each in value["pending"])
             return cls(source, seq, manifest, groups, messages, pending)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointUnusable(
@@ -225,14 +216,10 @@ def whole_number(value: Any) -> int:
 def admitted(candidates: Iterable[Planned], limits: Limits) -> list[Planned]:
     """Return the first candidates that are within the limits. No more candidates are consumed than necessary."""
     taken: list[Planned] = []
-    messages = data_bytes = 0
+    messages = 0
     for candidate in candidates:
         messages += candidate.messages
-        data_bytes += candidate.data_bytes
-        if taken and (
-            (limits.messages is not None and messages > limits.messages)
-            or (limits.data_bytes is not None and data_bytes > limits.data_bytes)
-        ):
+        if taken and limits.messages is not None and messages > limits.messages:
             break
         taken.append(candidate)
         if limits.groups is not None and len(taken) >= limits.groups:

@@ -1,6 +1,6 @@
 """The queue of a stream, opened for input by one query: browses its groups, and removes processed ones.
 
-The process that plans a query's micro-batches has the queue open for exclusive input (``exclusive``), while the tasks browse it.
+The process that plans a query's micro-batches has the queue open for exclusive input, while the tasks browse it.
 That keeps away every other consumer, and a second query on the same queue. It also guards removal: a process that has lost its
 connection has lost the handle, and can remove nothing. If another application has the queue open, this one waits: the process of
 a query whose driver was killed runs until its current call ends.
@@ -41,6 +41,8 @@ from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups.spark")
 
+# The two other handles only browse: what is removed must not move the cursor of the walker.
+_TAKER_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
 _REMOVE = mq.MQGMO_SYNCPOINT | DESCRIPTOR_ONLY
 _BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
 _REMOVE_BY_NUMBER = st.gmo(_REMOVE, match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER)
@@ -51,21 +53,17 @@ _Physical: TypeAlias = "tuple[bytes, int]"
 class ReservedQueue(BrowsedQueue):
     """A queue that groups are removed from."""
 
-    def __init__(self, connection: Connection, name: str, *, exclusive: bool, wait_s: float) -> None:
+    def __init__(self, connection: Connection, name: str, wait_s: float) -> None:
         """Open the queue.
 
         Args:
             connection, name: as for ``BrowsedQueue``.
-            exclusive: open it for exclusive input, so that no other application gets from it.
             wait_s: how long to wait for another application to close it, in seconds.
 
         Raises:
             QueueReserved: another application still has it open.
             MQIError: it cannot be opened.
         """
-        # The two others only browse: what is removed must not move the walker's cursor.
-        options = mq.MQOO_INPUT_EXCLUSIVE if exclusive else mq.MQOO_INPUT_SHARED
-        self._taker_options = mq.MQOO_BROWSE | mq.MQOO_INQUIRE | options
         self._wait_s = wait_s
         super().__init__(connection, name)
 
@@ -73,7 +71,7 @@ class ReservedQueue(BrowsedQueue):
         patience = Patience(self._wait_s)
         try:
             self._taker = retrying(patience, OWNER_ACTIVE, self._connection.sleep)(
-                self._connection.open_queue, self.name, self._taker_options
+                self._connection.open_queue, self.name, _TAKER_OPTIONS
             )
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
@@ -218,7 +216,7 @@ class ReservedQueue(BrowsedQueue):
         try:
             taken = self._taker.get_descriptor(st.md(), st.gmo(_REMOVE | mq.MQGMO_MSG_UNDER_CURSOR))
         except MQIError as error:
-            # Without exclusive input, another application may have got it in the meantime.
+            # It has expired in the meantime.
             if error.reason != mq.MQRC_NO_MSG_UNDER_CURSOR:
                 raise
             return

@@ -1,6 +1,6 @@
 """Messages as rows: the columns of a read, and Arrow record batches of limited size.
 
-A record batch is yielded when its data reaches ``arrowBatchBytes``, so a worker never holds more than that and one message.
+A record batch is yielded when its data reaches 4 MiB, so a worker never holds more than that and one message.
 pyarrow is imported when batches are made.
 """
 
@@ -36,12 +36,16 @@ _COLUMNS = {
     "ccsid": "INT",
     "encoding": "INT",
 }
-_MQMD_COLUMNS = dict.fromkeys("priority persistence expiry backout_count msg_type feedback".split(), "INT")
+_MQMD_COLUMNS = {
+    **dict.fromkeys("priority persistence expiry backout_count msg_type feedback report".split(), "INT"),
+    **dict.fromkeys("reply_to_q reply_to_q_mgr user_identifier put_appl_name".split(), "STRING"),
+}
 _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
-# MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount; PutDate and
-# PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
-_MD = struct.Struct("=12xiiiii8sii24s24si204x16s4x24si12x")
+# Report, MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount,
+# ReplyToQ, ReplyToQMgr, UserIdentifier; PutApplName, PutDate and PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
+_MD = struct.Struct("=8xiiiiii8sii24s24si48s48s12s68x28s16s4x24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
+_BATCH_BYTES = 4 * 1024 * 1024
 # A limit on rows, because each row costs a few machine words besides its data.
 _MOST_ROWS = 10_000
 
@@ -55,8 +59,10 @@ def columns(options: SourceOptions) -> dict[str, str]:
     )
 
 
-def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[RecordBatch]:
-    """Yield the messages as record batches, in their order."""
+def record_batches(
+    messages: Iterable[Got], options: SourceOptions, batch_bytes: int = _BATCH_BYTES
+) -> Iterator[RecordBatch]:
+    """Yield the messages as record batches, in their order; the last message of one may exceed ``batch_bytes``."""
     import pyarrow
 
     arrow_schema = _arrow_schema(pyarrow, options)
@@ -67,7 +73,7 @@ def record_batches(messages: Iterable[Got], options: SourceOptions) -> Iterator[
         rows.append(row)
         # With the properties in front of the data: a message may have many megabytes of them.
         data_bytes += len(message.data)
-        if data_bytes >= options.arrow_batch_bytes or len(rows) == _MOST_ROWS:
+        if data_bytes >= batch_bytes or len(rows) == _MOST_ROWS:
             yield _batch(pyarrow, rows, arrow_schema)
             rows, data_bytes = [], 0
     if rows:
@@ -96,6 +102,7 @@ def _day_us(day: bytes) -> int:
 
 def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     (
+        report,
         msg_type,
         expiry,
         feedback,
@@ -107,6 +114,10 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         msg_id,
         correl_id,
         backout_count,
+        reply_to_q,
+        reply_to_q_mgr,
+        user_identifier,
+        put_appl_name,
         stamp,
         group_id,
         msg_seq_number,
@@ -141,7 +152,8 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         encoding,
     )
     if options.include_mqmd:
-        row += (priority, persistence, expiry, backout_count, msg_type, feedback)
+        row += (priority, persistence, expiry, backout_count, msg_type, feedback, report)
+        row += tuple(format_text(each) or None for each in (reply_to_q, reply_to_q_mgr, user_identifier, put_appl_name))
     if options.include_headers:
         row += (list(headers.items()),)
     return row

@@ -47,6 +47,8 @@ _log = logging.getLogger("mqgroups.spark.sink")
 
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
+# So that large messages do not fill the queue manager's log.
+_BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
 # A write without txnAppId is never repeated, except by late attempts of its own tasks.
 _MARK_OF_ONE_WRITE_EXPIRES_S = 24 * 60 * 60
 
@@ -106,13 +108,12 @@ class _GroupWriter:
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
             status_queue=options.status_queue,
-            commit_every=Every(options.messages_per_unit_of_work, options.bytes_per_unit_of_work, LONGEST_S),
-            claim_wait_s=options.claim_timeout_ms / 1000,
+            commit_every=Every(options.messages_per_unit_of_work, _BYTES_IN_A_UNIT_OF_WORK, LONGEST_S),
+            claim_wait_s=options.connection.reconnect_wait_s,
             persistence=options.persistence,
             put_response=options.put_response,
             status_model=options.status_model,
-            claim_model=options.claim_model,
-            record_users=options.record_users or (),
+            record_users=options.record_users,
         )
         groups = messages = 0
         with lent(options.connection) as q_mgr:
@@ -159,8 +160,8 @@ class _GroupWriter:
                     f"driver-{uuid.uuid4().hex}",
                     query=batch.query,
                     mark_expires_s=mark_expires_s,
-                    claim_wait_s=self._options.claim_timeout_ms / 1000,
-                    record_users=self._options.record_users or (),
+                    claim_wait_s=self._options.connection.reconnect_wait_s,
+                    record_users=self._options.record_users,
                 )
 
 

@@ -1,8 +1,9 @@
 """Rows as message groups: the columns that a DataFrame may have, and the conversion of record batches to groups.
 
-This module collects and sorts the rows of a group, because Spark does neither for a sink. So a task holds all its rows until they
-are put: as Python objects, with the data of large ones in a file (``spill.py``). Only a partition that is one group and needs no
-sorting is put while it is read.
+Spark gives a sink rows in no order, so this module keeps all rows of a task and sorts them, as Arrow keeps and sorts them: 64 MiB
+in memory, the rest in a file among Spark's local files, which has no name and ends with the task. Only a partition that is one
+group and needs no sorting is put while it is read. A repeated batch has to put a group's rows in the same order; so two rows of a
+group with the same place in it are refused.
 
 Columns; only ``value`` and the column of the group are required:
 
@@ -18,22 +19,28 @@ Columns; only ``value`` and the column of the group are required:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import mmap
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
-from operator import itemgetter
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow
+from pyarrow import compute
 
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.spark.errors import WriteRefused
 from mqgroups.spark.options import SinkOptions
-from mqgroups.spark.spill import Kept, Spill
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
     from pyspark.sql.types import StructType
 
 PARTITION = "partition"
+# As much as Spark hands to a worker at a time (spark.sql.execution.arrow.maxBytesPerBatch).
+IN_MEMORY_BYTES = 64 * 1024 * 1024
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 _KEYS = ("string", "binary", *_WHOLE_NUMBERS, "boolean", "date", "decimal")
 _ORDERS = (*_WHOLE_NUMBERS, "date", "timestamp", "timestamp_ntz", "decimal", "string")
@@ -57,7 +64,7 @@ class Columns:
     Attributes:
         key: the column of the group; ``None`` makes a group of each partition.
         order: the column that orders a group; ``None`` keeps the order of the rows.
-        given: which of ``correl_id``, ``format``, ``priority``, ``headers`` and ``ccsid`` the DataFrame has.
+        given: which of the other columns the DataFrame has.
         format: the MQMD's Format for rows without one.
         priority: the priority for rows without one.
     """
@@ -75,18 +82,6 @@ class Group(NamedTuple):
     key: str
     priority: int | None
     messages: Iterator[BatchMessage]
-
-
-class _Row(NamedTuple):
-    """A row; its sort value comes first."""
-
-    order: Any
-    value: Kept
-    correl_id: bytes | None
-    format: str | None
-    priority: int | None
-    headers: list[tuple[str, Any]] | None
-    ccsid: int | None
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
@@ -129,109 +124,149 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     return Columns(
         key=None if key.lower() == PARTITION else key,
         order=order,
-        given=frozenset(types) & {"correl_id", "format", "priority", "headers", "ccsid"},
+        given=frozenset(types) & _TYPES.keys(),
         format=options.format,
         priority=options.priority,
     )
 
 
-def groups_of(batches: Iterable[RecordBatch], columns: Columns, partition: int) -> Iterator[Group]:
+def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partition: int) -> Iterator[Group]:
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
     Raises:
-        WriteRefused: a row has null as key, sort value or data, or a value that Python cannot hold.
+        WriteRefused: a row has null as key, sort value or data, or a value that Python cannot hold; or two rows of a group have
+            the same sort value.
     """
-    with Spill() as spill:
-        if columns.key is None:
-            rows = _rows(batches, columns, None if columns.order is None else spill)
-            if columns.order is not None:
-                rows = iter(sorted(rows, key=itemgetter(0)))
-            first = next(rows, None)
-            if first is not None:
-                yield _group(str(partition), chain([first], rows), first, columns, spill)
+    if columns.key is None and columns.order is None:
+        tables = (_Rows(pyarrow.Table.from_batches([batch]), columns) for batch in batches)
+        as_they_come = ((rows, at) for rows in tables for at in range(len(rows)))
+        first = next(as_they_come, None)
+        if first is not None:
+            yield _group(str(partition), first, as_they_come, columns)
+        return
+    with _kept(batches) as table:
+        if table is None:
             return
-        by_key: dict[str, list[_Row]] = {}
-        for batch in batches:
-            keys = _key_texts(_values(batch, columns.key), columns.key)
-            for key, row in zip(keys, _rows([batch], columns, spill, keys), strict=True):
-                by_key.setdefault(key, []).append(row)
+        rows = _Rows(table, columns)
         # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
-        for key in sorted(by_key):
-            rows_of_key = by_key.pop(key)
-            if columns.order is not None:
-                rows_of_key.sort(key=itemgetter(0))
-            yield _group(key, iter(rows_of_key), rows_of_key[0], columns, spill)
+        for key, places in groupby(rows.sorted(), lambda at: rows.key(at, str(partition))):
+            of_group = ((rows, at) for at in places)
+            yield _group(key, next(of_group), of_group, columns)
 
 
-def _group(key: str, rows: Iterator[_Row], first: _Row, columns: Columns, spill: Spill) -> Group:
-    def messages() -> Iterator[BatchMessage]:
-        for row in rows:
-            if row.priority != first.priority:
+@contextmanager
+def _kept(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table | None]:
+    """Lend all rows as a table; ``None`` if there are none."""
+    kept: list[pyarrow.RecordBatch] = []
+    left, writer = IN_MEMORY_BYTES, None
+    # Spark sets it for its Python workers; TMPDIR may be small, or in memory.
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    with tempfile.TemporaryFile(dir=folder or None) as file:
+        for batch in batches:
+            left -= batch.nbytes
+            if left >= 0:
+                kept.append(batch)
+                continue
+            writer = writer or pyarrow.ipc.new_file(file, batch.schema)
+            writer.write_batch(batch)
+        if writer is not None:
+            writer.close()
+            file.flush()
+            mapped = pyarrow.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            kept += pyarrow.ipc.open_file(mapped).read_all().to_batches()
+        yield pyarrow.Table.from_batches(kept) if kept else None
+
+
+class _Rows:
+    """Rows in a table, none of which lacks what every message needs."""
+
+    def __init__(self, table: pyarrow.Table, columns: Columns) -> None:
+        self._columns = columns
+        self._places = [name for name in (columns.key, columns.order) if name is not None]
+        self._table = table
+        self._values = {name: table.column(name) for name in {*self._places, *columns.given}}
+        for name in (*self._places, "value"):
+            missing = compute.index(self._values[name].is_null(), True).as_py()
+            if missing >= 0:
+                told = self._told(missing, self._places[: self._places.index(name)] if name in self._places else None)
+                raise WriteRefused(f"column {name!r} is null in a row{told}; every message needs a value", "row")
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def value(self, name: str, at: int) -> Any:
+        """Return a value, ``None`` if there is no such column.
+
+        Spark's strings may have bytes that are not UTF-8, and its times more years than Python's.
+        """
+        if name not in self._values:
+            return None
+        try:
+            return self._values[name][at].as_py()
+        except (ValueError, ArithmeticError) as error:
+            # Not chained: a UnicodeDecodeError holds the data.
+            why = type(error).__name__
+        raise WriteRefused(
+            f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
+            "9999. Filter such rows, or write `value` as binary",
+            "row",
+        )
+
+    def key(self, at: int, otherwise: str) -> str:
+        """Return a row's key as text. Keys have one type, so different keys give different texts."""
+        if self._columns.key is None:
+            return otherwise
+        key = self.value(self._columns.key, at)
+        return key.hex() if isinstance(key, bytes) else str(key)
+
+    def sorted(self) -> Iterator[int]:
+        """Return where the rows are, by key and place in the group; raises WriteRefused if two have the same place."""
+        indices = compute.sort_indices(self._table, sort_keys=[(name, "ascending") for name in self._places])
+        if self._columns.order is not None:
+            places = self._table.select(self._places).take(indices)
+            same: Any = True
+            for column in places.columns:
+                same = compute.and_(same, compute.equal(column.slice(1), column.slice(0, len(column) - 1)))
+            twice = compute.index(same, True).as_py()
+            if twice >= 0:
                 raise WriteRefused(
-                    f"group {key!r} has rows with priority {first.priority} and {row.priority}; all messages of a group must "
-                    "have the same priority",
+                    f"two rows{self._told(indices[twice].as_py())}: their order could be another one if the batch is repeated. "
+                    "Order the rows of a group by a column without equal values (sequenceColumn)",
                     "row",
                 )
-            properties = dict(row.headers) if row.headers else None
+        return (each.as_py() for each in indices)
+
+    def _told(self, at: int, known: Iterable[str] | None = None) -> str:
+        """Return the place of a row in words, as far as it is ``known``."""
+        names = self._places if known is None else list(known)
+        key, order = self._columns.key, self._columns.order
+        group = f" of group {self.key(at, '')!r}" if key in names else ""
+        return group + (f" with {order} {self.value(order, at)}" if order is not None and order in names else "")
+
+
+def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int]], columns: Columns) -> Group:
+    priority = first[0].value("priority", first[1])
+
+    def messages() -> Iterator[BatchMessage]:
+        for rows, at in chain([first], others):
+            if (other := rows.value("priority", at)) != priority:
+                raise WriteRefused(
+                    f"group {key!r} has rows with priority {priority} and {other}; all messages of a group must have the same "
+                    "priority",
+                    "row",
+                )
+            headers = rows.value("headers", at)
             yield BatchMessage(
-                spill.value(row.value), row.format or columns.format, row.correl_id, properties, row.ccsid
+                rows.value("value", at),
+                rows.value("format", at) or columns.format,
+                rows.value("correl_id", at),
+                dict(headers) if headers else None,
+                rows.value("ccsid", at),
             )
 
-    if first.priority is not None and first.priority not in range(10):
-        raise WriteRefused(f"group {key!r} has priority {first.priority}; it must be 0 to 9", "row")
-    return Group(key, columns.priority if first.priority is None else first.priority, messages())
-
-
-def _rows(
-    batches: Iterable[RecordBatch], columns: Columns, spill: Spill | None, keys: Sequence[str] = ()
-) -> Iterator[_Row]:
-    """Yield the rows; ``spill`` keeps their data if they are not put at once, ``keys`` are their groups, for error texts."""
-    for batch in batches:
-
-        def column(name: str, batch: RecordBatch = batch) -> list[Any]:
-            return _values(batch, name) if name in columns.given else [None] * batch.num_rows
-
-        values: Sequence[Any] = _values(batch, "value")
-        orders = [None] * batch.num_rows if columns.order is None else _values(batch, columns.order)
-        _refuse_null(values, "value", keys, columns.order, orders)
-        if columns.order is not None:
-            _refuse_null(orders, columns.order, keys)
-        if spill is not None:
-            values = spill.keep(values, batch.column("value").nbytes)
-        parts = (column(name) for name in ("correl_id", "format", "priority", "headers", "ccsid"))
-        yield from map(_Row._make, zip(orders, values, *parts, strict=True))
-
-
-def _values(batch: RecordBatch, name: str) -> list[Any]:
-    """Return a column's values. Spark's strings may have bytes that are not UTF-8, and its times more years than Python's."""
-    try:
-        values: list[Any] = batch.column(name).to_pylist()
-        return values
-    except (ValueError, ArithmeticError) as error:
-        # Not chained: a UnicodeDecodeError holds the data.
-        why = type(error).__name__
-    raise WriteRefused(
-        f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
-        "9999. Filter such rows, or write `value` as binary",
-        "row",
-    )
-
-
-def _key_texts(keys: list[Any], name: str) -> Sequence[str]:
-    """Return keys as text. They have one type, so different keys give different texts."""
-    _refuse_null(keys, name)
-    text: Callable[[Any], str] = bytes.hex if keys and isinstance(keys[0], bytes) else str
-    return [text(key) for key in keys]
-
-
-def _refuse_null(
-    values: Sequence[Any], name: str, keys: Sequence[str] = (), order: str | None = None, orders: Sequence[Any] = ()
-) -> None:
-    if None in values:
-        row = values.index(None)
-        group = f" of group {keys[row]!r}" if keys else ""
-        number = f" with {order} {orders[row]}" if order is not None else ""
-        raise WriteRefused(f"column {name!r} is null in a row{group}{number}; every message needs a value", "row")
+    if priority is not None and priority not in range(10):
+        raise WriteRefused(f"group {key!r} has priority {priority}; it must be 0 to 9", "row")
+    return Group(key, columns.priority if priority is None else priority, messages())
 
 
 def _listed(names: Iterable[str]) -> str:

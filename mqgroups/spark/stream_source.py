@@ -6,16 +6,16 @@ Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones
 
     latestOffset(start)     [remove start]  find new groups, put their manifest  → the next offset, or start
     partitions(start, end)  the groups of end's manifest, in bundles
-    read(bundle)            browse each group; of the first bundle, put a sign   in tasks
+    read(bundle)            browse each group, then put a sign                   in tasks
     commit(end)             remove the groups of end
 
 A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
-only groups of a finished micro-batch are removed. Spark calls ``latestOffset(start)`` when the micro-batch that ended at
-``start`` is finished, so that call may remove it as well (``eagerCommit``). Under availableNow it does, because no later call
-would remove the last micro-batch.
+only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But it calls
+``latestOffset(start)`` when the micro-batch that ended at ``start`` is finished; so if no other group is there, that call removes
+it. An idle query, and one under availableNow, leaves the queue empty. Asynchronous progress tracking would break that: with it
+Spark calls ``latestOffset`` earlier.
 
-Of several groups with one GroupId, one is read and removed after the other. Spark removes the one before only when there is a
-next micro-batch: if the other groups are all that is left, this is an empty one.
+Of several groups with one GroupId, one is read and removed after the other.
 
 A group that was to be removed and is not found is remembered (``manifests.py``), because it may reappear. IBM does not document
 how long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
@@ -26,15 +26,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.batch_source import Bundle, bundles, read_bundle
-from mqgroups.spark.browse import Head
+from mqgroups.spark.batch_source import Bundle, read_bundle
 from mqgroups.spark.connections import connected, lent
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue, put_sign
@@ -87,15 +86,19 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         manifests.learn(offset)
         if (offered := manifests.offered(offset)) is not None:
             return offered.to_json()
-        if self._is_eager:
+        limits = self._limits(limit)
+        groups = self._groups_of(arrivals.found(manifests), limits)
+        if not groups:
             self._remove(offset)
-        groups = self._next_groups(offset, self._limits(limit))
-        if not groups and not self._can_free(offset):
+            # Those that others with their GroupId have held; or what arrives at the end of the queue.
+            groups = self._groups_of(arrivals.found(manifests), limits) or self._groups_of(
+                arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits
+            )
+        if not groups:
             manifests.tidy(offset)
             return start
-        following = manifests.follow(
-            offset, secrets.token_hex(_SOURCE_BYTES), secrets.token_hex(_MANIFEST_BYTES), groups
-        )
+        names = secrets.token_hex(_SOURCE_BYTES), secrets.token_hex(_MANIFEST_BYTES)
+        following = manifests.follow(offset, *names, groups, self._options.max_partitions)
         arrivals.planned(planned.key for planned in groups)
         return following.to_json()
 
@@ -123,18 +126,18 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if Offset.from_json(start).seq == offset.seq:
             return []
         manifests.learn(offset)
-        made = bundles(manifests.groups(offset), self._options) or [Bundle(())]
-        # Spark reads the first partition if it reads anything.
-        made[0].sign = offset.source, offset.manifest
-        return made
+        return [
+            Bundle(tuple(bundle), (offset.source, offset.manifest, number))
+            for number, bundle in enumerate(manifests.bundles(offset))
+        ]
 
     @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """Yield the rows of one bundle."""
+        """Yield the rows of one bundle; then put the sign that all were read."""
+        yield from read_bundle(partition, self._options)
         if isinstance(partition, Bundle) and partition.sign is not None:
             with lent(self._options.connection) as q_mgr:
                 put_sign(q_mgr, self._options.status_queue, *partition.sign)
-        return read_bundle(partition, self._options)
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
@@ -147,56 +150,33 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._q_mgr.close()
             self._q_mgr = self._reservation = None
 
-    @property
-    def _is_eager(self) -> bool:
-        _, _, arrivals = self._reserved()
-        choice = self._options.eager_commit
-        return choice == "true" or (choice == "auto" and arrivals.is_closed)
-
     def _limits(self, limit: ReadLimit) -> Limits:
         """Return the limits of a micro-batch; no limits if Spark asks for everything."""
         if not isinstance(limit, ReadMaxRows):
             return Limits()
-        options = self._options
-        return Limits(limit.max_rows, options.max_messages_per_trigger, options.max_bytes_per_trigger)
+        return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
-    def _next_groups(self, offset: Offset, limits: Limits) -> Sequence[Planned]:
-        _, manifests, arrivals = self._reserved()
-        wait_ms = self._options.poll_timeout_ms
-        groups = admitted(self._candidates(arrivals.found(manifests), limits), limits)
-        if not groups and not self._can_free(offset):
-            groups = admitted(self._candidates(arrivals.next_ones(manifests, wait_ms), limits), limits)
-        groups = [arrivals.latest(planned) for planned in groups]
-        if len(groups) <= _MOST_COUNTED or limits.messages is not None or limits.data_bytes is not None:
+    def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
+        """Return the groups of the next micro-batch, of those with these heads."""
+        _, _, arrivals = self._reserved()
+        groups = [arrivals.latest(planned) for planned in admitted(self._candidates(heads, limits), limits)]
+        if len(groups) <= _MOST_COUNTED or limits.messages is not None:
             return groups
         # Those that were counted would weigh more than the others.
         return [Planned(planned.key, 0) for planned in groups]
 
-    def _candidates(self, heads: Iterable[Head], limits: Limits) -> Iterator[Planned]:
+    def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
         """Yield the groups of these heads, counted, except those that only look complete."""
         queue, _, arrivals = self._reserved()
-        sized = self._sized(limits)
-        for number, head in enumerate(heads):
-            planned = sized(head)
-            if number < _MOST_COUNTED:
-                planned = self._counted(planned)
+        for number, planned in enumerate(heads):
+            counted = planned
+            if number < _MOST_COUNTED or limits.messages is not None:
+                counted = self._counted(planned)
                 # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
-                if not planned.messages and queue.beginning(planned) is None:
-                    arrivals.refuse(head.key)
+                if not counted.messages and queue.beginning(counted) is None:
+                    arrivals.refuse(planned.key)
                     continue
-            yield planned
-
-    def _can_free(self, offset: Offset) -> bool:
-        _, manifests, arrivals = self._reserved()
-        return manifests.can_free(arrivals.held, offset, int(time.time()))
-
-    def _sized(self, limits: Limits) -> Callable[[Head], Planned]:
-        """Return a function that finds out as much of a group's size as the limits need."""
-        if limits.data_bytes is not None:
-            return self._reserved()[0].measured
-        if limits.messages is not None:
-            return lambda head: self._counted(head.planned)
-        return lambda head: head.planned
+            yield counted
 
     def _counted(self, planned: Planned) -> Planned:
         counted = self._reserved()[0].counted(planned, self._messages)
@@ -228,7 +208,6 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _opened(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         options = self._options
-        wait_s = options.reservation_timeout_ms / 1000
-        queue = ReservedQueue(q_mgr, options.queue, exclusive=options.exclusive, wait_s=wait_s)
+        queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s)
         messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
         return queue, Manifests(messages), Arrivals(queue)

@@ -114,7 +114,8 @@ class Workers:
             threads: threads instead of processes, for handlers that mostly wait.
             grace_s: how long workers may take to stop, seconds, before they are killed.
             stuck_after_s: kill and start again a worker that has neither asked for a message nor waited for one for so long,
-                seconds: longer than the longest message takes, and than ten seconds, because one that waits wakes up every five. ``None`` kills none. With threads, ``/livez`` fails instead.
+                seconds: longer than the longest message takes, and than ten seconds, because one that waits wakes up every
+                five. ``None`` kills none. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:

@@ -37,7 +37,8 @@ from mqgroups.errors import (
 )
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
-from mqgroups.operate.owner import OwnerState, inspect_owner
+from mqgroups.operate.owner import inspect_owner
+from mqgroups.operate.rules.owner_state import AT_REST, OwnerState
 from mqgroups.pipe import GroupPipe
 from mqgroups.queue_manager import QueueManager
 from mqgroups.workers.status import Board
@@ -206,7 +207,7 @@ class Worker:
             self._used.add(number)
             try:
                 state = inspect_owner(q_mgr, name, "get", status_model=None, tidy=True).state
-                if is_pipe and state is OwnerState.FREE:
+                if is_pipe and state in AT_REST:
                     inspect_owner(q_mgr, name, "put", status_model=None, tidy=True)
             except ConnectionBroken:
                 # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.

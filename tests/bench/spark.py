@@ -126,12 +126,12 @@ class _Spark:
 
     def read(self, partitions: int) -> None:
         """Read the input queue."""
-        reader = self._spark.read.format("ibmmq").options(**self._options, queue=INPUT, minPartitions=partitions)
+        reader = self._spark.read.format("ibmmq").options(**self._options, queue=INPUT, maxPartitions=partitions)
         reader.load().write.format("noop").mode("overwrite").save()
 
     def stream(self) -> None:
         """Read the queue for streams until it is empty."""
-        options = {**self._options, "queue": STREAMED, "minPartitions": PROCESSES}
+        options = {**self._options, "queue": STREAMED, "maxPartitions": PROCESSES}
         with tempfile.TemporaryDirectory() as checkpoint:
             rows = self._spark.readStream.format("ibmmq").options(**options).load()
             writer = rows.writeStream.format("noop").option("checkpointLocation", checkpoint)

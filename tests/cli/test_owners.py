@@ -131,7 +131,7 @@ def test_the_groups_of_a_shared_status_queue_are_shown_one_by_one(batches, owner
     qmgr.close()
     found = operate.find_owners(owner.qmgr, status_queues=[batches.status_queue]).owners
     groups = {each.name: each for each in found if each.status_queue == batches.status_queue}
-    assert {name: each.condition.value for name, each in groups.items()} == {
+    assert {name: each.state.value for name, each in groups.items()} == {
         f"{batches.sink}/0/A": "left over",
         f"{batches.sink}/0/B": "interrupted",
     }

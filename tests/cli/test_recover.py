@@ -127,7 +127,7 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, recover, check):
 
     assert state() == "unknown"
     owner.put_group(THIS)
-    assert state() == "free"
+    assert state() == "clean"
     assert recover("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
     # A status queue that exists is not deleted.
     assert is_there(owner, "put")
@@ -266,7 +266,6 @@ def test_what_is_interrupted_in_json(owner, recover):
         "status_queue": f"MQGROUPS.GET.{owner.name}",
         "state": "interrupted",
         "taken_away": False,
-        "hidden": False,
         "put_by": found.md.UserIdentifier.decode().rstrip(),
         "contradictions": [],
     }
@@ -330,7 +329,7 @@ def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, recover, chec
     assert owner.eye.back_out() == OK
     assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
     assert f"put {owner.name}: not gone yet: its status record is hidden by a unit of work" in result.stdout
-    assert (said["owners"][0]["state"], said["owners"][0]["hidden"]) == ("active", True)
+    assert said["owners"][0]["state"] == "hidden"
     assert recover("--role", "put", "--check").exit_code == INTERRUPTED
 
 
@@ -413,8 +412,9 @@ def test_the_record_of_a_pipe_without_the_other_one_is_disarray(owner, recover, 
     done = recover(*check, "--json")
     assert done.exit_code == DISARRAY
     said = json.loads(done.stdout)
-    assert [each["state"] for each in said["owners"]] == ["free", "disarray"]
-    assert said["owners"][1]["because"] == "disagree"
+    assert [each["state"] for each in said["owners"]] == ["clean", "interrupted"]
+    ((rebuild, *_),) = (each["remedy"].splitlines() for each in said["owners"][1]["contradictions"])
+    assert rebuild.startswith(f"mqgroups salvage rebuild --name {owner.name} --role put --queue OUTGOING")
     # A role by itself is as it was.
     assert recover(*check, "--role", "get").exit_code == (INTERRUPTED if check else MAY_START)
 

@@ -23,7 +23,7 @@ from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.rules.group_state import GroupState
+from mqgroups.operate.rules.judgement import GroupState
 from tests.fix_cli import MQGROUPS, environment, free_port, invoke
 from tests.operate.lost_records import A, put
 

@@ -76,7 +76,8 @@ def split_group(owners, cluster, embedded_cluster, queue):
 
 def inspect(owners, queue):
     """Look at all instances."""
-    return operate.inspect_cluster([owner.qmgr for owner in owners.values()], queue)
+    with operate.browse_groups([owner.qmgr for owner in owners.values()], queue) as found:
+        return list(found.inspections()), list(found.splits())
 
 
 # --- one name at each instance
@@ -168,20 +169,18 @@ def test_to_get_where_there_is_no_instance_is_a_clear_error(cluster, make_owner)
 
 def test_groups_that_are_whole_are_no_finding_wherever_they_are(owners, cluster, queue):
     put_at_each(owners, cluster, queue, 1)
-    found = inspect(owners, queue)
-    assert found.splits == ()
-    assert [(one.q_mgr_name, [group.whole for group in one.seen.groups]) for one in found.instances] == [
-        (name, [True]) for name in ALL
-    ]
+    found, splits = inspect(owners, queue)
+    assert splits == []
+    assert [(group.has_head, group.has_end, group.gaps) for group in found] == [(True, True, ())] * len(ALL)
 
 
 def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, queue, split_group):
-    (split,) = inspect(owners, queue).splits
+    _, (split,) = inspect(owners, queue)
     assert (split.group_id, split.is_whole_together, split.gaps, split.overlapping) == (split_group, True, (), 0)
     parts = {part.q_mgr_name: part.group for part in split.parts}
     assert parts["QM2"].runs == (Run(Place(1), Place(5)),)
     assert sum(part.messages for part in parts.values()) == 8
-    assert not any(part.whole for part in parts.values())
+    assert not any(part.has_head and part.has_end for part in parts.values())
 
 
 @pytest.mark.usefixtures("split_group")
@@ -193,13 +192,13 @@ def test_its_consumer_gets_no_half_of_it_or_says_what_is_missing(owners):
 
 
 def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster, queue, split_group):
-    (split,) = inspect(owners, queue).splits
+    _, (split,) = inspect(owners, queue)
     for part in split.parts:
         if part.q_mgr_name != "QM2":
             cluster.mqsc(part.q_mgr_name, f"DEFINE QREMOTE({queue}.AT.QM2) RNAME({queue}) RQMNAME(QM2)")
             operate.move_group(owners[part.q_mgr_name].qmgr, queue, split_group, to=f"{queue}.AT.QM2")
     wait_until(lambda: {*THIS} <= {*cluster.data("QM2", queue)})
-    assert inspect(owners, queue).splits == ()
+    assert inspect(owners, queue)[1] == []
     assert THIS in owners["QM2"].get_groups(complete_groups_only=True)
 
 

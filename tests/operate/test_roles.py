@@ -23,7 +23,7 @@ from mqgroups.core.modes import Accept
 from mqgroups.core.unit_of_work import Every
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
-from mqgroups.operate import GroupState, OwnerCondition
+from mqgroups.operate import GroupState, OwnerState
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
@@ -178,7 +178,8 @@ def pipe(q_mgr, administrator):
         for orders, invoices in through:
             for order in orders:
                 invoices.put(order.data)
-    assert len(operate.inspect_queue(administrator, "INVOICES").groups) == 1
+    with operate.browse_groups([administrator], "INVOICES") as found:
+        assert len(list(found.inspections())) == 1
 
 
 def recoverer(q_mgr, administrator):
@@ -191,14 +192,14 @@ def recoverer(q_mgr, administrator):
             group.put(b"2")
         raise Died
     found = operate.inspect_owner(q_mgr, NAME, "put", tidy=True)
-    assert found.state is operate.OwnerState.FREE
+    assert found.state is operate.OwnerState.CLEAN
     assert found.taken_away
 
 
 def operator(q_mgr, administrator):
     looked = look(q_mgr)
     assert looked.states == {GroupState.STALLED}
-    assert looked.owners == {(NAME, OwnerCondition.INTERRUPTED)}
+    assert looked.owners == {(NAME, OwnerState.INTERRUPTED)}
     # It may not ask the command server, and is told so.
     assert [sentence for sentence in looked.unseen if "the command server did not tell" not in sentence] == []
 
@@ -207,7 +208,7 @@ class Looked(NamedTuple):
     """What an operator has seen."""
 
     states: set[GroupState]
-    owners: set[tuple[str, OwnerCondition]]
+    owners: set[tuple[str, OwnerState]]
     unseen: list[str]
     held: set[str]
 
@@ -216,18 +217,19 @@ def look(q_mgr, *, by_name: bool = True) -> Looked:
     """Look at the groups on the queue, and at the owner by its name or as the command server lists it."""
     seen = operate.find_owners(q_mgr, names=[NAME] if by_name else ())
     with operate.browse_groups([q_mgr], "ORDERS") as found:
-        found.judge(operate.owners_of_groups(seen.owners), "0")
+        found.judge(seen, "0")
         states = set(found.counts)
         unseen = [*seen.unseen, *found.instances[0].unseen]
     with operate.browse_groups([q_mgr], "ORDERS.BACKOUT") as backed_out:
         unseen += backed_out.instances[0].unseen
     problems = [owner.problem for owner in seen.owners if owner.problem]
-    owners = {(owner.name, owner.condition) for owner in seen.owners}
+    owners = {(owner.name, owner.state) for owner in seen.owners}
     return Looked(states, owners, [*unseen, *problems], {owner.name for owner in seen.owners if owner.holders})
 
 
 def repairer(q_mgr, _administrator):
-    (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+    with operate.browse_groups([q_mgr], "ORDERS") as found:
+        (group,) = found.inspections()
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
     assert (
@@ -243,8 +245,8 @@ def sparksource(q_mgr, administrator):
     connection = connection_of(q_mgr)
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
-        assert len(list(queue.messages(head.planned))) == 3
-    with ReservedQueue(connection, "ORDERS", exclusive=True, wait_s=0) as reserved:
+        assert len(list(queue.messages(head))) == 3
+    with ReservedQueue(connection, "ORDERS", 0) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
         assert reserved.remove([head.key], 100) == frozenset()
@@ -367,7 +369,7 @@ def test_an_operator_who_may_ask_the_command_server_sees_everything(at_work, as_
     may_ask("operator")
     with connect() as q_mgr:
         looked = look(q_mgr, by_name=False)
-        assert looked.owners == {(NAME, OwnerCondition.INTERRUPTED), ("FEEDER", OwnerCondition.ACTIVE)}
+        assert looked.owners == {(NAME, OwnerState.INTERRUPTED), ("FEEDER", OwnerState.ACTIVE)}
         assert (looked.unseen, looked.held) == ([], {"FEEDER"})
         assert operate.browse_groups([q_mgr], "ORDERS").instances[0].hidden == 0
 
@@ -475,7 +477,8 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     assert refused.value.because == "in-use"
     may_ask("repairer")
     with connect() as q_mgr:
-        (group,) = operate.inspect_queue(q_mgr, "ORDERS").groups
+        with operate.browse_groups([q_mgr], "ORDERS") as found:
+            (group,) = found.inspections()
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
         with pytest.raises(RepairRefused) as refused:
             operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT")
@@ -499,7 +502,7 @@ def test_what_is_printed_for_a_name_is_enough_for_its_defined_status_queues(role
     sides: dict[str, tuple[Literal["put", "get"], ...]] = {"loader": ("put",), "sink": ("get",)}
     with connect() as q_mgr:
         for side in sides.get(role, ("put", "get")):
-            assert operate.inspect_owner(q_mgr, NAME, side).state is operate.OwnerState.FREE
+            assert operate.inspect_owner(q_mgr, NAME, side).state is operate.OwnerState.CLEAN
 
 
 @pytest.mark.usefixtures("clean")

@@ -57,6 +57,17 @@ def _kept(offset: Any) -> Any:
     return json.loads(json.dumps(offset))
 
 
+class Clock:
+    """A clock that stands still, for ``stream_source.time``."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000
+
+    def time(self) -> int:
+        """Return the time, as ``time.time`` does."""
+        return self.now_s
+
+
 class Task:
     """The context of a task."""
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.browse import Head
 from mqgroups.spark.offsets import Key, Planned
 
 
@@ -44,10 +43,10 @@ class Queue:
             if following is None:
                 return
             self._cursor = following
-            yield Head(following, False, 0)
+            yield Planned(following, 0)
 
     def heads_of(self, group_id):
-        return [Head(key, False, 0) for key in self.order if key in self.complete and key.identifier == group_id]
+        return [Planned(key, 0) for key in self.order if key in self.complete and key.identifier == group_id]
 
     def forget(self, keys):
         self.forgotten += keys
@@ -139,7 +138,7 @@ def test_only_what_was_there_is_found_when_it_is_closed():
     queue, arrivals = start(1, 2)
     arrivals.find_all_and_close()
     queue.put(key(3))
-    assert (arrivals.waiting, arrivals.is_closed) == (2, True)
+    assert arrivals.waiting == 2
     assert found(arrivals, [key(1)]) == [2]
     assert arrivals.waiting == 0
     assert list(arrivals.next_ones(Planning(lambda _: False), 10)) == []
@@ -158,23 +157,22 @@ def test_groups_of_one_group_id_come_one_after_the_other():
     queue, arrivals = start(1)
     queue.put(first, second, third, key(2))
     assert found(arrivals) == [1, ord("G"), 2]
-    assert arrivals.held == {second, third}
     known = [key(1), first, key(2)]
     assert [head.key for head in arrivals.found(Planning(lambda key: key in known, [b"G" * 24]))] == []
     # The second one was complete only with messages of the first.
     queue.complete.remove(second)
     assert [head.key for head in arrivals.found(Planning(lambda key: key in known))] == [third]
-    assert arrivals.held == frozenset()
+    assert arrivals.waiting == 1
 
 
 def test_messages_outside_groups_that_are_alike_are_planned_together():
     alike = [Key(b"M" * 24, "2026112113482001", copies=copies) for copies in (1, 2, 3)]
     queue, arrivals = start()
     queue.put(*alike)
-    queue.more_heads = lambda _: (Head(each, True, 5) for each in alike)
+    queue.more_heads = lambda _: (Planned(each, each.copies) for each in alike)
     (head,) = arrivals.found(Planning(lambda _: False))
-    assert arrivals.latest(head.planned) == Planned(head.key, 3, 5)
-    assert arrivals.latest(head.planned).key.copies == 3
+    assert arrivals.latest(head) == Planned(head.key, 3)
+    assert arrivals.latest(head).key.copies == 3
 
 
 STEPS = some.lists(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import pathlib
 import pickle
 
 import pytest
@@ -12,9 +11,11 @@ import pytest
 from embedded_tests.tables import table
 from mqgroups.errors import ConfigurationError, MQGroupsError, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi.secret import Secret
+from mqgroups.settings import Connecting
 from mqgroups.spark.connections import close_idle, lent
 from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved, SparkOptionError, WriteRefused
-from mqgroups.spark.options import ConnectionOptions
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
 
 
 @pytest.fixture
@@ -23,8 +24,8 @@ def options(owner, tmp_path):
     target = owner.target
     path = tmp_path / "password"
     path.write_text(f"{target.password or ''}\n")
-    credentials = {} if target.user is None else {"user": target.user, "password_file": str(path)}
-    yield ConnectionOptions(target.q_mgr_name, target.conn_name, target.channel, reconnect_timeout_ms=0, **credentials)
+    credentials = {} if target.user is None else {"user": target.user, "password": Secret.from_file(path)}
+    yield Connecting(target.q_mgr_name, target.channel, target.conn_name, reconnect_wait_s=0, **credentials)
     close_idle()
 
 
@@ -68,36 +69,41 @@ def test_what_is_idle_is_disconnected_at_the_end(options):
     assert not first.usable
 
 
-def test_the_password_comes_from_where_the_options_say(options, monkeypatch):
-    given = pathlib.Path(options.password_file).read_text().strip()
+@pytest.fixture
+def with_password(options):
+    """A function that returns how to connect if the password is given by an option of Spark."""
+    given = {"mq.queueManager": options.q_mgr_name, "mq.channel": options.channel, "queue": "ORDERS"}
+    given |= {"mq.connectionNameList": options.conn_name, "mq.user": options.user, "mq.waitMs": "0"}
+    return lambda **way: source_options({**given, **way}, Use.BATCH_READ).connection
+
+
+def test_the_password_comes_from_where_the_options_say(options, with_password, monkeypatch):
+    given = options.password.read("password")
     monkeypatch.setenv("SOME_PASSWORD", given)
-    for way in ({"password_env": "SOME_PASSWORD"}, {"password": given}):
-        with lent(dataclasses.replace(options, password_file=None, **way)) as q_mgr:
+    for way in ("mq.passwordFile", options.password.file), ("mq.passwordEnv", "SOME_PASSWORD"), ("mq.password", given):
+        with lent(with_password(**{way[0]: str(way[1])})) as q_mgr:
             assert q_mgr.usable
 
 
-def test_a_password_that_is_not_there_is_told_with_the_place(options, tmp_path):
-    for way, problem in (
-        ({"password_file": str(tmp_path / "none")}, r"password: file .*none cannot be read: No such file"),
-        ({"password_env": "NO_SUCH"}, r"password: environment variable NO_SUCH is not set"),
+def test_a_password_that_is_not_there_is_told_with_the_place(with_password, tmp_path):
+    for name, value, problem in (
+        ("mq.passwordFile", str(tmp_path / "none"), r"password: file .*none cannot be read: No such file"),
+        ("mq.passwordEnv", "NO_SUCH", r"password: environment variable NO_SUCH is not set"),
     ):
-        with (
-            pytest.raises(ConfigurationError, match=problem),
-            lent(dataclasses.replace(options, **{"password_file": None, **way})),
-        ):
+        with pytest.raises(ConfigurationError, match=problem), lent(with_password(**{name: value})):
             pass
 
 
 @pytest.mark.embedded
 def test_a_wrong_name_of_the_queue_manager_names_the_options_of_spark(options):
-    without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None, connect_timeout_ms=0)
+    without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None)
     said = r"2058 .*In Spark, the options mq.connectionNameList and mq.channel say it"
     with pytest.raises(MQGroupsError, match=said), lent(without):
         pass
 
 
 def test_a_wrong_password_is_refused_without_being_shown(options):
-    wrong = ConnectionOptions(options.q_mgr_name, options.conn_name, options.channel, options.user, Secret("geheim"))
+    wrong = dataclasses.replace(options, password=Secret("geheim"))
     with pytest.raises(NotAuthorised) as refused, lent(wrong):
         pass
     assert "geheim" not in str(refused.value)

@@ -53,8 +53,12 @@ class Messages:
         return [json.loads(data) for data in self.data.values()]
 
     def kinds(self):
-        """Manifest and kind of each message but signs: the number of a part, or 0 for a mark."""
-        return [(value["manifest"][0], value.get("part", 0)) for value in self.values() if "read" not in value]
+        """Manifest and kind of each message but signs and times: the number of a part, or 0 for a mark."""
+        return [
+            (value["manifest"][0], value.get("part", 0))
+            for value in self.values()
+            if not value.keys() & {"read", "missed"}
+        ]
 
     def signs(self):
         """The manifests that have a sign."""
@@ -74,13 +78,19 @@ def named(digit):
 
 
 def followed(manifests, offset, digit, *numbers):
-    return manifests.follow(offset, SOURCE, named(digit), planned(*numbers))
+    return manifests.follow(offset, SOURCE, named(digit), planned(*numbers), 2)
+
+
+def signs_of(manifest):
+    """The signs of all bundles of a micro-batch."""
+    return [sign_of(manifest, bundle) for bundle in range(2)]
 
 
 def remove(manifests, offset, missed=(), now_s=1000):
     """Remove the groups of micro-batches that tasks have read, if anything is left of them."""
-    on_queue = {value["manifest"] for value in manifests._messages.values() if "part" in value}
-    manifests._messages.data.update(sign_of(each) for each in offset.manifests if each in on_queue)
+    on_queue = {value["manifest"]: value["bundles"] for value in manifests._messages.values() if "part" in value}
+    for each in offset.manifests:
+        manifests._messages.data.update(sign_of(each, bundle) for bundle in range(on_queue.get(each, 0)))
     by_manifest = manifests.to_remove(offset, now_s)
     manifests.removed(by_manifest, frozenset(map(key, missed)), now_s)
     return {each for keys in by_manifest.values() for each in keys}
@@ -91,9 +101,10 @@ def test_a_manifest_is_put_and_another_process_reads_it():
     one = followed(Manifests(messages), Offset(), "1", 1, 2)
     assert messages.values() == [
         {
-            "v": 1,
+            "v": 2,
             "manifest": named("1"),
             "seq": 1,
+            "bundles": 2,
             "part": 1,
             "parts": 1,
             "groups": [[str(key(1)), 10], [str(key(2)), 10]],
@@ -101,19 +112,19 @@ def test_a_manifest_is_put_and_another_process_reads_it():
     ]
     other = Manifests(messages)
     other.learn(one)
-    assert other.groups(one) == planned(1, 2)
+    assert other.bundles(one) == [list(planned(1)), list(planned(2))]
     assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
 
 
 def test_thirty_thousand_groups_are_in_parts_that_fit_a_queue():
     messages = Messages()
     groups = [Planned(key(number), 10**9) for number in range(30_000)]
-    offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups)
+    offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups, 1)
     assert len(messages.data) == 3
     assert max(map(len, messages.data.values())) < 1_000_000
     other = Manifests(messages)
     other.learn(offset)
-    assert list(other.groups(offset)) == groups
+    assert other.bundles(offset) == [groups]
 
 
 def test_a_group_is_held_by_another_one_with_its_group_id_until_that_is_removed():
@@ -121,21 +132,11 @@ def test_a_group_is_held_by_another_one_with_its_group_id_until_that_is_removed(
     one = followed(manifests, Offset(), "1", 1)
     other = key(1, b"N")
     assert (manifests.knows(other), manifests.holds(other), manifests.holds(key(2, b"N"))) == (False, True, False)
-    # A micro-batch without groups, so that Spark lets the group be removed.
-    assert manifests.can_free([other], one, 0)
-    assert not manifests.can_free([key(2)], one, 0)
-    two = followed(manifests, one, "2")
-    assert (two.groups, manifests.groups(two)) == (0, ())
     # It is not found, and may come back.
-    keys = frozenset({key(1)})
-    manifests.removed({named("1"): keys}, keys, 1000)
-    # An offset has to say since when it is missed. After that, nothing helps but time.
-    assert manifests.can_free([other], two, 1000)
-    three = followed(manifests, two, "3")
-    assert three.pending[0] == (named("1"), 1000)
-    assert [manifests.can_free([other], three, now_s) for now_s in (1000, 1599, 1600)] == [False, False, True]
-    assert manifests.to_remove(two, 1600) == {named("1"): keys}
-    manifests.removed({named("1"): keys}, keys, 1600)
+    assert remove(manifests, one, missed=[1]) == {key(1)}
+    assert remove(manifests, one, now_s=1599) == set()
+    assert manifests.holds(other)
+    assert remove(manifests, one, missed=[1], now_s=1600) == {key(1)}
     assert not manifests.holds(other)
 
 
@@ -144,13 +145,13 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
     manifests = Manifests(messages)
     one = followed(manifests, Offset(), "1", 1)
     two = followed(manifests, one, "2", 2)
-    assert two.pending == ((named("1"), 0),)
+    assert two.pending == (named("1"),)
     assert remove(manifests, one) == {key(1)}
     # The log has ``two``, which names both: the mark says that the first is gone.
     assert messages.kinds() == [("1", 1), ("2", 1), ("1", 0)]
     three = followed(manifests, two, "3", 3)
     assert messages.kinds() == [("2", 1), ("1", 0), ("3", 1)]
-    assert three.pending == ((named("2"), 0),)
+    assert three.pending == (named("2"),)
     assert remove(manifests, three) == {key(2), key(3)}
     manifests.tidy(three)
     assert messages.kinds() == [("2", 0), ("3", 0)]
@@ -163,16 +164,16 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
     assert four.pending == ()
 
 
-def test_groups_that_no_task_has_read_are_not_removed_but_those_before_them():
+def test_groups_that_are_not_read_to_their_end_are_not_removed_but_those_before_them():
     messages = Messages()
     manifests = Manifests(messages)
     one = followed(manifests, Offset(), "1", 1, 2)
-    two = followed(manifests, one, "2", 3)
-    messages.data.update([sign_of(named("1"))])
+    two = followed(manifests, one, "2", 3, 4)
+    messages.data.update([*signs_of(named("1")), sign_of(named("2"), 1)])
     by_manifest = manifests.to_remove(two, 1000)
     assert by_manifest == {named("1"): frozenset(map(key, (1, 2)))}
     manifests.removed(by_manifest, frozenset([key(1)]), 1000)
-    with pytest.raises(CheckpointUnusable, match="its 1 groups") as refused:
+    with pytest.raises(CheckpointUnusable, match=r"only 1 of its 2 partitions .* Its 2 groups stay") as refused:
         manifests.refuse_unread(two)
     assert (refused.value.because, refused.value.status_queue) == ("not-read", "STATUS")
     assert f"the micro-batch of manifest {named('2')}" in str(refused.value)
@@ -193,7 +194,7 @@ def test_a_sign_stays_until_the_mark_is_committed_and_goes_with_the_parts(restar
     two = followed(manifests, one, "2", 2)
     assert (messages.kinds(), messages.signs()) == ([("1", 0), ("2", 1)], [])
     # One of a task that was late is deleted by the next process.
-    messages.data.update([sign_of(named("1"))])
+    messages.data.update([sign_of(named("1"), 0)])
     other = Manifests(messages)
     other.learn(two)
     other.tidy(two)
@@ -226,7 +227,7 @@ def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
     assert not other.knows(key(2))
     again = followed(other, one, "3", 2, 3)
     assert messages.kinds() == [("1", 1), ("3", 1)]
-    assert (again.seq, again.pending) == (2, ((named("1"), 0),))
+    assert (again.seq, again.pending) == (2, (named("1"),))
 
 
 def test_an_offset_that_spark_did_not_begin_with_is_offered_again():
@@ -248,9 +249,9 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     one = followed(manifests, Offset(), "1", 1, 2)
     assert remove(manifests, one, missed=[2]) == {key(1), key(2)}
     assert [manifests.knows(key(number)) for number in (1, 2)] == [False, True]
-    assert messages.kinds() == [("1", 1)]
+    assert [value["missed"] for value in messages.values() if "missed" in value] == [1000]
     two = followed(manifests, one, "2", 3)
-    assert two.pending == ((named("1"), 1000),)
+    assert two.pending == (named("1"),)
     assert remove(manifests, two, now_s=1599) == {key(3)}
 
     other = Manifests(messages)
@@ -260,13 +261,14 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert remove(other, two, now_s=1599) == set()
     assert remove(other, two, missed=[1, 2], now_s=1600) == {key(1), key(2)}
     assert followed(other, two, "3", 4).pending == ()
+    assert not any("missed" in value for value in messages.values())
 
 
 @table("groups", [1, 10_001])
 def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
     messages = Messages()
     numbers = [Planned(key(number), 1) for number in range(groups)]
-    one = Manifests(messages).follow(Offset(), SOURCE, named("1"), numbers)
+    one = Manifests(messages).follow(Offset(), SOURCE, named("1"), numbers, 8)
     del messages.data[next(iter(messages.data))]
     with pytest.raises(CheckpointUnusable, match="is not on status queue STATUS") as refused:
         Manifests(messages).learn(one)
@@ -284,7 +286,7 @@ def test_a_micro_batch_that_was_removed_cannot_be_read_again():
     for each in (manifests, Manifests(messages)):
         each.learn(one)
         with pytest.raises(CheckpointUnusable, match="is not on status queue"):
-            each.groups(one)
+            each.bundles(one)
 
 
 def test_a_part_that_is_there_twice_counts_once():
@@ -293,7 +295,7 @@ def test_a_part_that_is_there_twice_counts_once():
     messages.data[b"again"] = next(iter(messages.data.values()))
     other = Manifests(messages)
     other.learn(one)
-    assert other.groups(one) == planned(1, 2)
+    assert other.bundles(one) == [list(planned(1)), list(planned(2))]
     two = followed(other, one, "2", 3)
     remove(other, two)
     other.tidy(two)
@@ -308,14 +310,15 @@ def test_a_part_that_is_there_twice_counts_once():
             b"{}",
             b"[]",
             b"\xff",
-            b'{"v": 2, "manifest": "1"}',
-            b'{"v": 1, "manifest": "1", "part": 1, "parts": 1}',
+            b'{"v": 1, "manifest": "1"}',
+            b'{"v": 2, "manifest": "1", "part": 1, "parts": 1}',
         ),
         b"[" * 100_000,
-        b'{"v": 1, "manifest": "%s", "part": 1, "parts": 1e999, "groups": []}' % (b"1" * 32),
-        b'{"v": 1, "manifest": "%s", "part": 1, "parts": 1, "groups": [["G%s", -1]]}' % (b"1" * 32, b"A" * 32),
+        b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1e999, "groups": []}' % (b"1" * 32),
+        b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1, "groups": [["G%s", -1]]}'
+        % (b"1" * 32, b"A" * 32),
         # The MsgId of its sign could not be made.
-        b'{"v": 1, "manifest": "x", "part": 1, "parts": 1, "groups": []}',
+        b'{"v": 2, "manifest": "x", "bundles": 1, "part": 1, "parts": 1, "groups": []}',
     ],
 )
 def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
@@ -334,7 +337,7 @@ def opened(owner, make_queue):
 
     def open_queue(name=None, model=MODEL, **connection):
         q_mgr = connection_of(owner.connect(**connection))
-        reserved = ReservedQueue(q_mgr, owner.queue, exclusive=False, wait_s=0)
+        reserved = ReservedQueue(q_mgr, owner.queue, 0)
         return ManifestQueue(q_mgr, reserved, name or make_queue(), model)
 
     return open_queue

@@ -5,19 +5,23 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
 from embedded_tests.tables import table
 from mqgroups.core.model import Persistence
+from mqgroups.core.modes import PutResponse
 from mqgroups.mqi.secret import Secret
+from mqgroups.setting import Whole, settings_of
+from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
+from mqgroups.spark.option import Use, options_of
 from mqgroups.spark.options import (
+    _NO_OPTIONS,
     OPTIONS,
-    ConnectionOptions,
     SinkOptions,
     SourceOptions,
-    Use,
     markdown,
     sink_options,
     source_options,
@@ -32,11 +36,11 @@ def read(**more):
 
 def test_the_defaults_are_those_of_the_documentation():
     options = read()
-    assert options.connection == ConnectionOptions("QM1")
-    assert (options.queue, options.min_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
-    assert (options.fail_on_data_loss, options.exclusive, options.eager_commit) == (True, True, "auto")
-    assert (options.poll_timeout_ms, options.reservation_timeout_ms, options.arrow_batch_bytes) == (500, 20000, 4194304)
-    assert (options.max_messages_per_trigger, options.max_bytes_per_trigger) == (None, None)
+    assert options.connection == Connecting("QM1", connect_wait_s=10, reconnect_wait_s=60)
+    assert (options.queue, options.max_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
+    assert (options.fail_on_data_loss, options.include_mqmd) == (True, False)
+    assert options.poll_timeout_ms == 500
+    assert options.max_messages_per_trigger is None
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.status_queue, sink.messages_per_unit_of_work) == ("S", 100)
     assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
@@ -54,14 +58,44 @@ def test_names_are_compared_without_regard_to_case():
     assert read(MAXGROUPSPERTRIGGER="7").max_groups_per_trigger == 7
 
 
-def test_every_option_has_a_field_and_every_field_an_option():
-    fields = {
-        ConnectionOptions: {option.field for option in OPTIONS if option.name.startswith("mq.")},
-        SourceOptions: {o.field for o in OPTIONS if o.use & Use.READ and not o.name.startswith("mq.")} | {"connection"},
-        SinkOptions: {o.field for o in OPTIONS if o.use & Use.WRITE and not o.name.startswith("mq.")} | {"connection"},
-    }
-    for cls, names in fields.items():
-        assert {field.name for field in dataclasses.fields(cls)} == names
+def test_an_option_is_said_by_its_field_alone():
+    @dataclasses.dataclass(frozen=True)
+    class More:
+        """More options.
+
+        Attributes:
+            must_be: what it is.
+            longest_wait_ms: how long.
+        """
+
+        must_be: Annotated[str, Use.ALL]
+        longest_wait_ms: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.READ] = None
+        mode: Annotated[Literal["on", "Off"], Use.READ] = "on"
+        put_response: Annotated[PutResponse, Use.WRITE] = "sync"
+        not_one: bool = False
+
+    must_be, wait, mode, response = options_of(More)
+    assert must_be.line == "| `mustBe` | text | required | all | what it is |"
+    assert wait.line == "| `longestWaitMs` | integer, 0 to 9 | none | read | how long |"
+    assert mode.line == "| `mode` | `on` or `Off` | `on` | read |  |"
+    # What it leaves out, the library's setting of this name says.
+    assert "puts messages without waiting for the queue manager" in response.line
+    assert (wait.value("9"), mode.value("off"), must_be.value("x")) == (9, "Off", "x")
+    for option, text, said in (
+        (wait, "10", "longestWaitMs must be 0 to 9, got 10"),
+        (wait, "x", "'x' is not valid; expected integer, 0 to 9"),
+        (mode, "x", "'x' is not valid; expected `on` or `Off`"),
+        (must_be, "", "'' is not valid; expected text"),
+    ):
+        with pytest.raises(SparkOptionError, match=f"option {option.name} .*: {said}"):
+            option.value(text)
+
+
+def test_every_field_is_an_option_and_they_are_not_more():
+    fields = {field.name for cls in (SourceOptions, SinkOptions) for field in dataclasses.fields(cls)} - {"connection"}
+    of_connections = {field.name for field in settings_of(Connecting)} - _NO_OPTIONS
+    assert {option.field for option in OPTIONS} == fields | of_connections | {"wait_ms"}
+    assert len({option.name for option in OPTIONS}) == len(OPTIONS) <= 39
 
 
 @table(
@@ -73,13 +107,13 @@ def test_every_option_has_a_field_and_every_field_an_option():
             "there is no such option. The nearest is maxGroupsPerTrigger",
         ),
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
-        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "'0' is not valid; expected integer, at least 1"),
+        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "maxGroupsPerTrigger must be at least 1, got 0"),
         ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, at least 1"),
-        ({"exclusive": "perhaps"}, "exclusive", "'perhaps' is not valid; expected `true` or `false`"),
+        ({"convert": "perhaps"}, "convert", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
         ({"txnappid": "S"}, "txnAppId", "it is for batch write, not for stream read"),
         ({"queue": "Q" * 33}, "statusQueue", "it is required, because MQGROUPS.SOURCE.QQQ"),
-        ({"pushfilters": "true"}, "pushFilters", "it is for batch read, not for stream read"),
+        ({"includeincomplete": "true"}, "includeIncomplete", "it is for batch read, not for stream read"),
         ({"mq.channel": "C"}, "mq.channel", "it belongs together with mq.connectionNameList"),
         ({"mq.sslcipherspec": "ANY_TLS12"}, "mq.sslCipherSpec", "it needs mq.channel and mq.connectionNameList"),
         ({"mq.sslpeername": "CN=x"}, "mq.sslPeerName", "it needs mq.channel and mq.connectionNameList"),
@@ -90,6 +124,8 @@ def test_every_option_has_a_field_and_every_field_an_option():
         ),
         ({"queue": "ORDERS", "statusqueue": "ORDERS"}, "statusQueue", "it is the queue itself"),
         ({"mq.passwordenv": "P"}, "mq.user", "a password needs a user"),
+        ({"mq.user": "u"}, "mq.queueManager", "its connection cannot be made so: user without password"),
+        ({"mq.waitms": "-1"}, "mq.waitMs", "mq.waitMs must be at least 0, got -1"),
         ({"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"}, "mq.password", "give only one of"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from embedded_tests.tables import table
+from mqgroups.mqi.secret import Secret
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.body import Body, Column
 from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
@@ -27,7 +28,7 @@ passwordFile = "secrets/password"
 [source]
 queue = "IN"
 maxGroupsPerTrigger = 7
-exclusive = false
+convert = true
 
 [body]
 format = "csv"
@@ -85,8 +86,8 @@ def test_a_pipeline_is_read(config, tmp_path):
     found = config()
     assert (found.name, found.trigger, found.folder) == ("P", "1 second", tmp_path.resolve())
     assert found.checkpoint == str(tmp_path.resolve() / "work/checkpoint")
-    assert found.connection.password_file == str(tmp_path.resolve() / "secrets/password")
-    assert (found.source.queue, found.source.max_groups_per_trigger, found.source.exclusive) == ("IN", 7, False)
+    assert found.connection.password == Secret.from_file(tmp_path.resolve() / "secrets/password")
+    assert (found.source.queue, found.source.max_groups_per_trigger, found.source.convert) == ("IN", 7, True)
     assert found.body == Body("csv", (Column("a", "int", not_null=True), Column("b", "string")))
     assert found.checks == Checks()
     assert found.transform == Transform(sql="SELECT * FROM rows", where=str(tmp_path.resolve() / "q.sql"))
@@ -139,13 +140,9 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "The nearest is maxGroupsPerTrigger",
         ),
         ("= 7", '= "many"', "source.maxGroupsPerTrigger", "'many' is not valid; expected integer"),
-        (
-            "exclusive = false",
-            "includeIncomplete = true",
-            "source.includeIncomplete",
-            "a stream reads complete groups only",
-        ),
-        ("exclusive = false", "exclusive = []", "source.exclusive", r"found \[\], expected text, a number"),
+        ("convert = true", "includeIncomplete = true", "source.includeIncomplete", "it is for batch read"),
+        ("convert = true", "includeMqmd = true", "source.includeMqmd", "the pipeline sets it itself"),
+        ("convert = true", "convert = []", "source.convert", r"found \[\], expected text, a number"),
         ('passwordFile = "secrets/password"', 'password = "x"', "mq.password", "passwordFile or passwordEnv$"),
         ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belongs together"),
         ('format = "csv"', 'format = "xml"', "body.format", "found 'xml', expected csv or json"),
@@ -166,17 +163,12 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
         ('sql = "q.sql"', 'function = "a.b"', "transform.function", "found 'a.b', expected module:function"),
         ('partitionBy = ["a"]', 'partitionBy = "a"', "parquet.partitionBy", "expected a list of column names"),
         ('groupBy = "a"', "", "outgoing.groupBy", "it is missing"),
-        ('orderBy = ["b"]', 'sequenceColumn = "b"', "outgoing.sequenceColumn", "use orderBy instead"),
-        ('orderBy = ["b"]', "txnVersion = 3", "outgoing.txnVersion", "the number of the micro-batch"),
+        ('orderBy = ["b"]', 'sequenceColumn = "b"', "outgoing.sequenceColumn", "the pipeline sets it itself"),
+        ('orderBy = ["b"]', "txnVersion = 3", "outgoing.txnVersion", "the pipeline sets it itself"),
         ('orderBy = ["b"]', 'body = "yaml"', "outgoing.body", "found 'yaml', expected json or csv or column"),
         ('path = "bad"', "", "quarantine", "found neither of queue and path"),
         ('path = "bad"', 'path = "bad"\nqueue = "B"', "quarantine", "found both of queue and path"),
-        (
-            'path = "bad"',
-            'queue = "B"\ngroupBy = "x"',
-            "quarantine.groupBy",
-            "groups in quarantine keep their messages",
-        ),
+        ('path = "bad"', 'queue = "B"\ngroupBy = "x"', "quarantine.groupBy", "the pipeline sets it itself"),
         ('queue = "OUT"', 'queue = "IN"', "outgoing.queue", "found 'IN', which is also source.queue"),
         ('path = "bad"', 'queue = "IN"', "quarantine.queue", "found 'IN', which is also source.queue"),
         ('[report]\npath = "report"', "", "report", "it is missing, expected a table"),

@@ -11,7 +11,8 @@ from embedded_tests.tables import table
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import Got
-from mqgroups.spark.options import Use, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
 from mqgroups.spark.rows import columns, put_time_us, record_batches
 from tests.spark.test_headers import header
 
@@ -71,6 +72,13 @@ def test_more_columns_of_the_descriptor_when_asked_for():
     (row,) = rows(got(priority=7, persistence=0, msg_type=4, feedback=65536), includeMqmd="true")
     assert (row["priority"], row["persistence"], row["expiry"], row["backout_count"]) == (7, 0, -1, 0)
     assert (row["msg_type"], row["feedback"]) == (4, 65536)
+    (row,) = rows(got(user="app"), includeMqmd="true")
+    assert [row[name] for name in ("report", "user_identifier", "reply_to_q", "put_appl_name")] == [
+        0,
+        "app",
+        None,
+        None,
+    ]
 
 
 @table(
@@ -91,16 +99,13 @@ def test_when_a_message_was_put(stamp, expected):
 
 def test_record_batches_are_bounded_by_bytes_and_a_long_message_is_one_of_its_own():
     messages = [got(bytes(length)) for length in (40, 40, 40, 500, 40)]
-    sizes = [
-        [len(row["value"]) for row in batch.to_pylist()]
-        for batch in record_batches(messages, options(arrowBatchBytes=100))
-    ]
+    sizes = [[len(row["value"]) for row in batch.to_pylist()] for batch in record_batches(messages, options(), 100)]
     assert sizes == [[40, 40, 40], [500], [40]]
 
 
 def test_properties_count_for_the_size_of_a_record_batch():
     message = got(header("<usr><a>%s</a></usr>" % ("x" * 60)), format_name=mq.MQFMT_RF_HEADER_2, ccsid=1208)
-    batches = record_batches([message, message], options(arrowBatchBytes=100, includeHeaders="true"))
+    batches = record_batches([message, message], options(includeHeaders="true"), 100)
     assert [batch.num_rows for batch in batches] == [1, 1]
 
 
@@ -117,7 +122,7 @@ def test_a_record_batch_is_handed_over_before_the_next_message_is_asked_for():
             asked.append(number)
             yield got(bytes(60))
 
-    batches = record_batches(messages(), options(arrowBatchBytes=100))
+    batches = record_batches(messages(), options(), 100)
     assert next(batches).num_rows == 2
     assert asked == [0, 1]
 
@@ -127,5 +132,6 @@ def test_there_are_the_columns_that_are_documented():
         "value key queue group_id msg_seq_number last_msg_in_group msg_id correl_id timestamp format ccsid encoding".split()
     )
     assert list(columns(options(includeMqmd="true", includeHeaders="true")))[12:] == (
-        "priority persistence expiry backout_count msg_type feedback headers".split()
+        "priority persistence expiry backout_count msg_type feedback report reply_to_q reply_to_q_mgr user_identifier "
+        "put_appl_name headers".split()
     )

@@ -88,7 +88,7 @@ def test_a_queue_as_rows_which_two_actions_see_alike_and_which_stay_on_the_queue
     owner.put_group(["a1", "a2"])
     owner.put_raw(b"single", CorrelId=b"C" * 24)
     a1, a2, single = owner.on_queue()
-    frame = load(minPartitions="3")
+    frame = load(maxPartitions="3")
     rows = frame.orderBy("group_id", "msg_seq_number").collect()
     assert [(bytes(row.value), row.queue, row.msg_seq_number, row.last_msg_in_group) for row in rows] == [
         (b"single", owner.queue, 1, True),
@@ -118,24 +118,6 @@ def test_a_worker_keeps_its_connection(owner, load, count_calls):
     for _ in range(3):
         assert frame.count() == 1
     assert "MQCONNX" not in count_calls()
-
-
-def test_filters_that_the_source_evaluates_select_the_rows_that_spark_would(spark, owner, load):
-    owner.put_raw_group([b"a1", b"a2"])
-    owner.put_raw(b"single")
-    group_id = owner.on_queue()[0].group_id.hex()
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    try:
-        frame = load(pushFilters="true")
-        found = {
-            condition: values(frame.filter(condition))
-            for condition in (f"group_id = X'{group_id}' AND msg_seq_number > 1", "group_id IN (X'00', NULL)")
-        }
-        firsts = values(frame.filter("msg_seq_number <= 1 AND length(value) = 6"))
-    finally:
-        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
-    assert list(found.values()) == [[b"a2"], []]
-    assert firsts == [b"single"]
 
 
 def test_another_schema_and_an_option_that_cannot_be_are_named(spark, owner, mq_options, load):
@@ -218,21 +200,17 @@ def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_faile
     assert owner.data() == []
 
 
-def test_groups_come_to_a_running_query_and_are_removed_with_the_next_ones(owner, stream):
+def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(owner, stream):
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
-    owner.put_raw_group([b"a1", b"a2"])
-    query.processAllAvailable()
-    assert stream.batches == [[[b"a1", b"a2"]]]
-    # Nothing came after it: Spark has not asked to remove it.
-    assert owner.data() == [b"a1", b"a2"]
-    owner.put_raw_group([b"b1"])
-    query.processAllAvailable()
+    for name in (b"a", b"b"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+        # It returns when Spark has asked for more and there was none.
+        query.processAllAvailable()
+        assert owner.data() == []
     query.stop()
-    assert stream.batches == [[[b"a1", b"a2"]], [[b"b1"]]]
-    assert owner.data() == [b"b1"]
-    # A query that goes on from there neither reads it again nor leaves it.
+    assert stream.batches == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
+    # A query that goes on from there reads nothing again.
     assert stream.run() == []
-    assert owner.data() == []
 
 
 @pytest.mark.ci
@@ -240,9 +218,8 @@ def test_a_running_query_reads_groups_of_one_group_id_one_after_the_other(owner,
     put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2."), (1, b"b1."))
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
     query.processAllAvailable()
-    # The micro-batch between them is empty: with it Spark asks to remove the first group.
-    assert stream.batches == [[[b"a1", b"a2."]], [], [[b"b1."]]]
-    assert owner.data() == [b"b1."]
+    assert stream.batches == [[[b"a1", b"a2."]], [[b"b1."]]]
+    assert owner.data() == []
 
 
 def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_read(spark, owner, mq_options, tmp_path):
@@ -255,11 +232,19 @@ def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_re
     owner.put_raw_group([b"a1"])
     run("one", "folder")
     owner.put_raw_group([b"b1", b"b2"])
-    assert "its 1 groups were not read" in error_of(lambda: run("two", "folder"))
+    assert "only 0 of its 1 partitions were read" in error_of(lambda: run("two", "folder"))
     assert owner.data() == [b"b1", b"b2"]
     # What the error says leads out.
     run("three", "another folder")
     assert values(spark.read.parquet(str(tmp_path / "another folder"))) == [b"b1", b"b2"]
+
+
+def test_a_foreach_batch_that_reads_a_part_of_its_rows_loses_none(owner, stream):
+    for name in (b"a", b"b"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    stream._keep = lambda frame, _: stream.batches.append(len(frame.take(1)))
+    assert "only 1 of its 2 partitions were read to their end" in error_of(stream.run)
+    assert (stream.batches, len(owner.data())) == ([1], 4)
 
 
 def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_is_refused(
@@ -280,7 +265,7 @@ def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_i
     assert values(spark.table("twice")) == [b"a1", b"a1", b"a2", b"a2"]
     assert owner.data() == []
     owner.put_raw_group([b"b1"])
-    frame = load(reservationTimeoutMs="0")
+    frame = load(**{"mq.waitMs": "0"})
     said = error_of(lambda: run(frame.join(frame.select("key"), "key"), "joined"))
     # Spark's own frames, and one of the package.
     assert said.count("mqgroups/spark/") == 1

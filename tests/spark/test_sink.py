@@ -13,7 +13,8 @@ import mqgroups.spark
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.spark.errors import IdentityMissing, SparkOptionError, WriteRefused
-from mqgroups.spark.options import Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import sink_options, source_options
 from tests.spark.model import Checkpoint, tasks
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")

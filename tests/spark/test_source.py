@@ -8,18 +8,22 @@ import pytest
 from embedded_tests.fix_mqi import OK
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.mqi import constants as mqi
+from mqgroups.operate import move_group
 from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved
-from mqgroups.spark.options import Use, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
 from tests.fix_batches import messages
-from tests.spark.model import Checkpoint
+from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
-from pyspark.sql import datasource
-
 from mqgroups.errors import StatusQueueUnusable
-from mqgroups.spark.batch_source import FilteringBatchReader
+from mqgroups.spark import rows as rows_module
+from mqgroups.spark import stream_source
+from mqgroups.spark.batch_source import GroupBatchReader
 from mqgroups.spark.stream_source import GroupStreamReader
+
+PASS_CORREL_ID = 64  # MQRO_PASS_CORREL_ID
 
 
 def rows(reader, partitions):
@@ -31,19 +35,12 @@ def values(reader, partitions):
     return sorted(row["value"] for row in rows(reader, partitions))
 
 
-def nothing(_):
-    return False
-
-
 @pytest.fixture
 def batch(owner, mq_options):
     """A function that plans a read of the queue; returns the reader and its partitions."""
 
-    def plan(*filters, **options):
-        reader = FilteringBatchReader(
-            source_options({**mq_options, "queue": owner.queue, **options}, Use.BATCH_READ),
-        )
-        assert list(reader.pushFilters(list(filters))) == []
+    def plan(**options):
+        reader = GroupBatchReader(source_options({**mq_options, "queue": owner.queue, **options}, Use.BATCH_READ))
         return reader, reader.partitions()
 
     return plan
@@ -75,52 +72,18 @@ def test_headers_and_more_of_the_descriptor(owner, batch):
     properties = MessageHandle(owner.eye)
     assert properties.set("colour", "green") == OK
     pmo = owner.eye.mqi.package.PMO(Version=3, OriginalMsgHandle=properties.hmsg)
-    assert handle.put(b"data", pmo=pmo, Priority=3, Format=b"MQSTR   ").code == OK
+    fields = {"Report": PASS_CORREL_ID, "ReplyToQ": owner.queue.encode().ljust(48), "ReplyToQMgr": b"QM7".ljust(48)}
+    assert handle.put(b"data", pmo=pmo, Priority=3, Format=b"MQSTR   ", **fields).code == OK
     handle.close()
     (row,) = rows(*batch(includeHeaders="true", includeMqmd="true"))
     assert row["headers"] == [("colour", b"green")]
     assert (row["value"], row["format"], row["priority"], row["backout_count"]) == (b"data", "MQSTR", 3, 0)
+    assert (row["report"], row["reply_to_q"], row["reply_to_q_mgr"]) == (PASS_CORREL_ID, owner.queue, "QM7")
+    (found,) = owner.on_queue()
+    assert row["user_identifier"] == (found.md.UserIdentifier.decode().rstrip(" \0") or None)
+    assert row["put_appl_name"] == (found.md.PutApplName.decode().rstrip(" \0") or None)
     (row,) = rows(*batch())
     assert (row["value"], row["format"]) == (b"data", "MQSTR")
-
-
-def test_a_filter_that_the_source_evaluates_selects_the_rows_that_spark_would(owner, batch):
-    for group in range(3):
-        owner.put_raw_group([b"%d-%d" % (group, number) for number in range(1, 6)])
-    owner.put_raw(b"single")
-    third, msg_id = owner.on_queue()[10].group_id, owner.on_queue()[-1].md.MsgId
-    by_id, by_number = ("group_id",), ("msg_seq_number",)
-    for incomplete in ("false", "true"):
-        everything = rows(*batch(includeIncomplete=incomplete))
-        for filters, selects in (
-            *(([datasource.EqualTo(by_id, value)], nothing) for value in (b"", b"\0", bytes(24), msg_id)),
-            ([datasource.In(by_id, (b"\0", None))], nothing),
-            ([datasource.In(by_id, (third, None, msg_id))], lambda row: row["group_id"] == third),
-            (
-                [datasource.EqualTo(by_id, third), datasource.GreaterThan(by_number, 3)],
-                lambda row: row["group_id"] == third and row["msg_seq_number"] > 3,
-            ),
-            *(([datasource.EqualTo(by_number, value)], nothing) for value in (0, -1, 6)),
-            ([datasource.EqualTo(by_number, 1)], lambda row: row["msg_seq_number"] == 1),
-            ([datasource.LessThan(by_number, 3)], lambda row: row["msg_seq_number"] < 3),
-            ([datasource.LessThanOrEqual(by_number, 3)], lambda row: row["msg_seq_number"] <= 3),
-            ([datasource.GreaterThanOrEqual(by_number, 4)], lambda row: row["msg_seq_number"] >= 4),
-            ([datasource.GreaterThan(by_number, 999_999_999)], nothing),
-        ):
-            found = rows(*batch(*filters, includeIncomplete=incomplete))
-            assert found == [row for row in everything if selects(row)], (filters, incomplete)
-
-
-@pytest.mark.embedded
-def test_filters_decide_what_is_browsed(owner, batch, count_calls):
-    for group in range(5):
-        owner.put_raw_group([b"%d-%03d" % (group, number) for number in range(1, 51)])
-    third = owner.on_queue()[100].group_id
-    count_calls()
-    filters = datasource.EqualTo(("group_id",), third), datasource.GreaterThan(("msg_seq_number",), 48)
-    assert values(*batch(*filters)) == [b"2-049", b"2-050"]
-    # The group, its size, and two messages.
-    assert count_calls()["MQGET"] < 20
 
 
 def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
@@ -179,7 +142,7 @@ class Stream:
 
 @pytest.fixture
 def stream(owner, mq_options):
-    stream = Stream({**mq_options, "queue": owner.queue, "reservationTimeoutMs": "0"})
+    stream = Stream({**mq_options, "queue": owner.queue, "mq.waitMs": "0"})
     yield stream
     stream.stop()
 
@@ -197,27 +160,22 @@ def test_an_incomplete_group_is_read_when_it_is_complete(owner, stream):
     second.close()
 
 
-@pytest.mark.parametrize("eager", ["auto", "false"])
 @pytest.mark.parametrize("available_now", [True, False])
-def test_groups_of_one_group_id_are_read_one_after_the_other(owner, stream, available_now, eager):
+def test_groups_of_one_group_id_are_read_one_after_the_other(owner, stream, available_now):
     # A beginning that looks complete because of the group behind it.
     put_to(owner, b"I" * 24, (1, b"d1"), (2, b"d2"), (1, b"i1."))
     owner.put_raw_group([b"u1", b"u2"])
     put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2."), (1, b"b1"), (1, b"b1"), (2, b"b2"), (3, b"b3."), (1, b"c1."))
     put_stamped(owner, *[(b"%d" % number, b"13482001") for number in range(3)])
-    options = {"eagerCommit": eager, "maxGroupsPerTrigger": "10"}
-    found = stream.run(available_now=available_now, **options)
-    # Spark lets a micro-batch be removed when there is a next one, so that one may be empty.
-    assert list(filter(None, found)) == [
+    assert stream.run(available_now=available_now) == [
         [[b"0", b"1", b"2"], [b"a1", b"a2."], [b"i1."], [b"u1", b"u2"]],
         [[b"b1", b"b2", b"b3."]],
         [[b"c1."]],
     ]
-    assert len(found) == 3 or not available_now or eager == "false"
     # The message that came twice stays, and keeps nothing back.
     for name in (b"x1", b"y1"):
         owner.put_raw_group([name])
-        assert list(filter(None, stream.run(available_now=available_now, **options))) == [[[name]]]
+        assert stream.run(available_now=available_now) == [[[name]]]
     assert owner.data()[:3] == [b"d1", b"d2", b"b1"]
     assert b"c1." not in owner.data()
 
@@ -229,8 +187,6 @@ def test_all_that_is_on_the_queue_is_read_in_a_batch(owner, batch):
     put_to(owner, b"H" * 24, (1, b"c1"), (1, b"c1"), (2, b"c2."))
     put_to(owner, b"I" * 24, (1, b"d1"), (2, b"d2"), (1, b"e1."))
     assert values(*batch()) == [b"0", b"1", b"a1", b"a2.", b"b1", b"b2.", b"c1", b"c2.", b"e1."]
-    assert values(*batch(datasource.EqualTo(("group_id",), b"G" * 24))) == [b"a1", b"a2.", b"b1", b"b2."]
-    assert values(*batch(datasource.EqualTo(("msg_seq_number",), 2))) == [b"a2.", b"b2.", b"c2."]
     everything = [b"0", b"1", b"a1", b"a2.", b"b1", b"b2.", b"c1", b"c1", b"c2.", b"d1", b"d2", b"e1."]
     assert values(*batch(includeIncomplete="true")) == everything
 
@@ -238,7 +194,6 @@ def test_all_that_is_on_the_queue_is_read_in_a_batch(owner, batch):
 def test_limits_are_kept_by_whole_groups(owner, stream):
     for limits, sizes in (
         ({"maxMessagesPerTrigger": "5"}, [2, 1, 1]),
-        ({"maxBytesPerTrigger": "60"}, [3, 1]),
         ({"maxGroupsPerTrigger": "3", "maxMessagesPerTrigger": "3"}, [1, 1, 1, 1]),
         ({"maxMessagesPerTrigger": "1"}, [1, 1, 1, 1]),
     ):
@@ -259,16 +214,12 @@ def test_the_progress_tells_what_waits(owner, stream):
     ]
 
 
-def test_without_eager_commit_the_last_micro_batch_stays_until_there_is_more(owner, stream):
+@pytest.mark.parametrize("available_now", [True, False])
+def test_an_idle_query_leaves_nothing_on_the_queue(owner, stream, available_now):
     for name in (b"a", b"b"):
         owner.put_raw_group([name + b"1", name + b"2"])
-    assert stream.run(maxGroupsPerTrigger="1", eagerCommit="false") == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
-    assert owner.data() == [b"b1", b"b2"]
-    owner.put_raw_group([b"c1"])
-    assert stream.run(eagerCommit="false") == [[[b"c1"]]]
-    assert owner.data() == [b"c1"]
-    # With it, an idle query that is not told to end leaves nothing.
-    assert stream.run(eagerCommit="true", available_now=False) == []
+    found = stream.run(available_now=available_now, maxGroupsPerTrigger="1")
+    assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
     assert owner.data() == []
 
 
@@ -297,22 +248,86 @@ def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):
     assert owner.data() == []
 
 
-def test_a_micro_batch_that_no_task_has_read_is_not_removed(owner, stream):
-    """Spark's files of a new checkpoint are written by an old folder's account: the micro-batch is done already."""
+@pytest.mark.parametrize("read", [0, 1])
+def test_a_micro_batch_that_was_not_read_to_its_end_is_not_removed(owner, stream, read):
+    """Its number is that of an old output; or foreachBatch reads a part of its rows."""
     owner.put_raw_group([b"b1", b"b2"])
-    stream.checkpoint._process = lambda *_: None
-    with pytest.raises(CheckpointUnusable, match="its 1 groups were not read"):
-        stream.run()
-    assert stream.run(eagerCommit="false") == []
     owner.put_raw_group([b"c1"])
-    with pytest.raises(CheckpointUnusable, match="its 1 groups were not read"):
-        stream.run(eagerCommit="false")
-    assert owner.data() == [b"b1", b"b2", b"c1"]
+    stream.checkpoint._process = lambda reader, partitions, _: rows(reader, partitions[:read])
+    said = f"only {read} of its 2 partitions were read to their end: .* Its 2 groups stay"
+    for _ in range(2):
+        with pytest.raises(CheckpointUnusable, match=said):
+            stream.run()
+    owner.put_raw_group([b"d1"])
+    with pytest.raises(CheckpointUnusable, match=said):
+        stream.run()
+    assert owner.data() == [b"b1", b"b2", b"c1", b"d1"]
+
+
+def test_a_partition_of_which_a_part_was_read_has_no_sign(owner, stream, monkeypatch):
+    monkeypatch.setattr(rows_module, "_MOST_ROWS", 1)
+    owner.put_raw_group([b"b1", b"b2"])
+    stream.checkpoint._process = lambda reader, partitions, _: next(reader.read(partitions[0]))
+    with pytest.raises(CheckpointUnusable, match="only 0 of its 1 partitions"):
+        stream.run()
+    assert owner.data() == [b"b1", b"b2"]
+
+
+def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, make_queue, monkeypatch):
+    """What docs/spark/reading.md says of such a group."""
+    clock = Clock()
+    monkeypatch.setattr(stream_source, "time", clock)
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name])
+    group_id, other = owner.on_queue()[1].group_id, make_queue()
+    process = stream.checkpoint._process
+
+    def poisoned(reader, partitions, number):
+        assert b"b" not in [row["value"] for row in rows(reader, partitions)]
+        process(reader, partitions, number)
+
+    stream.checkpoint._process = poisoned
+    for _ in range(2):
+        with pytest.raises(AssertionError):
+            stream.run()
+    assert move_group(owner.qmgr, owner.queue, group_id, to=other).done
+    with pytest.raises(GroupGone, match=group_id.hex()):
+        stream.run()
+    assert stream.run(failOnDataLoss="false") == [[[b"a"], [b"c"]]]
+    assert owner.data() == []
+    stream.checkpoint._process = process
+    assert move_group(owner.qmgr, other, group_id, to=owner.queue, keep_context=False).done
+    # Ten minutes for messages that a dead program may have got; then the group is a new one.
+    assert stream.run() == []
+    clock.now_s += 600
+    assert stream.run() == [[[b"b"]]]
+    assert owner.data() == []
+
+
+def test_a_micro_batch_keeps_its_partitions_when_it_is_repeated_with_another_number_of_them(owner, stream):
+    for name in (b"a", b"b", b"c"):
+        owner.put_raw_group([name])
+    stream.fails = True
+    with pytest.raises(ZeroDivisionError):
+        stream.run(maxPartitions="2")
+    stream.fails = False
+    seen = []
+    process = stream.checkpoint._process
+
+    def counted(reader, partitions, number):
+        seen.append(len(partitions))
+        process(reader, partitions, number)
+
+    stream.checkpoint._process = counted
+    assert stream.run(maxPartitions="8") == [[[b"a"], [b"b"], [b"c"]]]
+    assert (seen, owner.data()) == ([2], [])
 
 
 def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     owner.put_raw_group([b"a1"])
-    stream.run(eagerCommit="false")
+    stream.fails = True
+    with pytest.raises(ZeroDivisionError):
+        stream.run()
     handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
     assert handle.get().code == OK
     handle.close()

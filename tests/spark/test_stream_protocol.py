@@ -17,12 +17,12 @@ from hypothesis import strategies as some
 from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.browse import Head
 from mqgroups.spark.manifest_queue import put_sign
 from mqgroups.spark.manifests import Manifests, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
-from mqgroups.spark.options import Use, source_options
-from tests.spark.model import Checkpoint
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
+from tests.spark.model import Checkpoint, Clock
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
@@ -89,10 +89,10 @@ class Queue:
         for number, key in enumerate(self.sizes):
             if number > self._cursor and self.is_whole(key):
                 self._cursor = number
-                yield Head(key, False, 0)
+                yield Planned(key, 0)
 
     def heads_of(self, group_id):
-        return [Head(key, False, 0) for key in self.groups if key.identifier == group_id and self.is_whole(key)]
+        return [Planned(key, 0) for key in self.groups if key.identifier == group_id and self.is_whole(key)]
 
     def forget(self, _):
         pass
@@ -224,10 +224,11 @@ class Spark:
 
     def _process(self, _, bundles, number):
         batch = [planned for bundle in bundles for planned in bundle.value]
-        # What the first task does.
-        source, manifest = bundles[0].sign
-        msg_id, data = sign_of(manifest)
-        self.status.data[msg_id] = bytes.fromhex(source), data
+        # What the tasks do.
+        for bundle in bundles:
+            source, manifest, at = bundle.sign
+            msg_id, data = sign_of(manifest, at)
+            self.status.data[msg_id] = bytes.fromhex(source), data
         for planned in batch:
             assert self.queue.is_whole(planned.key), "a group is gone before it was read"
             assert planned.messages == self.queue.sizes[planned.key]
@@ -255,12 +256,15 @@ LIVES = some.lists(
 )
 
 
-@pytest.mark.parametrize("eager", ["auto", "true", "false"])
+def query(queue, most=1):
+    """Return a query over the queue, whose micro-batches have so many groups."""
+    return Spark(queue, {"mq.queueManager": "Q", "queue": "Q", "maxGroupsPerTrigger": str(most)})
+
+
 @given(lives=LIVES, most=some.integers(1, 3))
-def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, lives, most):
+def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, most):
     queue = Queue()
-    options = {"mq.queueManager": "Q", "queue": "Q", "eagerCommit": eager, "maxGroupsPerTrigger": str(most)}
-    spark = Spark(queue, options)
+    spark = query(queue, most)
     with pytest.MonkeyPatch.context() as patch:
         clock = patch_time(patch)
         for hides_for, groups, dies_at, kill_in, die_in, dies, available_now in lives:
@@ -279,26 +283,17 @@ def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(eager, 
         assert spark.run(-1, True)
     counted = [key for batch in spark.delivered for key in batch]
     assert sorted(counted, key=lambda key: key.stamp) == list(queue.sizes)
-    # Without eager removal the last micro-batch stays, and one before it whose removal a dead driver skipped.
     last = Offset.from_json(spark.checkpoint.offsets[-1]) if spark.checkpoint.offsets else Offset()
     source = bytes.fromhex(last.source)
     manifests = Manifests(spark.status)
     manifests.learn(last)
-    assert all(manifests.knows(key) for key in queue.groups)
-    assert eager == "false" or not queue.groups
+    assert not queue.groups
     # On the status queue is what the last offset names, and nothing else of this source.
     assert spark.status.of(source) == set(last.manifests)
 
 
-class Time:
-    now_s = 1000
-
-    def time(self):
-        return self.now_s
-
-
 def patch_time(patch):
-    clock = Time()
+    clock = Clock()
     patch.setattr(stream_source, "time", clock)
     return clock
 
@@ -306,7 +301,7 @@ def patch_time(patch):
 @pytest.mark.parametrize("available_now", [True, False])
 def test_what_a_dead_driver_had_got_is_not_read_again_when_it_comes_back(available_now):
     queue = Queue()
-    spark = Spark(queue, {"mq.queueManager": "Q", "queue": "Q", "eagerCommit": "true", "maxGroupsPerTrigger": "1"})
+    spark = query(queue)
     queue.every = 10
     queue.put(2)
     queue.put(2)
@@ -322,20 +317,20 @@ def test_what_a_dead_driver_had_got_is_not_read_again_when_it_comes_back(availab
 
 def test_the_model_notices_a_source_that_forgets_what_is_pending():
     queue = Queue()
-    spark = Spark(queue, {"mq.queueManager": "Q", "queue": "Q", "eagerCommit": "false", "maxGroupsPerTrigger": "1"})
+    spark = query(queue)
     for _ in range(3):
         queue.put(2)
     # Killed in the middle of removing the first group, after the second was planned: commit(1) is skipped.
     queue.kill_in = 1
     queue.every = 1
     assert not spark.run(-1, False)
-    first, _, third = queue.sizes
+    first, *_ = queue.sizes
     assert queue.groups[first] == 1
     queue.kill_in = None
     assert spark.run(-1, False)
     assert [len(batch) for batch in spark.delivered] == [1, 1, 1]
     # The rest of the first group went with the second.
-    assert list(queue.groups) == [third]
+    assert not queue.groups
 
 
 # --- the source itself, on the queue manager under test
@@ -348,9 +343,7 @@ def source(owner, mq_options):
 
     def start(**options):
         reader = GroupStreamReader(
-            source_options(
-                {**mq_options, "queue": owner.queue, "reservationTimeoutMs": "0", **options}, Use.STREAM_READ
-            )
+            source_options({**mq_options, "queue": owner.queue, "mq.waitMs": "0", **options}, Use.STREAM_READ)
         )
         started.append(reader)
         return reader
@@ -362,18 +355,18 @@ def source(owner, mq_options):
 
 def planned(reader, start, end):
     bundles = reader.partitions(start, end)
-    # What the first task does.
-    put_sign(reader._q_mgr, reader._options.status_queue, *bundles[0].sign)
+    # What the tasks do.
+    for bundle in bundles:
+        put_sign(reader._q_mgr, reader._options.status_queue, *bundle.sign)
     return [each for bundle in bundles for each in bundle.value]
 
 
-@pytest.mark.parametrize("eager", ["true", "false"])
 def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_again(
-    owner, source, connect, monkeypatch, eager
+    owner, source, connect, monkeypatch
 ):
     clock = patch_time(monkeypatch)
     owner.put_raw_group([b"a1", b"a2"])
-    first = source(eagerCommit=eager, pollTimeoutMs="0")
+    first = source(pollTimeoutMs="0")
     limit, start = first.getDefaultReadLimit(), first.initialOffset()
     one = first.latestOffset(start, limit)
     (group,) = planned(first, start, one)
@@ -386,7 +379,7 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     assert handle.close() == OK
 
     owner.put_raw_group([b"b1", b"b2"])
-    second = source(eagerCommit=eager, pollTimeoutMs="0")
+    second = source(pollTimeoutMs="0")
     two = second.latestOffset(one, limit)
     assert group.key not in [each.key for each in planned(second, one, two)]
     second.commit(one)
@@ -398,7 +391,7 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     assert dying.back_out() == OK
     assert sorted(owner.data()) == [b"a1", b"a2", b"c1", b"c2"]
 
-    third = source(eagerCommit=eager, pollTimeoutMs="0")
+    third = source(pollTimeoutMs="0")
     assert third.latestOffset(three, limit) == three
     owner.put_raw_group([b"d1", b"d2"])
     four = third.latestOffset(three, limit)
@@ -408,4 +401,4 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     assert owner.data() == [b"d1", b"d2"]
     owner.put_raw_group([b"e1"])
     five = Offset.from_json(third.latestOffset(four, limit))
-    assert len(five.manifests) == (1 if eager == "true" else 2)
+    assert len(five.manifests) == 2

@@ -23,7 +23,8 @@ from mqgroups import operate
 from mqgroups.errors import GroupAbandoned, GroupQuarantined
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.mqi import constants as mq
-from mqgroups.spark.options import Use, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
 from tests.fix_groups import Owner
 from tests.spark.model import Checkpoint
 from tests.strangers.partners import TELLS
@@ -203,7 +204,7 @@ def workers(site: Site) -> list[bytes]:
 def operator(site: Site) -> list[bytes]:
     """Move away the groups that are not complete, as ``mqgroups groups`` and ``salvage move`` do, and get the others."""
     owner, elsewhere = site.owner, site.make_queue()
-    for group in operate.inspect_queue(owner.qmgr, owner.queue).groups:
+    for group in owner.inspections():
         if group.gaps or not group.has_head or not group.has_end:
             operate.move_group(owner.qmgr, owner.queue, group.group_id, to=elsewhere)
     return [*consumer(site), *owner.data(elsewhere)]
@@ -232,9 +233,9 @@ def received_files(site: Site) -> list[bytes]:
 
 def spark_batch(site: Site) -> list[bytes]:
     """Read them with Spark's batch source, which takes nothing away."""
-    from mqgroups.spark.batch_source import FilteringBatchReader
+    from mqgroups.spark.batch_source import GroupBatchReader
 
-    reader = FilteringBatchReader(source_options(site.spark_options, Use.BATCH_READ))
+    reader = GroupBatchReader(source_options(site.spark_options, Use.BATCH_READ))
     return _values(reader, reader.partitions())
 
 
@@ -248,7 +249,7 @@ def spark_stream(site: Site) -> list[bytes]:
     while before != got:
         before = list(got)
         reader = GroupStreamReader(
-            source_options({**site.spark_options, "pollTimeoutMs": "0", "reservationTimeoutMs": "0"}, Use.STREAM_READ)
+            source_options({**site.spark_options, "pollTimeoutMs": "0", "mq.waitMs": "0"}, Use.STREAM_READ)
         )
         try:
             checkpoint.run(reader)

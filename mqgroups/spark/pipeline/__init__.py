@@ -8,7 +8,7 @@
     cli/pipeline ─► run ─► micro_batch ─► rows ─► body         a message as a row
                      │         │          └─► verdicts         the checks of a group
                      │         ├─► transform, outputs, folders
-                     │         └─► records ─► report, page
+                     │         └─► records ─► report
                      └─► config               inspection       the queues and waiting groups, without Spark
 
 Each group is in the outputs once, or in quarantine once, however often the driver, an executor or the queue manager fails.

@@ -22,15 +22,17 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mqgroups.config import checked_name
 from mqgroups.errors import ConfigurationError
+from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
-from mqgroups.spark.options import ConnectionOptions, SourceOptions, Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import SourceOptions, sink_options, source_options
 from mqgroups.spark.pipeline.body import TYPES, Body, Column, column
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 
@@ -40,14 +42,9 @@ _TOP = (
     *("name", "checkpoint", "trigger", "mq", "source", "body", "checks", "transform"),
     *("parquet", "outgoing", "quarantine", "report", "spark"),
 )
-_SET_BY_THE_PIPELINE = {
-    "includeincomplete": "a stream reads complete groups only",
-    "includeheaders": "the pipeline does not need headers",
-    "includemqmd": "the pipeline sets it itself",
-    "sequencecolumn": "use orderBy instead",
-    "txnappid": "the pipeline sets it from its name and checkpoint",
-    "txnversion": "the pipeline sets it to the number of the micro-batch",
-}
+# Options that the pipeline gives itself, so the file must not: those of the read, and those of each write (``micro_batch.py``).
+_OF_THE_READ = {"includeMqmd": "true", "includeHeaders": "true"}
+_OF_A_WRITE = ("groupBy", "sequenceColumn", "txnAppId", "txnVersion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ class PipelineConfig:
     name: str
     checkpoint: str
     trigger: str
-    connection: ConnectionOptions
+    connection: Connecting
     source: SourceOptions
     read_options: Mapping[str, str]
     body: Body
@@ -189,7 +186,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         if f"mq.{key}" in connection:
             connection[f"mq.{key}"] = mq.path(key)
     source = top.table("source")
-    read_options = {**connection, **source.options(), "includeMqmd": "true", "includeHeaders": "true"}
+    read_options = {**connection, **source.options(_OF_THE_READ), **_OF_THE_READ}
     parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))
     body = _body(top.table("body"))
     parquet, outgoing = top.optional_table("parquet"), top.optional_table("outgoing")
@@ -294,7 +291,10 @@ def _parquet(table: _Table) -> Parquet:
 
 
 def _outgoing(table: _Table, name: str, connection: Mapping[str, str]) -> Outgoing:
-    options = {"statusQueue": f"MQGROUPS.SPARK.{name}", **table.options(leave=("groupBy", "orderBy", "body"))}
+    options = {
+        "statusQueue": f"MQGROUPS.SPARK.{name}",
+        **table.options(_OF_A_WRITE, leave=("groupBy", "orderBy", "body")),
+    }
     checked = table.checked(lambda: sink_options({**connection, **options}, Use.BATCH_WRITE))
     return Outgoing(
         queue=checked.queue,
@@ -309,8 +309,7 @@ def _quarantine(table: _Table, name: str, connection: Mapping[str, str]) -> Quar
     table.one_of("queue", "path")
     if "path" in table.values:
         return Quarantine(None, {}, table.only(["path"]).path("path"))
-    options = {"statusQueue": f"MQGROUPS.SPARK.{name}.BAD", **table.options()}
-    table.refuse("groupBy", "groups in quarantine keep their messages")
+    options = {"statusQueue": f"MQGROUPS.SPARK.{name}.BAD", **table.options(_OF_A_WRITE)}
     checked = table.checked(lambda: sink_options({**connection, **options}, Use.BATCH_WRITE))
     return Quarantine(checked.queue, {**connection, **options}, None)
 
@@ -406,14 +405,15 @@ class _Table:
         """Return a table, or ``None`` if it is missing."""
         return self.table(key) if key in self.values else None
 
-    def options(self, leave: Sequence[str] = ()) -> dict[str, str]:
-        """Return all keys except those in ``leave`` as Spark options: text."""
+    def options(self, refused: Iterable[str] = (), leave: Sequence[str] = ()) -> dict[str, str]:
+        """Return all keys except those in ``leave`` as Spark options: text. Those ``refused`` are the pipeline's."""
+        of_the_pipeline = {name.lower() for name in refused}
         texts = {}
         for key, value in self.values.items():
             if key in leave:
                 continue
-            if key.lower() in _SET_BY_THE_PIPELINE:
-                self.refuse(key, _SET_BY_THE_PIPELINE[key.lower()])
+            if key.lower() in of_the_pipeline:
+                self.refuse(key, "the pipeline sets it itself")
             if not isinstance(value, (str, int, float)):
                 raise self.wrong(key, f"found {value!r}, expected text, a number, true or false")
             texts[key] = str(value).lower() if isinstance(value, bool) else str(value)

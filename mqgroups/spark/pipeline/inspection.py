@@ -73,7 +73,7 @@ def _waiting(q_mgr: Connection, name: str) -> Waiting:
             if not head.key.is_group:
                 ungrouped += 1
                 continue
-            guess = queue.counted(head.planned, guess).messages
+            guess = queue.counted(head, guess).messages
             groups, messages = groups + 1, messages + guess
     handle = q_mgr.open_queue(name, mq.MQOO_INQUIRE)
     depth, readers = int(handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)), int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT))

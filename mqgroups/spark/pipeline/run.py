@@ -22,7 +22,6 @@ from mqgroups.spark.java import java_home
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.errors import QueryFailed
 from mqgroups.spark.pipeline.micro_batch import MicroBatches, Watcher
-from mqgroups.spark.pipeline.page import write_html
 from mqgroups.spark.pipeline.records import BatchRecord, BatchRecords
 from mqgroups.spark.pipeline.report import Report, report_of, write_json
 from mqgroups.spark.pipeline.transform import transformation
@@ -40,11 +39,10 @@ _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress"
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A report and its files."""
+    """A report and its file."""
 
     report: Report
     json: Path
-    html: Path
 
 
 def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
@@ -177,7 +175,7 @@ def write_report(config: PipelineConfig) -> Reported | None:
     if not records:
         return None
     report = report_of(config.name, records)
-    return Reported(report, write_json(report, records, config.report), write_html(report, records, config.report))
+    return Reported(report, write_json(report, records, config.report))
 
 
 def of_last_query(records: Sequence[BatchRecord]) -> list[BatchRecord]:

@@ -151,9 +151,9 @@ class Query:
         for name in (self._in, self._out):
             reader.make_queue(name, MODEL)
         for number, start in enumerate(self._case.starts):
-            self._start(number, start, eager=self._case.eager)
+            self._start(number, start)
         if self._case.starts[-1].ends_driver:
-            self._start(len(self._case.starts), Start(1), eager=True)
+            self._start(len(self._case.starts), Start(1))
         self._look()
         for name in (self._in, self._out, self._status, self._manifests):
             reader.delete(name)
@@ -170,7 +170,7 @@ class Query:
             for key in keys:
                 self._expected[key] = [data for data in messages if data.startswith(key.encode())]
 
-    def _job(self, number: int, start: Start, eager: bool) -> tuple[Path, Path]:
+    def _job(self, number: int, start: Start) -> tuple[Path, Path]:
         fired = self._directory / f"{number}-fired"
         fired.mkdir()
         connection = {
@@ -188,7 +188,6 @@ class Query:
                 "statusQueue": self._manifests,
                 "maxGroupsPerTrigger": "2",
                 "messagesPerUnitOfWork": "6",
-                "eagerCommit": "true" if eager else "false",
             },
             "sink": {**connection, "queue": self._out, "statusQueue": self._status, "messagesPerUnitOfWork": "2"},
             "checkpoint": str(self._directory / "checkpoint"),
@@ -204,12 +203,12 @@ class Query:
             return self._case.conf | self._machine.cluster().settings(environment)
         return self._case.conf | {f"spark.executorEnv.{name}": value for name, value in environment.items()}
 
-    def _start(self, number: int, start: Start, *, eager: bool) -> None:
+    def _start(self, number: int, start: Start) -> None:
         """Start the query, and wait for its end."""
         result, qmgr = self.result, self._machine.qmgr
         result.starts += 1
         self._put(start.groups)
-        job, fired = self._job(number, start, eager)
+        job, fired = self._job(number, start)
         qmgr.clear_faults()
         if start.drop:
             qmgr.arm(Fault("drop", nth=start.drop))

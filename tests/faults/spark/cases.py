@@ -55,7 +55,6 @@ class Case:
 
     seed: int
     starts: tuple[Start, ...]
-    eager: bool = True
     conf: dict[str, str] = field(default_factory=lambda: _CONF)
     on_cluster: bool = False
 
@@ -67,7 +66,7 @@ def cases_of(seed: int, cases: int, starts: int, processes: int) -> Iterator[Cas
     within = _in_turn(draw, POINTS)
     for number in range(cases):
         done = tuple(_drawn_start(draw, next(ends), [next(within) for _ in range(processes)]) for _ in range(starts))
-        yield Case(seed * 1000 + number, done, eager=number % 2 == 0)
+        yield Case(seed * 1000 + number, done)
 
 
 def cases_on_cluster(seed: int, cases: int, starts: int, kills: int) -> Iterator[Case]:
@@ -78,7 +77,7 @@ def cases_on_cluster(seed: int, cases: int, starts: int, kills: int) -> Iterator
         done = tuple(
             Start(kills, tuple(next(points).drawn(draw, next(whom)) for _ in range(kills))) for _ in range(starts)
         )
-        yield Case(seed * 1000 + 500 + number, done, eager=True, on_cluster=True)
+        yield Case(seed * 1000 + 500 + number, done, on_cluster=True)
 
 
 _T = TypeVar("_T")

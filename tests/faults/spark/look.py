@@ -42,7 +42,7 @@ def wrong_with_manifests(seen: Iterable[Seen], checkpoint: Path) -> list[str]:
     A driver that died before the first offset was logged leaves a manifest of a source that nobody knows.
     """
     last = json.loads(_last_log(checkpoint / "offsets").read_text().splitlines()[-1])
-    named = {last["manifest"], *(each for each, _ in last["pending"])}
+    named = {last["manifest"], *last["pending"]}
     source = bytes.fromhex(last["source"])
     there = {json.loads(message.data)["manifest"] for message in seen if message.correl_id == source}
     return (

@@ -78,6 +78,7 @@ POINTS = (
     Point("source: marking what is removed", "removal", "call", "MQPUT", "manifests", 1, 2),
     Point("source: removed", "removal", "end"),
     Point("task: reading", "read", "call", "MQGET", "in", 1, 15),
+    Point("task: read, putting its sign", "read", "call", "MQPUT", "manifests"),
     Point("task: the group is locked", "write", "after", "MQOPEN", "lock", 1, 2),
     Point("task: claiming", "write", "call", "MQPUT", "status", 1, 2),
     Point("task: claimed", "write", "after", "MQCMIT", "", 1),

@@ -19,7 +19,8 @@ from typing import Any
 import mqgroups.queue_manager
 from mqgroups.mqi.binding import load_binding
 from mqgroups.spark.data_source import IbmMqDataSource
-from mqgroups.spark.options import Use, sink_options, source_options
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import sink_options, source_options
 from mqgroups.spark.sink import GroupStreamWriter
 from mqgroups.spark.stream_source import GroupStreamReader
 from tests.faults.spark import points
