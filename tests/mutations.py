@@ -1059,8 +1059,8 @@ MUTATIONS = (
     ),
     Mutation(
         "no local of connect holds a password",
-        "setting.py",
-        "            cls.hide_secrets(kwargs)\n",
+        "telemetry/tracebacks.py",
+        "        hide_secrets(kwargs)\n",
         "",
         "tests/test_nothing_shows_secrets.py -k locals",
     ),
