@@ -291,6 +291,8 @@ class GroupPipe:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with self._connection.turn:
+            for owner in self._work.owners:
+                owner.telemetry.application_failed(error)
             self._close(finish=error is None)
 
     def __del__(self) -> None:

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,13 @@ def environment(target):
         "MQGROUPS_PASSWORD": getattr(target, "password", None),
     }
     return {name: value for name, value in variables.items() if value}
+
+
+def free_port() -> int:
+    """Return a port of loopback that nothing listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
 
 
 def invoke(*words: object, text: str = "", **variables: str) -> Result:

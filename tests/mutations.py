@@ -425,14 +425,14 @@ MUTATIONS = (
     ),
     Mutation(
         "workers: connections to the health port are limited",
-        "workers/health.py",
+        "pages.py",
         "if len(self._connections) > _MOST_CONNECTIONS:",
         "if False:",
         "tests/workers/test_health.py -k too_many",
     ),
     Mutation(
         "workers: a silent connection to the health port is closed",
-        "workers/health.py",
+        "pages.py",
         "    timeout = _SILENT_S\n",
         "",
         "tests/workers/test_health.py -k says_nothing",

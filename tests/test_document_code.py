@@ -212,6 +212,12 @@ group = producer.group()
     "recipes/clusters.md": Given(
         ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
     ),
+    "docs/reference/tracing.md": Given(
+        "import json, logging, sys\n",
+        instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
+        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system': 'ibmmq', 'trace_id': ''})\n",
+        prints='{"level": "WARNING", "text": "lost", "messaging.system": "ibmmq", "trace_id": ""}\n',
+    ),
 }
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",

@@ -1,5 +1,6 @@
 """examples/: they run, and the demo's balance finds what it is there to find."""
 
+import itertools
 import os
 import runpy
 import shlex
@@ -344,6 +345,27 @@ def workers_manifest() -> dict[str, Any]:
     assert policy["spec"]["podSelector"] == manifest["spec"]["selector"]
     assert manifest["spec"]["replicas"] == 1
     return cast(dict[str, Any], manifest["spec"]["template"])
+
+
+def test_pods_that_share_a_name_have_workers_of_their_own_and_as_many_as_there_are_names():
+    stateful_set, scaled = manifests("orders-scaled.yaml")
+    (container,) = stateful_set["spec"]["template"]["spec"]["containers"]
+    (line,) = container["args"]
+    most = scaled["spec"]["maxReplicaCount"]
+    numbers: list[int] = []
+    for pod in range(most):
+        shown = f"{line.replace('exec mqgroups work orders:handle', 'echo')}"
+        done = subprocess.run(
+            [*container["command"], shown], env={"POD": str(pod)}, capture_output=True, text=True, check=True
+        )
+        given = dict(itertools.pairwise(done.stdout.split()))
+        numbers += range(int(given["--first"]), int(given["--first"]) + int(given["--workers"]))
+    assert numbers == list(range(1, 101))
+    assert {word for word in line.split() if word.startswith("--")} <= {
+        option for parameter in work.params for option in parameter.opts
+    }
+    assert scaled["spec"]["scaleTargetRef"]["name"] == stateful_set["metadata"]["name"]
+    assert scaled["spec"]["minReplicaCount"] >= 1
 
 
 def test_the_workers_of_the_container_are_probed_where_they_answer_and_have_time_to_stop(workers_manifest, monkeypatch):

@@ -169,7 +169,9 @@ def by_asyncio(**settings):
 
 def by_a_worker(**settings):
     connect = functools.partial(mqgroups.connect, **settings)
-    job = Job(print, connect, functools.partial(mqgroups.QueueManager.group_consumer, queue="Q"), "N", 1, 0, None)
+    job = Job(
+        print, connect, functools.partial(mqgroups.QueueManager.group_consumer, queue="Q"), "N", range(1, 2), 0, None
+    )
     Worker(job, 1, Board()).run()
 
 

@@ -29,6 +29,11 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """Return host and port of an option that may be left out."""
+    return None if value is None else host_and_port(value)
+
+
 output_option = click.option(
     "--output",
     "-o",

@@ -17,11 +17,12 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import STALLED_AFTER, output_option, status_queues_option
+from mqgroups.cli.options import STALLED_AFTER, address, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.table import Listing, Output, Row
-from mqgroups.cli.words import Duration, number, put_time, size
+from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
@@ -29,6 +30,7 @@ from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import GroupState, Judgement
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from mqgroups.operate.rules.rates import Look, Rates, rates
+from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
@@ -70,12 +72,14 @@ class _Seen:
         took_s: how long it took.
         look: for the rates of the next look.
         newest: the latest put time on the queue.
+        oldest_complete: since when the group is complete that has been so for longest; empty without one.
     """
 
     at: datetime
     took_s: float = 0.0
     look: Look | None = None
     newest: str = ""
+    oldest_complete: str = ""
     rates: Rates = field(default_factory=Rates)
     messages: int = 0
     others: int = 0
@@ -101,6 +105,12 @@ class _Seen:
 @click.option(
     "--count", type=click.IntRange(1), metavar="LOOKS", help="End after so many looks. Default: watch for ever."
 )
+@click.option(
+    "--http",
+    callback=address,
+    metavar="HOST:PORT",
+    help="Serve /metrics (for Prometheus) at this address: groups by state, and how long the oldest complete one waits.",
+)
 @status_queues_option
 @output_option
 @connection_options()
@@ -108,6 +118,7 @@ def watch(
     queue: str,
     every: timedelta,
     count: int | None,
+    http: tuple[str, int] | None,
     status_queues: Sequence[str],
     output: Output,
     **connection: Any,
@@ -132,10 +143,14 @@ def watch(
     with ExitStack() as stack:
         stack.callback(watcher.close)
         show = _shower(stack, queue, output)
+        page = QueuePage(QueueLook(connection["q_mgr_name"], queue))
+        if http is not None:
+            stack.enter_context(Pages(http, {"/metrics": page}))
         for looks in count_from(1):
             seen = watcher.look()
             pause_s = max(every.total_seconds(), seen.took_s)
             show(seen, pause_s)
+            page.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
             if looks == count:
                 return
             time.sleep(pause_s)
@@ -194,6 +209,8 @@ class _Watcher:
             def wanted(each: Judgement) -> bool:
                 nonlocal new_groups
                 new_groups += each.group is not None and each.group.first_put > newer_than
+                if each.cause.state is GroupState.COMPLETE:
+                    seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
                 return True
 
             found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
@@ -278,6 +295,14 @@ def _sums(seen: _Seen) -> list[str]:
         f"groups {each.groups_in:.1f}/s in, {each.groups_out:.1f}/s out",
         f"{each.commits:.1f} commits/s",
     ]
+
+
+def _figures(q_mgr_name: str, queue: str, seen: _Seen, pause_s: float) -> QueueLook:
+    """Return a look, for Prometheus."""
+    if seen.problem:
+        return QueueLook(q_mgr_name, queue)
+    waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
+    return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
 
 
 def _values(queue: str, seen: _Seen) -> dict[str, Any]:

@@ -7,7 +7,6 @@ messages (``processing.py``).
 from __future__ import annotations
 
 import logging
-import uuid
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import SegmentsDiffer
@@ -22,6 +21,7 @@ from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
@@ -74,8 +74,9 @@ class Getter(Processing):
         )
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
-            self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
+            self.owner = work.add(self.status, expected, new_owner_id(), settings.hooks)
             self.cursor = open_cursor(connection, settings, self.owner)
+            self.owner.in_hand = lambda: self.cursor.position
             self.aside = Aside(
                 connection,
                 settings.queue,
@@ -121,10 +122,10 @@ class Getter(Processing):
         return message
 
     def _first(self) -> Message | None:
-        while not self.work.stopping:
+        while not self.work.is_stopping():
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, lambda _: self.work.stopping)
+                message = self.cursor.get(self.settings.wait_s, lambda _: self.work.is_stopping())
                 if message is not None:
                     self._begun(message)
                 return message
@@ -146,6 +147,8 @@ class Getter(Processing):
             MQIError: a call failed.
         """
         while True:
+            if self._connection.beat is not None:
+                self._connection.beats()
             if self.work.stopping:
                 self._stop_if_asked()
             try:
@@ -224,6 +227,7 @@ class Getter(Processing):
         return error
 
     def _while_waiting(self, left_s: float) -> bool:
+        self._connection.beats()
         self._stop_if_asked()
         if self.work.due():
             self.syncpoint()

@@ -13,7 +13,6 @@ has messages of the queue: then the record is lost.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -53,6 +52,7 @@ from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
@@ -201,7 +201,7 @@ class _Rebuild:
         self._asked = asked
         self._repair = repair
         self._check = check
-        self._owner_id = uuid.uuid4().hex
+        self._owner_id = new_owner_id()
         self._planned: Salvage | None = None
         # The local queue that has the groups, also behind an alias.
         self._data_queue = ""

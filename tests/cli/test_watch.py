@@ -13,15 +13,19 @@ import struct
 import subprocess
 import termios
 import threading
+import urllib.request
 from datetime import timedelta
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 import mqgroups.operate.command_server
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import MQGROUPS, environment, invoke
+from mqgroups.operate.rules.judgement import GroupState
+from tests.fix_cli import MQGROUPS, environment, free_port, invoke
 from tests.operate.lost_records import A, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -48,6 +52,45 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     assert f"{owner.queue}: 8 messages, 8 B; 2 groups: 1 complete, 1 no beginning; " in first
     assert "messages 0.0/s in, 0.0/s out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
+
+
+def test_prometheus_sees_groups_by_state_and_how_long_the_oldest_complete_one_waits(owner):
+    owner.put_raw_group(THIS)
+    put(owner, A, 2)
+    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0s", "--http", f"127.0.0.1:{free_port()}"]
+    given = {**os.environ, **owner.target.environment(), **environment(owner.target)}
+    process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(2):
+            process.stdout.readline()  # type: ignore[union-attr]  # it is a pipe
+        with urllib.request.urlopen(f"http://{command[-1]}/metrics", timeout=PATIENCE_S) as answer:
+            page = answer.read().decode()
+    finally:
+        process.kill()
+        process.communicate()
+    samples = [sample for family in text_string_to_metric_families(page) for sample in family.samples]
+    assert {sample.labels["queue"] for sample in samples} == {owner.queue}
+    found = {
+        (sample.name.removeprefix("mqgroups_queue_"), sample.labels.get("state")): sample.value for sample in samples
+    }
+    assert 0 <= found.pop(("oldest_complete_seconds", None)) < PATIENCE_S
+    assert {key: value for key, value in found.items() if value} == {
+        ("seen", None): 1,
+        ("messages", None): 8,
+        ("groups", "complete"): 1,
+        ("groups", "no beginning"): 1,
+    }
+    assert ("groups", "stalled") in found
+
+
+def test_a_look_that_is_old_or_has_failed_shows_no_figures():
+    page = QueuePage(QueueLook("QM1", "ORDERS"))
+    unseen = page().text
+    assert 'mqgroups_queue_seen{queue_manager="QM1",queue="ORDERS"} 0' in unseen
+    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=60))
+    assert "mqgroups_queue_oldest_complete_seconds" in page().text
+    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=-1))
+    assert page().text == unseen
 
 
 def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):

@@ -35,6 +35,9 @@ def hang(group):
     pathlib.Path("hangs").touch()
     time.sleep(600)
 
+def set_up():
+    pathlib.Path(f"set-up-{os.getpid()}").touch()
+
 class Handler:
     @staticmethod
     def method(group):
@@ -67,6 +70,8 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
+        (("my_handlers:handle", "--setup", "my_handlers:no_such"), "module my_handlers has no no_such"),
+        (("my_handlers:handle", "--trace", "everything"), "'everything' is not one of"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
         (("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH"), "NO_SUCH is not set"),
@@ -125,7 +130,7 @@ def handled(directory):
 def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
-    process = work("my_handlers:Handler.method", "--workers", 2, *how)
+    process = work("my_handlers:Handler.method", "--workers", 2, "--setup", "my_handlers:set_up", *how)
     wait_until(lambda: not owner.data())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
@@ -133,6 +138,8 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     assert where.startswith(f"queue manager {owner.target.q_mgr_name} at ")
     assert (process.returncode, last) == (0, f"mqgroups: stopped by {number.name}; the same command goes on")
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
+    set_up_in = {path.name for path in in_directory.glob("set-up-*")}
+    assert set_up_in == {f"set-up-{process.pid}"} if how else len(set_up_in) == 2
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 
