@@ -8,7 +8,7 @@ made durable before each commit, and its length is the checkpoint. When a group 
 truncated to that length. A group with the identifiers of the one before it stops the program, because it would be
 written over that file; get_files.py shows a sink that keeps both. The program ends when no group arrives for WAIT_S
 seconds; without WAIT_S it waits for ever. SIGTERM and Ctrl-C end it after the message that it processes, with exit
-code 0; the next start resumes. container/ runs it on Kubernetes. It connects as `mqgroups recover` does, with
+code 0; the next start resumes. container/ runs it on Kubernetes. It connects as `mqgroups check` does, with
 MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace
 context in messages.
 

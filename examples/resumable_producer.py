@@ -6,7 +6,7 @@ The checkpoint is the file's name, its time, and the position in it. It is commi
 line is put once, whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the
 checkpoint is cleared, so that the next INPUT is put from its first line. Until then INPUT must not be changed, and the
 program refuses another one. SIGTERM and Ctrl-C end it between two lines, with exit code 0; the next start resumes.
-systemd/ has a unit for it. It connects as `mqgroups recover` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL,
+systemd/ has a unit for it. It connects as `mqgroups check` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL,
 _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace context.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.

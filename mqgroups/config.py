@@ -64,7 +64,7 @@ def checked_user(what: str, user: str) -> str:
     if not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
             f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
-            "owners --json` shows the users of records"
+            "owners -o json` shows the users of records"
         )
     return user
 

@@ -111,7 +111,7 @@ def home_among(name: str, queue: str, found: Mapping[str, Trace], away: Mapping[
         if trace is Trace.RECORD and len(at) > 1:
             raise StatusQueueUnusable(
                 f"{' and '.join(at)} have a record each of {name} on their status queue {queue}. A producer has one home. Look "
-                f"at both with `mqgroups recover --name {name} --role put`, let the right one end its group, remove the other",
+                f"at both with `mqgroups check {name} --role put`, let the right one end its group, remove the other",
                 status_queue=queue,
                 because="several",
                 found=at,

@@ -244,6 +244,7 @@ class GroupPipe:
         with ExitStack() as undo:
             getter = Getter(connection, incoming, work, output)
             undo.callback(getter.close_queues)
+            undo.callback(getter.status.give_up)
             # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
             # vain for the getter's handle.
             check_apart(outgoing.record_queue, getter.cursor.queue)
@@ -255,7 +256,7 @@ class GroupPipe:
                 segmented=outgoing.segmented_status,
                 record_users=outgoing.record_users,
             )
-            undo.callback(keeper.close)
+            undo.callback(keeper.give_up)
             putter = Putter(connection, outgoing, keeper, work)
             undo.callback(putter.queue.close)
             check_apart(incoming.record_queue, putter.queue)
@@ -290,6 +291,8 @@ class GroupPipe:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with self._connection.turn:
+            for owner in self._work.owners:
+                owner.telemetry.application_failed(error)
             self._close(finish=error is None)
 
     def __del__(self) -> None:

@@ -101,10 +101,6 @@ class Settings:
     def check_together(self) -> None:
         """Raise ConfigurationError if settings cannot be combined."""
 
-    @staticmethod
-    def hide_secrets(arguments: dict[str, Any]) -> None:
-        """Replace secrets among the arguments, before they are locals of another frame."""
-
 
 def settings_of(cls: type[Settings]) -> tuple[Field, ...]:
     """Return the fields of ``cls``, in the order of its signature."""
@@ -152,15 +148,13 @@ def method_of(
 
 def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
     """Decorate a function that takes settings, as ``method_of`` does a method."""
-    cls = cast("type[Settings]", settings)
 
     def decorate(function: Callable[[_S], _R]) -> Callable[_P, _R]:
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            cls.hide_secrets(kwargs)
             return function(settings(*args, **kwargs))
 
-        _describe(call, function, cls)
+        _describe(call, function, cast("type[Settings]", settings))
         return call
 
     return decorate

@@ -1,15 +1,25 @@
-"""The command ``mqgroups``, run in this process or in one of its own."""
+"""The command ``mqgroups``, run in this process or in one of its own; its JSON has to fit docs/reference/json.md."""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import re
+import socket
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import jsonschema
 from click.testing import CliRunner, Result
 
 from mqgroups.cli.main import main
 
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "json.md"
+# These print a line for each look, file or step; the others one document.
+OF_LINES = ("watch", "send", "receive", "pipeline run")
 MQGROUPS = [sys.executable, "-m", "mqgroups"]
 
 
@@ -25,14 +35,24 @@ def environment(target):
     return {name: value for name, value in variables.items() if value}
 
 
+def free_port() -> int:
+    """Return a port of loopback that nothing listens at."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
 def invoke(*words: object, text: str = "", **variables: str) -> Result:
     """Run a command in this process."""
-    return CliRunner(env=variables).invoke(main, [str(word) for word in words], input=text)
+    done = CliRunner(env=variables).invoke(main, [str(word) for word in words], input=text)
+    if done.exception is None or isinstance(done.exception, SystemExit):
+        check_json(words, done.stdout)
+    return done
 
 
 def run(*words: object, text: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own."""
-    return subprocess.run(
+    done = subprocess.run(
         [*MQGROUPS, *map(str, words)],
         env={**os.environ, **variables},
         input=text,
@@ -41,3 +61,24 @@ def run(*words: object, text: str = "", **variables: str) -> subprocess.Complete
         timeout=60,
         check=False,
     )
+    check_json(words, done.stdout)
+    return done
+
+
+@functools.cache
+def schema(name: str) -> Any:
+    """Return what checks a value by the definition of this name in the documentation."""
+    (text,) = re.findall("```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return jsonschema.Draft202012Validator({**json.loads(text), "$ref": f"#/$defs/{name}"})
+
+
+def check_json(words: tuple[object, ...], stdout: str) -> None:
+    """Compare what a command has printed as JSON with its schema."""
+    said = [str(word) for word in words]
+    if not stdout or "-o" not in said or said[said.index("-o") + 1] != "json":
+        return
+    name = " ".join(said[:2]) if said[0] in ("batches", "pipeline") else said[0]
+    if name == "groups" and "--group" in said:
+        name = "groups --group"
+    for text in stdout.splitlines() if name in OF_LINES else [stdout]:
+        schema(name).validate(json.loads(text))

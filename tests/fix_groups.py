@@ -31,6 +31,8 @@ import mqgroups.status.witness
 from embedded_tests.fix_mqi import OK, Connection, delete, failed
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
+from mqgroups.operate.groups import browse_groups
+from mqgroups.operate.rules.inspection import GroupInspection
 
 _numbers = itertools.count(1)
 
@@ -135,6 +137,11 @@ class Owner:
         answers = handle.all(mqi.MQGMO_BROWSE_NEXT | options, length=1_000_000)
         handle.close()
         return [Found(*answer.place[:2], answer.md.MsgFlags, answer.data, answer.md) for answer in answers]
+
+    def inspections(self, queue: str | None = None) -> list[GroupInspection]:
+        """Return the groups on a queue, as the library counts them."""
+        with browse_groups([self.qmgr], queue or self.queue) as found:
+            return list(found.inspections())
 
     def data(self, queue: str | None = None, options: int = 0) -> list[bytes]:
         """Return the data of what is committed on a queue."""

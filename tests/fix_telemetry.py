@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
+from opentelemetry import context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, Tracer, TracerProvider
@@ -73,6 +74,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], dict[str,
 
     yield read
     provider.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_current() -> None:
+    # A consumer that is left as by a crash leaves its span current.
+    context.attach(context.Context())
 
 
 @pytest.fixture(autouse=True)

@@ -183,7 +183,8 @@ def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_h
     words = spark_compose["services"]["pipeline"]["command"]
     assert words[:3] == ["mqgroups", "pipeline", "run"]
     given = run.make_context("run", words[3:]).params
-    assert (given["master"], given["available_now"]) == ("spark://spark-master:7077", True)
+    assert given["available_now"]
+    assert "spark.master=spark://spark-master:7077" in given["settings"]
     found = read_config(DOCKER.parent / "examples" / "pipeline" / given["config"].name, given["overrides"])
     assert found.connection.conn_name == "qm1(1414)"
     assert found.connection.password == Secret.from_file("/run/secrets/mqAppPassword")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import urllib.parse
@@ -20,14 +21,18 @@ from prometheus_client import REGISTRY, generate_latest
 
 from embedded_tests.tables import table
 from mqgroups.cli.main import main
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConnectionBroken
+from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
+from mqgroups.workers.health import figures
+from mqgroups.workers.status import WorkerStatus
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKER = ROOT / "docker"
@@ -79,9 +84,11 @@ def test_the_collector_s_pipelines_are_made_of_what_it_has_and_lead_to_services(
     host, port = collector["exporters"]["otlp/jaeger"]["endpoint"].split(":")
     assert (host in compose["services"], port) == (True, "4317")
     listens = collector["exporters"]["prometheus"]["endpoint"].split(":")[1]
-    (scraped,) = read(TELEMETRY / "prometheus.yaml")["scrape_configs"]
+    scraped, pages = read(TELEMETRY / "prometheus.yaml")["scrape_configs"]
     assert scraped["static_configs"] == [{"targets": [f"otel-collector:{listens}"]}]
     assert scraped["honor_labels"] is True  # or job would be the collector's
+    ((targets,),) = (each["files"] for each in pages["file_sd_configs"])
+    assert mounted(compose["services"]["prometheus"])[targets] == TELEMETRY / "targets.yaml"
 
 
 def test_programs_send_to_the_collector(compose, app):
@@ -135,9 +142,13 @@ def exposed():
         metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
     page = generate_latest(REGISTRY).decode()
     provider.shutdown()
+    page += metrics_page(figures([WorkerStatus("N.1", True, True, 1, 0.0, 0.0, 0)])).text
+    look = QueuePage(QueueLook("QM", "Q"))
+    look.show(QueueLook("QM", "Q", {}, good_for_s=60))
+    page += look().text
     found: dict[str, set[str]] = {}
     for name, labels in re.findall(r"^((?:mqgroups|messaging)_\w+)\{(.*)\} ", page, re.MULTILINE):
-        found.setdefault(name, set()).update(re.findall(r'(\w+)="', labels))
+        found.setdefault(name, {"job", "instance"}).update(re.findall(r'(\w+)="', labels))
     return found
 
 
@@ -173,22 +184,32 @@ def queries():
         yield variable["name"], variable["query"]["query"]
     for group in read(TELEMETRY / "alerts.yaml")["groups"]:
         for rule in group["rules"]:
-            yield rule["alert"], rule["expr"]
+            yield rule.get("alert") or rule["record"], rule["expr"]
 
 
 def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed):
     asked = list(queries())
+    recorded = {where: query for where, query in asked if ":" in where}
     assert len(asked) > 20
     for where, query in asked:
         assert all(query.count(opening) == query.count(closing) for opening, closing in ("()", "[]", "{}")), where
         names = re.findall(r"\b(?:mqgroups|messaging)_[a-z_]+(?=[{\[, )]|$)", re.sub(r"by \(.*?\)|\{.*?\}", "", query))
         names = [name for name in names if name != "messaging_destination_name"]
-        assert names, where
+        used = set(re.findall(r"\bmqgroups:[a-z_0-9:]+", query))
+        assert used <= recorded.keys(), where
+        # What a query of recorded series can ask for is what they are made of.
+        names += [name for each in used for name in re.findall(r"\bmqgroups_[a-z_]+", recorded[each])]
+        names = [
+            name for name in names if name in exposed or not name.startswith(("mqgroups_role", "mqgroups_outcome"))
+        ]
+        assert names or query.startswith("up{"), where
         for name in names:
             assert name in exposed, (where, name)
             assert by(query) <= exposed[name], (where, name)
         for name, selector in re.findall(r"(\w+)\{(.*?)\}", query):
-            selected = set(re.findall(r'(\w+)(?:=~|!=|=)"', selector))
+            if name in ("up", "ALERTS") or ":" in query.partition(f"{name}{{")[0][-1:]:
+                continue
+            selected = set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', selector))
             assert selected, (where, selector)
             assert selected <= exposed[name], (where, name)
 
@@ -196,8 +217,35 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
 def test_every_instrument_is_on_the_dashboard(exposed):
     shown = " ".join(query for _, query in queries())
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
-    assert len(families) == 13
+    assert len(families) == 23
     assert [family for family in families if family not in shown] == []
+
+
+def test_each_alert_fires_and_does_not_fire_when_its_test_says(tmp_path):
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+    command = [promtool, "test", "rules", "alerts_test.yaml"]
+    done = subprocess.run(command, cwd=TELEMETRY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    tested = (TELEMETRY / "alerts_test.yaml").read_text()
+    alerts = [
+        rule["alert"]
+        for group in read(TELEMETRY / "alerts.yaml")["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    ]
+    assert [alert for alert in alerts if f'"{alert}"' not in tested] == []
+
+
+def test_each_alert_leads_to_a_paragraph_that_there_is():
+    for group in read(TELEMETRY / "alerts.yaml")["groups"]:
+        for rule in group["rules"]:
+            if "alert" in rule:
+                page, anchor = rule["annotations"]["runbook"].split("#")
+                headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+                anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+                assert anchor in anchors, rule["alert"]
 
 
 # --- the application
@@ -207,20 +255,20 @@ def test_each_program_starts_when_its_init_step_has_succeeded(app):
     services = app["services"]
     for name in "loader", "sink":
         depends_on = services[name]["depends_on"]
-        assert depends_on[f"{name}-recover"] == {"condition": "service_completed_successfully"}
-        assert services[f"{name}-recover"]["depends_on"]["qm1"] == {"condition": "service_healthy"}
-        assert "restart" not in services[f"{name}-recover"]  # Compose waits for its end
+        assert depends_on[f"{name}-check"] == {"condition": "service_completed_successfully"}
+        assert services[f"{name}-check"]["depends_on"]["qm1"] == {"condition": "service_healthy"}
+        assert "restart" not in services[f"{name}-check"]  # Compose waits for its end
     included = {(APP / each["path"]).resolve() for each in app["include"]}
     assert included == {DOCKER / "compose.yaml", TELEMETRY / "compose.yaml"}
 
 
 @table(("service", "program"), [("loader", "resumable_producer.py"), ("sink", "resumable_consumer.py")])
 def test_the_init_step_asks_for_the_name_and_queue_of_its_program(app, service, program):
-    words = app["services"][f"{service}-recover"]["command"]
-    assert words[:2] == ["mqgroups", "recover"]
-    command = main.get_command(click.Context(main), "recover")
+    words = app["services"][f"{service}-check"]["command"]
+    assert words[:2] == ["mqgroups", "check"]
+    command = main.get_command(click.Context(main), "check")
     assert command is not None
-    given = command.make_context("recover", [*words[2:], "--q-mgr", "QM1"])
+    given = command.make_context("check", [*words[2:], "--q-mgr", "QM1"])
     source = (ROOT / "examples" / program).read_text()
     assert f'name="{given.params["name"]}"' in source
     assert f'"{given.params["queue"]}", name=' in source
@@ -236,7 +284,7 @@ def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_
     ours = [source for source in sources if not source.startswith("/opt/")]
     assert len(ours) == 8
     assert all((ROOT / source).exists() for source in ours)
-    build = app["services"]["loader-recover"]["build"]
+    build = app["services"]["loader-check"]["build"]
     assert (APP / build["context"]).resolve() == ROOT
     assert (ROOT / build["dockerfile"]).is_file()
     assert build["args"]["LICENSE"].startswith("${LICENSE:?")

@@ -212,6 +212,12 @@ group = producer.group()
     "recipes/clusters.md": Given(
         ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
     ),
+    "docs/reference/tracing.md": Given(
+        "import json, logging, sys\n",
+        instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
+        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system': 'ibmmq', 'trace_id': ''})\n",
+        prints='{"level": "WARNING", "text": "lost", "messaging.system": "ibmmq", "trace_id": ""}\n',
+    ),
 }
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
@@ -360,7 +366,7 @@ def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
             assert expected in ("", done.stdout)
             if command.endswith("owners"):
                 assert "2 owners: 2 clean" in done.stdout
-            if "recover" in command:
+            if "mqgroups check" in command:
                 assert "interrupted" in done.stdout
                 assert "1200" in done.stdout.replace(",", "")
 

@@ -1,5 +1,6 @@
 """examples/: they run, and the demo's balance finds what it is there to find."""
 
+import itertools
 import os
 import runpy
 import shlex
@@ -17,7 +18,7 @@ import mqgroups
 import mqgroups.aio
 from embedded_tests.fix_mqi import PATIENCE_S
 from mqembedded import Fault
-from mqgroups.cli.recover import recover
+from mqgroups.cli.check import check
 from mqgroups.cli.work import work
 from mqgroups.demo.compare import differences
 from mqgroups.demo.consumer import Files
@@ -262,12 +263,12 @@ def test_a_resumable_program_without_queue_manager_asks_to_be_started_again(prog
 
 
 def accepted(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Return what the command line of an ``mqgroups recover`` means; an error if it means nothing."""
-    assert command[:2] == ["mqgroups", "recover"]
+    """Return what the command line of an ``mqgroups check`` means; an error if it means nothing."""
+    assert command[:2] == ["mqgroups", "check"]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        return recover.make_context("recover", command[2:]).params
+        return check.make_context("check", command[2:]).params
 
 
 @pytest.fixture
@@ -344,6 +345,27 @@ def workers_manifest() -> dict[str, Any]:
     assert policy["spec"]["podSelector"] == manifest["spec"]["selector"]
     assert manifest["spec"]["replicas"] == 1
     return cast(dict[str, Any], manifest["spec"]["template"])
+
+
+def test_pods_that_share_a_name_have_workers_of_their_own_and_as_many_as_there_are_names():
+    stateful_set, scaled = manifests("orders-scaled.yaml")
+    (container,) = stateful_set["spec"]["template"]["spec"]["containers"]
+    (line,) = container["args"]
+    most = scaled["spec"]["maxReplicaCount"]
+    numbers: list[int] = []
+    for pod in range(most):
+        shown = f"{line.replace('exec mqgroups work orders:handle', 'echo')}"
+        done = subprocess.run(
+            [*container["command"], shown], env={"POD": str(pod)}, capture_output=True, text=True, check=True
+        )
+        given = dict(itertools.pairwise(done.stdout.split()))
+        numbers += range(int(given["--first"]), int(given["--first"]) + int(given["--workers"]))
+    assert numbers == list(range(1, 101))
+    assert {word for word in line.split() if word.startswith("--")} <= {
+        option for parameter in work.params for option in parameter.opts
+    }
+    assert scaled["spec"]["scaleTargetRef"]["name"] == stateful_set["metadata"]["name"]
+    assert scaled["spec"]["minReplicaCount"] >= 1
 
 
 def test_the_workers_of_the_container_are_probed_where_they_answer_and_have_time_to_stop(workers_manifest, monkeypatch):

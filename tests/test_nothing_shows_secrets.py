@@ -119,7 +119,6 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
             everything += [
                 repr(operate.inspect_owner(q_mgr, "SECRETS", "get")),
-                repr(operate.inspect_queue(q_mgr, "ORDERS")),
             ]
     ended = spans()
     assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
@@ -170,7 +169,9 @@ def by_asyncio(**settings):
 
 def by_a_worker(**settings):
     connect = functools.partial(mqgroups.connect, **settings)
-    job = Job(print, connect, functools.partial(mqgroups.QueueManager.group_consumer, queue="Q"), "N", 1, 0, None)
+    job = Job(
+        print, connect, functools.partial(mqgroups.QueueManager.group_consumer, queue="Q"), "N", range(1, 2), 0, None
+    )
     Worker(job, 1, Board()).run()
 
 
@@ -259,19 +260,22 @@ def test_errors_after_connecting(server, everything):
             q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
         server.stop()
         with pytest.raises(errors.ConnectionBroken) as broken:
-            operate.inspect_queue(q_mgr, "ORDERS")
+            operate.browse_groups([q_mgr], "ORDERS")
     everything += [shown(missing.value), shown(broken.value)]
+
+
+HERE = ("--q-mgr", "QM1", "--conn-name", "{conn_name}")
 
 
 @table(
     "words",
     [
-        ("recover", "--name", "N", "--json"),
-        ("recover", "--name", "N", "--json", "--q-mgr", "OTHER"),
-        ("recover", "--name", "N", "--token-file", "{planted}"),
-        ("recover", "--name", "N", "--cipher-spec", "A", "--key-repository", "/k"),
-        ("recover", "--name", "N", "--password-file", "{planted}", "--user", "nobody"),
-        ("salvage", "look", "--queue", "ORDERS"),
+        ("check", "N", "-o", "json"),
+        ("check", "N", "-o", "json", *HERE, "--user", "app", "--password-env", "MQGROUPS_PASSWORD"),
+        ("check", "N", *HERE, "--token-file", "{planted}"),
+        ("check", "N", *HERE, "--cipher-spec", "A", "--key-repository", "/k"),
+        ("check", "N", *HERE, "--password-file", "{planted}", "--user", "nobody"),
+        ("salvage", "rebuild", "--name", "N", "--role", "put", "--queue", "ORDERS"),
         ("batches", "list", "--status-queue", "S"),
     ],
 )
@@ -285,8 +289,8 @@ def test_the_commands(server, everything, tmp_path, words):
         "MQGROUPS_PASSWORD": PLANTED,
         "MQGROUPS_KEY_REPOSITORY_PASSWORD": PLANTED,
     }
-    command = [word.format(planted=planted) for word in words]
-    result = CliRunner(env=environment).invoke(main, [*command, *(("--wait", "0") if words[0] == "recover" else ())])
+    command = [word.format(planted=planted, conn_name=server.conn_name) for word in words]
+    result = CliRunner(env=environment).invoke(main, [*command, "--wait", "0"])
     assert result.output
     everything += [result.output, result.stderr, repr(result.exception)]
 

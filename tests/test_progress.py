@@ -14,7 +14,6 @@ import pytest
 import mqgroups
 from mqembedded import Fault
 from mqgroups import errors
-from mqgroups.progress import short_size
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -220,8 +219,3 @@ def test_at_a_terminal_a_missing_rich_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
     with pytest.raises(errors.ConfigurationError, match=r"pip install 'mqgroups\[cli\]'"):
         mqgroups.ProgressBar().__enter__()
-
-
-def test_sizes_are_short():
-    sizes = {0: "0 B", 999: "999 B", 1000: "1.0 kB", 3_145_728: "3.1 MB", 5 * 10**15: "5000.0 TB"}
-    assert {size: short_size(size) for size in sizes} == sizes

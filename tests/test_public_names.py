@@ -18,9 +18,9 @@ VALUES = (
     mqgroups.Persistence.NOT_PERSISTENT,
     mqgroups.MsgFlag.SEGMENT | mqgroups.MsgFlag.LAST_SEGMENT,
     mqgroups.Resumed("put", "N", "Q", bytes(24), 3, 0, {"row": 3}, 1, 2),
-    operate.OwnerStatus("get", "N", "MQGROUPS.GET.N", operate.OwnerState.INTERRUPTED),
+    operate.SeenOwner("get", "N", "MQGROUPS.GET.N", operate.OwnerState.INTERRUPTED),
     operate.Salvage("put", "N", "MQGROUPS.PUT.N", GroupInspection(bytes(24)), None, unreadable=1),
-    operate.QueueInspection("Q", "Q", (GroupInspection(bytes(24)),), 1, 0, 0),
+    operate.BrowsedInstance("QM1", "Q"),
 )
 
 

@@ -184,7 +184,7 @@ if TYPE_CHECKING:
                     """May be a coroutine function here, and stays one."""
 
                 flush(incoming)  # type: ignore[unused-coroutine]  # not awaited
-            assert_type(await later.run(mqgroups.operate.inspect_owner, "N", "put"), mqgroups.operate.OwnerStatus)
+            assert_type(await later.run(mqgroups.operate.inspect_owner, "N", "put"), mqgroups.operate.SeenOwner)
 
 
 def test_the_application_works(owner: Owner, make_queue: Callable[[], str], tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import mqgroups
 from mqembedded.cli.main import main as embedded_main
 from mqgroups import aio, errors, operate, spark
 from mqgroups.cli.main import main
-from mqgroups.cli.manual import subcommands
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
 
@@ -55,6 +54,15 @@ def pages() -> dict[str, str]:
         "reference/error-classes.md": error_classes(),
         "reference/reason-codes.md": reason_codes(),
     }
+
+
+def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:
+    """Return the commands of a group by name; of a command that is no group, none."""
+    if not isinstance(command, click.Group):
+        return []
+    with click.Context(command) as context:
+        found = ((name, command.get_command(context, name)) for name in sorted(command.list_commands(context)))
+        return [(name, each) for name, each in found if each is not None]
 
 
 # The public names of mqgroups, in the order in which a reader meets them.

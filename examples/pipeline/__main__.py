@@ -173,7 +173,7 @@ def _command(options: argparse.Namespace, conn_name: str, settings: Mapping[str,
         words = [sys.executable, "-m", "mqgroups", "pipeline", name, str(CONFIG)]
         words += [word for key, value in places.items() for word in ("--set", f"{key}={value}")]
         if name == "run":
-            words += ["--available-now", "--progress", "json", "--master", settings["spark.master"]]
+            words += ["--available-now", "-o", "json", "--conf", f"spark.master={settings['spark.master']}"]
             words += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         return words
 

@@ -354,7 +354,7 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
             raise other_messages(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
-            "`mqgroups batches purge --unfinished-groups` removes them",
+            "`mqgroups batches purge --remove unfinished-groups` removes them",
             brief(record.name),
             record.msg_seq_number,
             extra=logs.fields(

@@ -71,7 +71,7 @@ def would_put_again(status_queue: str, sink: str, groups: Sequence[StatusRecord]
         f"sink {sink}: found a batch that is not complete, with whole groups ({len(groups)}) on queue {queues}: "
         f"{named}{f'; and {more} more (`mqgroups batches list`)' if more > 0 else ''}. Without its record, a whole "
         "group is put a second time if the batch is run again. Nothing was changed. Best make the batch give each group the "
-        "same messages as before, and run it again: it puts what is missing. Otherwise use --whole-groups-too, which removes "
+        "same messages as before, and run it again: it puts what is missing. Otherwise use --remove whole-groups, which removes "
         "these records and lists the groups; then move them from the queue (`mqgroups salvage move`) before the batch is run "
         "again, and undo what consumers have done with those that are no longer there",
         status_queue=status_queue,

@@ -9,28 +9,26 @@ from typing import Any
 
 import click
 
+from mqgroups.cli.console import echo
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.options import wait_option
 from mqgroups.cli.profiles import ConnectionOption, profile_option
-from mqgroups.cli.progress_line import ProgressLine
+from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
-from mqgroups.cli.secrets import Command, no_password, secret, secret_options
-from mqgroups.errors import (
-    BindingMissing,
-    CommandRefused,
-    CommitOutcomeUnknown,
-    ConfigurationError,
-    ConnectionBroken,
-    MQIError,
-    OwnerActive,
-    StatusError,
-)
+from mqgroups.cli.secrets import Command, secret, secret_options
+from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
+from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager, connect
 
 
-def connection_options(required: bool = True) -> Callable[[Command], Command]:
+def connection_options(required: bool = True, *, waits: bool = True) -> Callable[[Command], Command]:
     """Return a decorator that adds the options for connecting to a queue manager.
 
-    Each can also be set by an environment variable, or in a profile. ``required``: whether a queue manager must be named.
+    ``profiles.py`` says where their values come from.
+
+    Args:
+        required: whether a queue manager must be named.
+        waits: whether there is an option for how long to wait for it.
     """
 
     def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
@@ -45,6 +43,7 @@ def connection_options(required: bool = True) -> Callable[[Command], Command]:
         )
 
     options: list[Callable[[Command], Command]] = [
+        *([wait_option] if waits else []),
         profile_option,
         option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=required),
         option(
@@ -116,28 +115,27 @@ def connect_arguments(
     **settings: Any,
 ) -> dict[str, Any]:
     """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
-    user = settings["user"]
-    password = secret("password", password_env, password_file, wanted=user is not None)
-    if user is not None and password is None and password_env is not None:
-        raise no_password(user, password_env, "--password-env")
-    repository_password = secret(
-        "key-repository-password",
-        key_repository_password_env,
-        key_repository_password_file,
-        wanted=settings["key_repository"] is not None,
-    )
+    if "wait_s" in settings:
+        settings["connect_wait_s"] = settings.pop("wait_s")
     return {
         **settings,
         "channel": channel if conn_name else None,
         "conn_name": conn_name or None,
-        "password": password,
+        "password": secret("password", password_env, password_file),
         "token": secret("token", token_env, token_file),
-        "key_repository_password": repository_password,
+        "key_repository_password": secret(
+            "key-repository-password", key_repository_password_env, key_repository_password_file
+        ),
     }
 
 
-def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
+def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) -> QueueManager:
     """Connect; ``options`` are those of ``connection_options``.
+
+    Args:
+        acts: say where the command acts, and as which user.
+        reconnects: whether a lost connection is made again.
+        options: see above.
 
     Raises:
         UsageError: options cannot be combined, or a secret is missing.
@@ -145,40 +143,48 @@ def open_q_mgr(wait_s: float, **options: Any) -> QueueManager:
     """
     arguments = connect_arguments(**options)
     awaited, began_s = arguments["q_mgr_name"], time.monotonic()
-    with ProgressLine() as line:
+    line = Progress()
 
-        def sleep(seconds: float) -> None:
-            line.say(f"waiting for {awaited}: {time.monotonic() - began_s:.0f} s of {wait_s:.0f} s")
+    def sleep(seconds: float) -> None:
+        with line:
+            line.say(f"waiting for {awaited}: {time.monotonic() - began_s:.0f} s of {options['wait_s']:.0f} s")
             time.sleep(seconds)
-            line.clear()
 
-        try:
-            q_mgr = connect(**arguments, connect_wait_s=wait_s, reconnect_wait_s=0, sleep=sleep)
-        except ConfigurationError as error:
-            raise click.UsageError(str(error)) from error
+    if not reconnects:
+        arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
+    q_mgr = connect(**arguments)
     # A connection that is there sleeps only until another program closes a status queue.
     awaited, began_s = "the status queue", time.monotonic()
+    if acts:
+        say_where(**{**options, "q_mgr_name": q_mgr.q_mgr_name})
     return q_mgr
 
 
-@contextmanager
-def connected(report: Report, wait_s: float, **options: Any) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block. An error while connecting or in the block ends the report, with the error's exit code.
+def say_where(
+    *,
+    q_mgr_name: str,
+    conn_name: str | None,
+    ccdt_url: str | None,
+    user: str | None,
+    token_env: str | None = None,
+    token_file: str | None = None,
+    **_: Any,
+) -> None:
+    """Say on standard error on which queue manager a command acts, and as which user."""
+    address, who = conn_name or ccdt_url, "by a token" if token_env or token_file else "as the user of this process"
+    who = f"as user {user}" if user else who
+    echo(printable(f"queue manager {q_mgr_name}{f' at {address}' if address else ''}, {who}"), err=True)
 
-    ``options`` are those of ``connection_options``.
-    """
-    code = ExitCode.NO_CONNECTION
+
+@contextmanager
+def connected(report: Report, *, acts: bool = False, **options: Any) -> Iterator[QueueManager]:
+    """Connect for the ``with`` block, as ``open_q_mgr``. An error ends the report, with the error's exit code."""
     try:
-        with open_q_mgr(wait_s, **options) as q_mgr:
-            code = ExitCode.FAILED
+        with open_q_mgr(acts=acts, **options) as q_mgr:
             yield q_mgr
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
+    except ConfigurationError:
+        raise
     except OwnerActive as error:
         report.fail(ExitCode.OWNER_ACTIVE, error)
-    except StatusError as error:
-        report.fail(ExitCode.DISARRAY, error)
-    except (ConnectionBroken, CommitOutcomeUnknown) as error:
-        report.fail(ExitCode.NO_CONNECTION, error)
-    except (MQIError, BindingMissing, CommandRefused) as error:
-        report.fail(code, error)
+    except MQGroupsError as error:
+        report.fail(ExitCode.FAILED, error)

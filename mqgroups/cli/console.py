@@ -21,8 +21,10 @@ from mqgroups.printable import OneLine, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-# The width for a file or a pipe, which has none of its own.
-_WIDTH = 200
+    from mqgroups.cli.table import Listing, Row
+
+# The widths of text and of tables for a file or a pipe, which has none of its own.
+_WIDTH, _WIDEST = 200, 10_000
 # The extras to install for a module that is missing.
 _EXTRAS = {"mqembedded": "ibmmq,demo", "pyspark": "cli,spark", "pyarrow": "cli,spark"}
 
@@ -45,38 +47,33 @@ class Commands(click.Group):
             formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
 
 
-class TableConsole:
-    """Where the lines of a table are printed.
+def print_table(listing: Listing[Row], rows: Sequence[Row]) -> list[str]:
+    """Print a table, without blanks at the ends of its lines; returns the columns that it has no room for."""
+    shown = console()
+    if not shown.is_terminal:
+        shown.width = _WIDEST
+    table, left_out = listing.table(rows, shown.width)
+    with shown.capture() as printed:
+        shown.print(table, soft_wrap=False)
+    for line in printed.get().splitlines():
+        echo(line.rstrip())
+    return left_out
 
-    Attributes:
-        width: how many characters fit in a line.
-    """
 
-    def __init__(self) -> None:
-        self._console = console()
-        self.width = self._console.width
-
-    def print_line(self, parts: Sequence[tuple[str, str]]) -> None:
-        """Print texts with their styles in one line, without blanks at its end."""
-        if not self._console.is_terminal:
-            # Much faster, and there are no styles.
-            click.echo("  ".join(text for text, _ in parts).rstrip())
-            return
-        from rich.text import Text
-
-        line = Text("  ").join(Text(text, style=style) for text, style in parts)
-        line.rstrip()
-        self._console.print(line)
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text above a progress bar. Characters that the charset lacks are escaped, also if it is ASCII."""
+    # click.echo by itself keeps the output of before a bar, and replaces one for ASCII by one for UTF-8.
+    click.echo(text, file=sys.stderr if err else sys.stdout)
 
 
 def say(line: str) -> None:
-    """Print a line to standard output, above a progress bar; ``click.echo`` by itself keeps the output of before the bar."""
-    click.echo(printable(line), file=sys.stdout)
+    """Print a line that may have somebody else's words."""
+    echo(printable(line))
 
 
 def complain(message: str) -> None:
     """Print an error to standard error; names and reasons in it may be somebody else's."""
-    click.echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
+    echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 
 def wrapped(text: str, *, err: bool = False) -> str:
@@ -110,16 +107,11 @@ def log(verbose: bool) -> None:
 
 
 @contextmanager
-def one_message(code: int | None = None, *, about: str = "", with_cause: bool = False) -> Iterator[None]:
+def one_message(*, with_cause: bool = False) -> Iterator[None]:
     """End the command with one message and an exit code instead of a traceback.
 
     This is for errors that a user can correct: a package that is not installed, a file that cannot be read, and this package's
-    own errors, which say what to do. Any other exception is a bug and keeps its traceback.
-
-    Args:
-        code: the exit code; by default 2 for a ConfigurationError and 1 for any other error.
-        about: the beginning of the message.
-        with_cause: also print the cause of the error.
+    own errors, which say what to do. Any other exception is a bug and keeps its traceback. ``with_cause``: also print the cause.
     """
     try:
         yield
@@ -130,14 +122,17 @@ def one_message(code: int | None = None, *, about: str = "", with_cause: bool = 
         if extras is None:
             raise
         complain(f"this command needs {missing}: pip install 'mqgroups[{extras}]'")
+    except BrokenPipeError:
+        # The reader of the output has ended, such as head; click ends quietly.
+        raise
     except OSError as error:
-        complain(f"{about}{in_words(error)}")
+        complain(in_words(error))
     except Exception as error:
         if not type(error).__module__.startswith("mqgroups."):
             raise
-        complain(f"{about}{error}")
+        complain(str(error))
         if with_cause and error.__cause__ is not None:
-            click.echo(printable(str(error.__cause__)), err=True)
+            echo(printable(str(error.__cause__)), err=True)
         if isinstance(error, ConfigurationError):
-            code = code or ExitCode.USAGE
-    sys.exit(code or ExitCode.FAILED)
+            sys.exit(ExitCode.USAGE)
+    sys.exit(ExitCode.FAILED)

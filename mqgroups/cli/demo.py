@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from mqgroups.cli.console import one_message
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import DIRECTORY, FILE
 
@@ -32,22 +30,12 @@ from mqgroups.cli.options import DIRECTORY, FILE
 @click.option(
     "--keep", type=DIRECTORY, help="An empty or new directory to work in, which stays. Default: a temporary one."
 )
-@click.option(
-    "--reading",
-    "reading_values",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How the queue manager behaves where IBM's documentation is open to several readings; may be repeated.",
-)
-@click.option("--readings", "all_readings", is_flag=True, help="One demo under each reading that is not the usual one.")
 def demo(
     days: int | None,
     kills: int,
     seed: int | None,
     data: Path | None,
     keep: Path | None,
-    reading_values: Sequence[str],
-    all_readings: bool,
 ) -> None:
     """Send flights as message groups while producer, consumer and queue manager are killed.
 
@@ -59,26 +47,17 @@ def demo(
     """
     if keep and keep.exists() and any(keep.iterdir()):
         raise click.BadParameter(f"{keep} is not empty", param_hint="--keep")
-    with one_message(about="demo: "):
-        from rich.console import Console
+    from rich.console import Console
 
-        from mqembedded.readings import READINGS, chosen_by
-        from mqgroups.demo import run
-        from mqgroups.demo.source import DEFAULT_TABLE
+    from mqgroups.demo import run
+    from mqgroups.demo.source import DEFAULT_TABLE
 
-        settings = [chosen_by(reading_values)]
-        if all_readings:
-            settings = [{name: value} for name, values in READINGS.items() for value in values[1:]]
-        differences = 0
-        for readings in settings:
-            chosen = run.Settings(
-                data=data or DEFAULT_TABLE,
-                days=days,
-                kills=kills,
-                seed=secrets.randbelow(1_000_000) if seed is None else seed,
-                keep=keep,
-                readings=readings,
-            )
-            differences += run.run(Console(), chosen)
-    if differences:
+    chosen = run.Settings(
+        data=data or DEFAULT_TABLE,
+        days=days,
+        kills=kills,
+        seed=secrets.randbelow(1_000_000) if seed is None else seed,
+        keep=keep,
+    )
+    if run.run(Console(), chosen):
         sys.exit(ExitCode.FAILED)

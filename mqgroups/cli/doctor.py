@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import TableConsole
+from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import output_option, wait_option
+from mqgroups.cli.options import STALLED_AFTER, output_option, own_status_queue_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Column, Listing, Output
+from mqgroups.cli.table import Listing, Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
-from mqgroups.operate.doctor import backout_threshold, examine, named_status_queues
-from mqgroups.operate.group_findings import QueueLook, look_at_groups
+from mqgroups.operate.doctor import examine, named_status_queues
+from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.findings import Finding, Severity, connect_finding, ok
 from mqgroups.operate.rules.mqsc_text import broken
+from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
 _STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
@@ -33,17 +34,10 @@ _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
 _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
-# As --stalled-after of mqgroups groups.
-_STALLED_AFTER = timedelta(minutes=5)
 
+# In JSON.
 FINDINGS: Listing[Finding] = Listing(
-    (
-        Column("result", lambda row: row.severity.value, style=lambda row: _STYLES[row.severity]),
-        Column("subject", lambda row: row.subject, may_cut=True),
-        Column("found", lambda row: row.found, may_cut=True),
-        Column("why", lambda row: row.why, rank=5, may_cut=True),
-        Column("remedy", lambda row: _remedy(row), rank=5, may_cut=True),
-    ),
+    (),
     lambda row: {
         "severity": row.severity.value,
         "subject": row.subject,
@@ -55,10 +49,6 @@ FINDINGS: Listing[Finding] = Listing(
 )
 
 
-def _remedy(finding: Finding) -> str:
-    return "; ".join([*finding.mqsc, *([finding.remedy] if finding.remedy else [])])
-
-
 @click.command()
 @click.option("--queue", metavar="QUEUE", help="A queue for groups, to check with its groups.")
 @click.option("--name", metavar="NAME", help="A producer or consumer, to check its status queue; needs --role.")
@@ -67,27 +57,21 @@ def _remedy(finding: Finding) -> str:
     type=click.Choice(["put", "get"]),
     help="What --user wants to do: the user's authorities are checked for it.",
 )
-@click.option(
-    "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
-)
-@click.option("--skip-groups", is_flag=True, help="Do not browse the groups on the queue, which may take long.")
+@own_status_queue_option
 @click.option(
     "--fix", is_flag=True, help="Print the MQSC commands that mend what was found, and the findings as comments."
 )
 @click.option("--apply", is_flag=True, help="With --fix: also run these commands.")
 @output_option
-@wait_option
 @connection_options()
 def doctor(
     queue: str | None,
     name: str | None,
     role: Literal["put", "get"] | None,
     status_queue: str | None,
-    skip_groups: bool,
     fix: bool,
     apply: bool,
     output: Output,
-    wait_s: float,
     **connection: Any,
 ) -> None:
     """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
@@ -99,12 +83,9 @@ def doctor(
 
     \b
     Exit codes:
-      0  nothing is wrong
-      1  failed; standard error says why
+      0  nothing is wrong, or there are warnings only
+      1  there are errors, or it failed; standard error says why
       2  the command line is wrong
-      3  there are warnings
-      5  there are errors
-      6  the queue manager cannot be connected to
     """
     if (name is None) != (role is None) and name is not None:
         raise click.UsageError("--name needs --role")
@@ -114,10 +95,10 @@ def doctor(
     shown = ShownFindings(report, fix=fix)
     shown.add(machine_findings())
     try:
-        q_mgr = open_q_mgr(wait_s, **connection)
+        q_mgr = open_q_mgr(acts=apply or name is not None, **connection)
     except (MQIError, BindingMissing) as error:
         shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
-        report.at_least(ExitCode.NO_CONNECTION)
+        report.found(ExitCode.FAILED)
         shown.end()
     with q_mgr:
         try:
@@ -132,13 +113,13 @@ def doctor(
                 principal=connection["user"],
             )
             shown.add(findings)
-            if queue is not None and not skip_groups:
+            if queue is not None:
                 named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
-                shown.add(_groups(q_mgr, queue, named, name if name and role == "put" else "NAME"))
+                shown.add(_groups(q_mgr, queue, named, name or "NAME"))
             if apply:
                 shown.apply(q_mgr)
         except ConnectionBroken as error:
-            report.fail(ExitCode.NO_CONNECTION, error)
+            report.fail(ExitCode.FAILED, error)
     shown.end()
 
 
@@ -161,30 +142,14 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
 def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
     """Yield what is wrong with the groups on the queue. ``name``: the producer that the operator asks about, or ``NAME``."""
     try:
-        threshold = backout_threshold(q_mgr, queue)
-
-        def looked() -> QueueLook:
-            quiet_since = put_time(datetime.now(UTC) - _STALLED_AFTER)
-            return look_at_groups(q_mgr, queue, browsed, named=named, threshold=threshold, quiet_since=quiet_since)
-
-        look = looked()
-        disagreeing = look.disagreeing
-        if disagreeing:
-            # A program that ended during the browse disagrees with it. One whose record is the same after another browse did not.
-            before = [(each.status_queue, each.record) for each, _ in disagreeing]
-            look = looked()
-            disagreeing = [
-                (each, said) for each, said in look.disagreeing if (each.status_queue, each.record) in before
-            ]
+        quiet_since = put_time(datetime.now(UTC) - STALLED_AFTER)
+        look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
     except ConnectionBroken:
         raise
     except MQIError as error:
         yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
         return
-    contradicted = {each.status_queue for each, _ in disagreeing}
-    yield from look.groups.findings(look.counts, contradicted, name, all_seen=not look.unseen)
-    for _, disagreement in disagreeing:
-        yield disagreement
+    yield from look.findings()
 
 
 def _lines(text: str, width: int) -> list[str]:
@@ -203,27 +168,29 @@ class ShownFindings:
         self._report = report
         self._fix = fix
         self._found: list[Finding] = []
-        self._console = TableConsole()
         self._applied: list[dict[str, Any]] = []
 
     def add(self, findings: Iterator[Finding] | Sequence[Finding]) -> None:
         """Show findings."""
         for finding in findings:
             self._found.append(finding)
-            if finding.severity is Severity.WARNING:
-                self._report.at_least(ExitCode.WARNING)
-            elif finding.severity is Severity.ERROR:
-                self._report.at_least(ExitCode.DISARRAY)
+            if finding.severity is Severity.ERROR:
+                self._report.found(ExitCode.FAILED)
+            if self._report.is_json:
+                continue
             if self._fix:
                 self._show_mqsc(finding)
-            elif self._report.is_text:
+            else:
                 self._show(finding)
 
     def _show(self, finding: Finding) -> None:
-        width = min(self._console.width, _WIDEST)
+        from rich.text import Text
+
+        width = min(console().width, _WIDEST)
         severity = finding.severity
         said = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width - 11), break_on_hyphens=False)
-        self._console.print_line([(severity.value.ljust(_LABEL), _STYLES[severity]), (said[0], "")])
+        first = Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(said[0])}")
+        self._report.print(first)
         lines = [("", each) for each in said[1:]]
         remedies = (*finding.mqsc, *finding.remedy.splitlines())
         for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
@@ -233,7 +200,7 @@ class ShownFindings:
             self._report.print(" " * (_LABEL + 2) + label + line, wrap=False)
 
     def _show_mqsc(self, finding: Finding) -> None:
-        if finding.severity is Severity.OK or not self._report.is_text:
+        if finding.severity is Severity.OK:
             return
         said = f"{finding.severity.value}: {finding.subject}: {finding.found}" + (
             f": {finding.why}" if finding.why else ""
@@ -257,7 +224,7 @@ class ShownFindings:
                 self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
                 if not done:
                     self._report.print(*(f"*   {text}" for text in texts), wrap=False)
-                    self._report.at_least(ExitCode.DISARRAY)
+                    self._report.found(ExitCode.FAILED)
         except (MQIError, CommandRefused) as error:
             if isinstance(error, ConnectionBroken):
                 raise
@@ -273,7 +240,7 @@ class ShownFindings:
             if many
         )
         self._report.print(f"{'* ' if self._fix else ''}{number(len(self._found), 'check')}: {said}")
-        if not self._report.is_text:
+        if self._report.is_json:
             self._report.rows("findings", FINDINGS, self._found)
         if self._applied:
             self._report.add(applied=self._applied)

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from mqgroups.cli.table import Column, Listing
-from mqgroups.cli.words import age, age_s, size, timestamp
-from mqgroups.core.model import MsgFlag, Persistence, Role
+from mqgroups.cli.words import age, age_s, iso, size, timestamp
+from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.group_messages import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit
-from mqgroups.operate.rules.group_state import GroupState
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
+from mqgroups.operate.rules.judgement import GroupState
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
 _STYLES = {
@@ -21,18 +21,9 @@ _STYLES = {
     GroupState.BEING_PUT: "cyan",
     GroupState.BEING_GOT: "cyan",
     GroupState.STALLED: "yellow",
+    GroupState.BACKED_OUT: "yellow",
     GroupState.ABANDONED: "yellow",
 }
-# The names of what ``listed_values`` and ``message_values`` return.
-_GROUP_TITLES = (
-    "q_mgr_name", "name", "state", "since", "age_s", "group_id", "messages", "data_bytes", "first", "end", "gaps", "last",
-    "has_head", "has_end", "doubled", "overlapping", "persistences", "backout_count", "put_by", "first_put", "last_put",
-    "abandoned", "owners",
-)  # fmt: skip
-_MESSAGE_TITLES = (
-    "msg_id", "msg_seq_number", "offset", "length", "msg_flags", "persistence", "backout_count", "put_by", "put_time",
-    "abandons",
-)  # fmt: skip
 # The digits of a GroupId that differ between the groups of one queue manager.
 _SHORT = 12
 
@@ -44,27 +35,26 @@ def short_id(group_id: bytes) -> str:
 
 def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGroup]:
     """Return how groups are shown. ``now`` is compared with put times; ``several``: there are several queue managers."""
-    at: tuple[Column[ListedGroup], ...] = (Column("at", lambda row: row.q_mgr_name, may_cut=True),)
+    at: tuple[Column[ListedGroup], ...] = (Column("at", lambda row: row.q_mgr_name),)
     columns: tuple[Column[ListedGroup], ...] = (
-        Column("GroupId", lambda row: short_id(row.group.group_id), wide=lambda row: row.group.group_id.hex()),
+        Column("GroupId", lambda row: short_id(row.group.group_id)),
         *(at if several else ()),
-        Column("name", lambda row: row.name or "", rank=1, may_cut=True),
+        Column("name", lambda row: row.name or "", rank=2),
         Column("state", lambda row: row.state.value, style=_style),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
+        Column("missing", lambda row: missing(row.group), rank=1),
+        Column("put by", lambda row: put_by(row), rank=3),
+        Column("got by", lambda row: got_by(row), rank=3),
         Column("msgs", lambda row: f"{row.group.messages:,}", right=True),
-        Column("size", lambda row: size(row.group.data_bytes), rank=2, right=True),
+        Column("size", lambda row: size(row.group.data_bytes), rank=4, right=True),
         Column("first", lambda row: _place(row.group.first), rank=5, right=True),
         Column("last", lambda row: _last(row.group), rank=5, right=True),
-        Column("missing", lambda row: missing(row.group), rank=6, may_cut=True),
-        Column("age", lambda row: age(row.group.first_put, now), rank=3, right=True),
-        Column("put by", lambda row: put_by(row), rank=2, may_cut=True),
-        Column("got by", lambda row: got_by(row), rank=4, may_cut=True),
-        Column("persistent", lambda row: _persistence(row.group), rank=8),
-        Column("backed out", lambda row: str(row.group.backout_count), rank=9, right=True),
-        Column("first put", lambda row: timestamp(row.group.first_put), rank=10),
-        Column("last put", lambda row: timestamp(row.group.last_put), rank=10),
+        Column("backed out", lambda row: f"{row.group.backout_count or ''}", rank=6, right=True),
+        Column("persistent", lambda row: _persistence(row.group), rank=7),
+        Column("age", lambda row: age(row.group.first_put, now), rank=8, right=True),
+        Column("whole GroupId", lambda row: row.group.group_id.hex(), rank=9),
     )
-    return Listing(columns, lambda row: listed_values(row, now), _GROUP_TITLES)
+    return Listing(columns, lambda row: listed_values(row, now))
 
 
 def _style(row: ListedGroup) -> str:
@@ -73,15 +63,15 @@ def _style(row: ListedGroup) -> str:
 
 def put_by(row: ListedGroup) -> str:
     """Return the producer whose record names the group, else the application that has put its messages."""
-    return _owner(row, Role.PUT) or ", ".join(row.group.put_by)
+    return _owner(row, "put") or ", ".join(row.group.put_by)
 
 
 def got_by(row: ListedGroup) -> str:
     """Return the consumer whose record names the group."""
-    return _owner(row, Role.GET)
+    return _owner(row, "get")
 
 
-def _owner(row: ListedGroup, role: Role) -> str:
+def _owner(row: ListedGroup, role: str) -> str:
     return ", ".join(owner.name for owner in row.owners if owner.role is role)
 
 
@@ -137,8 +127,8 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
         "persistences": sorted(group.persistences),
         "backout_count": group.backout_count,
         "put_by": list(group.put_by),
-        "first_put": group.first_put,
-        "last_put": group.last_put,
+        "first_put": iso(group.first_put),
+        "last_put": iso(group.last_put),
         "abandoned": group.abandoned,
     }
 
@@ -149,16 +139,17 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
         "q_mgr_name": row.q_mgr_name,
         "name": row.name,
         "state": row.state.value,
-        "since": row.since,
+        "cause": row.cause.value,
+        "since": iso(row.since),
         "age_s": age_s(row.group.first_put, now),
         **group_values(row.group),
         "owners": [
             {
-                "role": owner.role.value,
+                "role": owner.role,
                 "name": owner.name,
                 "status_queue": owner.status_queue,
                 "active": owner.is_active,
-                "committed_at": owner.committed_at,
+                "committed_at": iso(owner.committed_at),
             }
             for owner in row.owners
         ],
@@ -167,9 +158,9 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
 
 SPLIT_PARTS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
     (
-        Column("GroupId", lambda row: short_id(row[0].group_id), wide=lambda row: row[0].group_id.hex()),
+        Column("GroupId", lambda row: short_id(row[0].group_id)),
         Column("at", lambda row: row[1].q_mgr_name),
-        Column("messages", lambda row: _runs(row[1].group), may_cut=True),
+        Column("messages", lambda row: _runs(row[1].group)),
         Column("together", lambda row: _together(row[0]), style=lambda _: "red"),
     ),
     lambda row: split_values(row[0]),
@@ -208,17 +199,16 @@ def _together(split: GroupSplit) -> str:
 MESSAGES: Listing[FoundGroupMessage] = Listing(
     (
         Column("number", lambda row: str(row.browsed.msg_seq_number), right=True),
-        Column("offset", lambda row: str(row.browsed.offset), rank=2, right=True),
+        Column("offset", lambda row: f"{row.browsed.offset or ''}", rank=2, right=True),
         Column("bytes", lambda row: f"{row.browsed.length:,}", right=True),
-        Column("flags", lambda row: flags(row.browsed), may_cut=True, rank=1),
+        Column("flags", lambda row: flags(row.browsed), rank=1),
         Column("put", lambda row: timestamp(row.browsed.put_time)),
-        Column("put by", lambda row: row.browsed.put_appl_name, rank=3, may_cut=True),
+        Column("put by", lambda row: row.browsed.put_appl_name, rank=3),
+        Column("backed out", lambda row: f"{row.browsed.backout_count or ''}", rank=4, right=True),
         Column("persistent", lambda row: _PERSISTENT.get(row.browsed.persistence, "?"), rank=5),
-        Column("backed out", lambda row: str(row.browsed.backout_count), rank=4, right=True),
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
     ),
     lambda row: message_values(row),
-    _MESSAGE_TITLES,
 )
 
 
@@ -245,6 +235,6 @@ def message_values(row: FoundGroupMessage) -> dict[str, Any]:
         "persistence": message.persistence,
         "backout_count": message.backout_count,
         "put_by": message.put_appl_name,
-        "put_time": message.put_time,
+        "put_time": iso(message.put_time),
         "abandons": message.abandons,
     }

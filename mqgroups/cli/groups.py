@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Generic
 
 import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, SPLIT_PARTS, SPLITS, group_listing
-from mqgroups.cli.options import limit_option, output_option, status_queue_option, wait_option
-from mqgroups.cli.progress_line import ProgressLine
-from mqgroups.cli.report import Report
-from mqgroups.cli.table import Output
-from mqgroups.cli.words import Duration, age_s, number, put_time, size
+from mqgroups.cli.options import STALLED_AFTER, output_option, status_queues_option
+from mqgroups.cli.progress import Progress
+from mqgroups.cli.report import MOST_ROWS, Report
+from mqgroups.cli.table import Output, Row
+from mqgroups.cli.words import number, put_time, size
 from mqgroups.core.model import GROUP_ID_LENGTH
-from mqgroups.operate.group_findings import no_record
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.group_store import SortKey
-from mqgroups.operate.groups import BrowsedInstance, GroupList, ListedGroup, browse_groups
-from mqgroups.operate.owners import find_owners, owners_of_groups
-from mqgroups.operate.rules.group_state import GroupOwner, GroupState
+from mqgroups.operate.groups import GroupList, browse_groups
+from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.inspection import BrowsedInstance
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
@@ -73,26 +72,6 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
 )
 @click.option(
-    "--older-than", type=Duration(), metavar="TIME", help="Only groups whose first message is older: 90s, 15m, 1h, 2d."
-)
-@click.option(
-    "--stalled-after",
-    type=Duration(),
-    default="5m",
-    show_default=True,
-    metavar="TIME",
-    help="How long nothing may happen in an incomplete group before it counts as stalled.",
-)
-@click.option(
-    "--sort",
-    type=click.Choice(["state", "queue", "age", "changed", "messages", "bytes", "id"]),
-    default="state",
-    show_default=True,
-    metavar="ORDER",
-    help="state (what needs attention first), queue (as on it), age (oldest first), changed (longest quiet first), messages, "
-    "bytes (most first), or id.",
-)
-@click.option(
     "--group",
     "some_id",
     callback=_some_id,
@@ -107,45 +86,44 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     metavar="NAME=HOST(PORT)",
     help="Another queue manager with an instance of this cluster queue; may be repeated.",
 )
-@status_queue_option
-@limit_option
+@status_queues_option
 @output_option
-@wait_option
 @connection_options()
 def groups(
     queue: str,
     only: frozenset[GroupState],
-    older_than: timedelta | None,
-    stalled_after: timedelta,
-    sort: SortKey,
     some_id: str | None,
     others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
-    limit: int,
     output: Output,
-    wait_s: float,
     **connection: Any,
 ) -> None:
     """Show the groups on a queue: how complete, whose, and since when nothing has happened.
 
-    The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody. Names are the
-    property mqgroups.Name of first messages, or are in status records; they are looked up for --limit groups, at most 10 seconds.
+    What needs attention comes first. The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not
+    visible to anybody. Names are the property mqgroups.Name of first messages, or are in status records; they are looked up for
+    1000 groups, at most 10 seconds.
 
     \b
     States:
       complete      all messages are there
       being put     the last message is not there yet
       being got     a consumer has the first message, or a unit of work hides it
-      stalled       incomplete, and nobody works on it; or --stalled-after is over
+      stalled       incomplete, and nobody works on it, or nothing happened for
+                    5 minutes
+      backed out    a message's backout count has reached BOTHRESH
       abandoned     its producer has ended it without completing it
       no beginning  the first message is gone, and no record says who gets it
       no record     the last message is missing, and no record says who puts it
+      record differs
+                    its record, or the other record of its pipe, contradicts
+                    the messages: do not start its program yet
       gap           messages are missing in the middle
       inconsistent  messages after the last one
       doubled       a message is there twice, or its GroupId was used again
 
     With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
-    password are the same for all queue managers.
+    password are the same for all of these addresses.
 
     Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue. Status queues need BROWSE and INQ; to
     find them, the command server is asked. What cannot be seen for want of an authority is named.
@@ -153,70 +131,58 @@ def groups(
     \b
     Exit codes:
       0  done
-      1  failed; standard error says why
+      1  failed; or a group has messages twice, or is split over queue managers
       2  the command line is wrong
-      5  with --at: groups are split over queue managers
-      6  a queue manager cannot be connected to
-      8  a group has messages twice
     """
     report = Report(output, q_mgr_name=connection["q_mgr_name"], queue=queue)
     with ExitStack() as stack:
-        q_mgrs = [stack.enter_context(connected(report, wait_s, **connection))]
+        q_mgrs = [stack.enter_context(connected(report, **connection))]
         for name, conn_name in others:
             there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
-            q_mgrs.append(stack.enter_context(connected(report, wait_s, **there)))
+            q_mgrs.append(stack.enter_context(connected(report, **there)))
         if some_id is not None and len(some_id) == _WHOLE_ID:
-            _show_messages(report, q_mgrs, queue, bytes.fromhex(some_id), limit)
+            _show_messages(report, q_mgrs, queue, bytes.fromhex(some_id))
             report.end()
         found = stack.enter_context(browsed(q_mgrs, queue))
         now = datetime.now(UTC)
-        owners, records_of = _owners(report, q_mgrs, status_queues)
-        oldest_s = older_than.total_seconds() if older_than else 0.0
+        owners = _owners(report, q_mgrs, status_queues)
 
-        def wanted(row: ListedGroup) -> bool:
-            if some_id is not None:
-                return row.group.group_id.hex().endswith(some_id)
-            age = age_s(row.group.first_put, now)
-            return row.state in only and (older_than is None or (age is not None and age >= oldest_s))
+        def wanted(each: Judgement) -> bool:
+            return each.cause.state in only if some_id is None else each.group_id.hex().endswith(some_id)
 
-        with ProgressLine() as line:
-            found.judge(owners, put_time(now - stalled_after), wanted, line.say, records_of)
+        with Progress() as line:
+            found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
         if some_id is not None:
-            _show_messages(report, q_mgrs, queue, _the_id(found, some_id), limit)
+            _show_messages(report, q_mgrs, queue, _the_id(found, some_id))
         else:
             names = stack.enter_context(GroupNames(q_mgrs, queue))
-            _show_groups(report, found, names, sort, limit, now)
+            _show_groups(report, found, names, now)
     report.end()
 
 
 def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
     """Browse a queue and show the progress."""
     began_s = time.monotonic()
-    with ProgressLine() as line:
+    with Progress() as line:
 
         def say(instance: BrowsedInstance) -> None:
-            of = f" of {instance.depth:,}" if instance.depth is not None else ""
             rate = instance.messages / max(time.monotonic() - began_s, 0.001)
             where = f" at {instance.q_mgr_name}" if len(q_mgrs) > 1 else ""
-            line.say(f"browsing {queue}{where}: {instance.messages:,}{of} messages, {rate:,.0f} a second")
+            doing = f"browsing {queue}{where}: {instance.messages:,} messages, {rate:,.0f} a second"
+            line.say(doing, instance.messages, instance.depth)
 
         return browse_groups(q_mgrs, queue, say)
 
 
-def _owners(
-    report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]
-) -> tuple[dict[bytes, tuple[GroupOwner, ...]], list[str]]:
-    """Return the owners that records name, by GroupId; and the queue managers on which the records of all producers were seen."""
-    found: dict[bytes, tuple[GroupOwner, ...]] = {}
-    records_of = []
+def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]) -> SeenOwners:
+    """Return the owners at all these queue managers."""
+    found = SeenOwners(())
     for q_mgr in q_mgrs:
         seen = find_owners(q_mgr, status_queues=status_queues)
-        records_of += [q_mgr.q_mgr_name] if seen.has_all_producers else []
         for sentence in seen.unseen:
             report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
-        for group_id, owners in owners_of_groups(seen.owners).items():
-            found[group_id] = (*found.get(group_id, ()), *owners)
-    return found, records_of
+        found = SeenOwners(found.owners + seen.owners, found.unseen + seen.unseen, found.q_mgr_names + seen.q_mgr_names)
+    return found
 
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
@@ -229,37 +195,37 @@ def _the_id(found: GroupList, some_id: str) -> bytes:
     return ids.pop()
 
 
-def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes, limit: int) -> None:
+def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes) -> None:
     report.add(group_id=group_id.hex())
-    if report.is_text:
-        report.print(f"group {group_id.hex()}")
+    report.print(f"group {group_id.hex()}")
     for q_mgr in q_mgrs:
         if len(q_mgrs) > 1:
             report.print(f"at {q_mgr.q_mgr_name}:")
         name = "messages" if len(q_mgrs) == 1 else f"messages at {q_mgr.q_mgr_name}"
-        counted = _Counted()
-        report.rows(name, MESSAGES, counted(messages_of_group(q_mgr, queue, group_id)), limit or None)
+        counted = _Counted(messages_of_group(q_mgr, queue, group_id))
+        report.rows(name, MESSAGES, counted)
         if not counted.number:
             report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
 
 
-class _Counted:
-    """Counts what it passes on."""
+class _Counted(Generic[Row]):
+    """Counts rows as they are taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
         self.number = 0
 
-    def __call__(self, rows: Iterator[Any]) -> Iterator[Any]:
-        for row in rows:
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
             self.number += 1
             yield row
 
 
-def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: SortKey, limit: int, now: datetime) -> None:
+def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
     several = len(found.instances) > 1
-    listing = group_listing(now, several=several)
-    rows = names.named(found.groups(sort), limit or None)
-    report.rows("groups", listing, rows, limit or None, found.listed)
+    report.rows(
+        "groups", group_listing(now, several=several), names.named(found.groups("state"), MOST_ROWS), found.listed
+    )
     if names.left_out:
         report.note(f"the names of {number(names.left_out, 'group')} were not looked up")
     for instance in found.instances:
@@ -267,32 +233,24 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, sort: Sort
             report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
     report.print(*summary(found))
     if many := found.counts[GroupState.NO_RECORD]:
-        said = no_record(found.instances[0].queue, many)
-        report.note(f"{said.found}. {said.why}. `mqgroups doctor` prints the commands")
+        cause = Cause.NO_RECORD
+        report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
     if found.counts[GroupState.DOUBLED]:
-        report.at_least(ExitCode.DOUBLED)
+        report.found(ExitCode.FAILED)
     if several:
-        _show_splits(report, found)
+        splits = _Counted(found.splits())
+        if report.is_json:
+            report.rows("splits", SPLITS, splits)
+        else:
+            report.rows("splits", SPLIT_PARTS, ((split, part) for split in splits for part in split.parts))
+        report.print(f"{number(splits.number, 'group is', 'groups are')} split over queue managers")
+        if splits.number:
+            report.found(ExitCode.FAILED)
     report.add(
         instances=[_instance_values(each) for each in found.instances],
         states={state.value: many for state, many in found.counts.items()},
         data_bytes=found.data_bytes,
     )
-
-
-def _show_splits(report: Report, found: GroupList) -> None:
-    seen = _Counted()
-    splits = seen(found.splits())
-    if report.is_json:
-        report.rows("splits", SPLITS, splits)
-    elif report.is_text:
-        report.rows("splits", SPLIT_PARTS, ((split, part) for split in splits for part in split.parts))
-    else:
-        # CSV has rows of one kind: the groups. The exit code says whether some are split.
-        seen.number = sum(1 for _ in splits)
-    report.print(f"{number(seen.number, 'group is', 'groups are')} split over queue managers")
-    if seen.number:
-        report.at_least(ExitCode.DISARRAY)
 
 
 def summary(found: GroupList) -> list[str]:

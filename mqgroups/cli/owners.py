@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,59 +12,52 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import short_id
-from mqgroups.cli.options import limit_option, output_option, status_queue_option, wait_option
+from mqgroups.cli.options import output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output
-from mqgroups.cli.words import age, number, timestamp
+from mqgroups.cli.words import age, iso, number
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
-from mqgroups.operate.command_server import Holder
-from mqgroups.operate.owners import SeenOwner, find_owners
-from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
+from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
 from mqgroups.operate.unused import delete_unused
 
 _STYLES = {
-    OwnerCondition.ACTIVE: "green",
-    OwnerCondition.CLEAN: "green",
-    OwnerCondition.CHECKPOINT: "green",
-    OwnerCondition.INTERRUPTED: "yellow",
-    OwnerCondition.HIDDEN: "yellow",
-    OwnerCondition.UNSEEN: "yellow",
-    OwnerCondition.LEFT_OVER: "cyan",
+    OwnerState.ACTIVE: "green",
+    OwnerState.CLEAN: "green",
+    OwnerState.CHECKPOINT: "green",
+    OwnerState.INTERRUPTED: "yellow",
+    OwnerState.HIDDEN: "yellow",
+    OwnerState.UNSEEN: "yellow",
+    OwnerState.LEFT_OVER: "cyan",
 }
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--queue", metavar="QUEUE", help="Only owners whose record names this queue, and those without a record.")
-@click.option("--show-checkpoint", is_flag=True, help="Show checkpoints, which are the applications' own data.")
+@click.option("--queue", metavar="QUEUE", help="Only owners whose record names this queue.")
 @click.option(
     "--unused",
     is_flag=True,
     help="Only empty status queues that were made from a model and are not open: of names that may never come back.",
 )
 @click.option("--apply", is_flag=True, help="With --unused: delete these status queues.")
-@status_queue_option
-@limit_option
+@status_queues_option
 @output_option
-@wait_option
 @connection_options()
 def owners(
     names: Sequence[str],
     queue: str | None,
-    show_checkpoint: bool,
     unused: bool,
     apply: bool,
     status_queues: Sequence[str],
-    limit: int,
     output: Output,
-    wait_s: float,
     **connection: Any,
 ) -> None:
     """Show the producers and consumers that have a status queue, or those of these NAMEs: what they do, and how far they are.
 
-    Status queues are browsed, so running programs are not disturbed, and nothing is changed. The command server lists the status
-    queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or --status-queue.
+    Status queues are browsed, so running programs are not disturbed. The command server lists the status queues MQGROUPS.PUT.*,
+    .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or --status-queue.
 
     \b
     States:
@@ -74,9 +67,11 @@ def owners(
       left over        a record that nobody needs; the next start removes it
       clean            no group is interrupted
       hidden           a unit of work hides the record, or it is lost
+      record lost      the record is gone, and no unit of work hides it
       of another queue manager
-                       a start refuses the record: adopt it (mqgroups recover)
+                       a start refuses the record: mqgroups adopt
       two records      two programs have used the status queue: look at it
+      of several users a record was put by another user than the others
       unreadable       a message there is not a record: look at it
       not seen         the status queue could not be browsed
 
@@ -90,24 +85,22 @@ def owners(
     \b
     Exit codes:
       0  done
-      1  failed; standard error says why
+      1  failed, or a status queue is in disarray, or none of the NAMEs has one
       2  the command line is wrong
-      5  a status queue is in disarray: look at it
-      6  the queue manager cannot be connected to
-      7  none of the NAMEs has a status queue
     """
     if apply and not unused:
         raise click.UsageError("--apply needs --unused")
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
-    with connected(report, wait_s, **connection) as q_mgr:
+    with connected(report, acts=apply, **connection) as q_mgr:
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
+        if queue is not None:
+            seen = of_queue(seen, (queue,))
         if unused:
-            clean = [each for each in seen.owners if each.condition is OwnerCondition.CLEAN and not each.is_shared]
+            clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
             found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
             seen = replace(seen, owners=found)
             report.add(deleted=apply)
-    listing = owner_listing(datetime.now(UTC), show_checkpoint=show_checkpoint)
-    report.rows("owners", listing, seen.owners, limit or None)
+    report.rows("owners", owner_listing(datetime.now(UTC)), seen.owners)
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")
     if unused:
@@ -115,48 +108,52 @@ def owners(
         report.print(f"{what} deleted" if apply else f"{what}; --apply deletes them")
     else:
         report.print(summary(seen.owners))
-    if any(each.condition in DISARRAY for each in seen.owners):
-        report.at_least(ExitCode.DISARRAY)
+    if any(each.state in DISARRAY for each in seen.owners):
+        report.found(ExitCode.FAILED)
     if names and not seen.owners and not unused:
         report.note(f"{' and '.join(names)}: there is no status queue")
-        report.at_least(ExitCode.MISSING)
+        report.found(ExitCode.FAILED)
     report.end()
 
 
+def of_queue(seen: SeenOwners, queues: Collection[str]) -> SeenOwners:
+    """Return the owners whose record names one of these queues; those that may be others of them are named among the unseen."""
+    found = tuple(each for each in seen.owners if each.record is not None and each.record.queue in queues)
+    unknown = [each for each in seen.owners if each.record is None and each.state is not OwnerState.CLEAN]
+    if not unknown:
+        return SeenOwners(found, seen.unseen)
+    named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
+    return SeenOwners(found, (*seen.unseen, f"of which queue these owners are, for they show no record: {named}"))
+
+
 def summary(found: Sequence[SeenOwner]) -> str:
-    """Return how many owners there are, by condition."""
-    counts = {each: sum(owner.condition is each for owner in found) for each in OwnerCondition}
-    said = ", ".join(f"{many:,} {condition.value}" for condition, many in counts.items() if many)
+    """Return how many owners there are, by state."""
+    counts = {each: sum(owner.state is each for owner in found) for each in OwnerState}
+    said = ", ".join(f"{many:,} {state.value}" for state, many in counts.items() if many)
     return f"{number(len(found), 'owner')}{': ' if said else ''}{said}"
 
 
-def owner_listing(now: datetime, *, show_checkpoint: bool = False) -> Listing[SeenOwner]:
+def owner_listing(now: datetime) -> Listing[SeenOwner]:
     """Return how owners are shown. ``now`` is compared with put times."""
-    checkpoint: tuple[Column[SeenOwner], ...] = (Column("checkpoint", _checkpoint, may_cut=True),)
     columns: tuple[Column[SeenOwner], ...] = (
         Column("role", lambda row: row.role or "?"),
-        Column("name", lambda row: row.name, may_cut=True),
-        Column("state", lambda row: row.condition.value, style=lambda row: _STYLES.get(row.condition, "red")),
-        Column("queue", lambda row: row.record.queue if row.record else "", rank=3, may_cut=True),
-        Column("GroupId", lambda row: _group(row, short=True), rank=2, wide=lambda row: _group(row, short=False)),
-        Column("group", lambda row: row.group_name, rank=3, may_cut=True),
+        Column("name", lambda row: row.name),
+        Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
+        Column("problem", _problem, rank=1),
         Column("committed", _position, rank=1, right=True),
         Column("ago", lambda row: age(row.committed_at, now), rank=1, right=True),
-        Column("put by", lambda row: row.put_by, rank=6),
-        Column("epoch", lambda row: str(row.record.epoch) if row.record else "", rank=6, right=True),
-        Column("held by", lambda row: _holders(row.holders), rank=4, may_cut=True),
-        *(checkpoint if show_checkpoint else ()),
-        Column("last commit", lambda row: timestamp(row.committed_at), rank=7),
-        Column("status queue", lambda row: row.status_queue, rank=8),
-        Column("problem", _problem, rank=5, may_cut=True),
+        Column("queue", lambda row: row.record.queue if row.record else "", rank=2),
+        Column("GroupId", _group, rank=2),
+        Column("held by", lambda row: _holders(row.holders), rank=3),
+        Column("group", lambda row: row.group_name, rank=4),
+        Column("put by", lambda row: row.put_by, rank=5),
+        Column("status queue", lambda row: row.status_queue, rank=6),
     )
-    return Listing(columns, lambda row: owner_values(row, show_checkpoint=show_checkpoint), _TITLES)
+    return Listing(columns, owner_values)
 
 
-def _group(row: SeenOwner, *, short: bool) -> str:
-    if row.record is None or row.record.group_id == GROUP_ID_NONE:
-        return ""
-    return short_id(row.record.group_id) if short else row.record.group_id.hex()
+def _group(row: SeenOwner) -> str:
+    return "" if row.record is None or row.record.group_id == GROUP_ID_NONE else short_id(row.record.group_id)
 
 
 def _position(row: SeenOwner) -> str:
@@ -182,28 +179,14 @@ def _problem(row: SeenOwner) -> str:
     return "; ".join([*said, *([row.problem] if row.problem else [])])
 
 
-def _checkpoint(row: SeenOwner) -> str:
-    return "" if row.record is None or row.record.checkpoint is None else repr(row.record.checkpoint)
-
-
-# The names of what ``owner_values`` returns.
-_TITLES = (
-    "role", "name", "status_queue", "state", "committed_at", "holders", "leftovers", "unreadable", "problem", "shared",
-    "group_name", "put_by", "record",
-)  # fmt: skip
-
-
-def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
+def owner_values(row: SeenOwner) -> dict[str, Any]:
     """Return an owner, for JSON."""
-    record = record_values(row.record)
-    if record is not None and not show_checkpoint:
-        record["checkpoint"] = None if record["checkpoint"] is None else "kept; --show-checkpoint shows it"
     return {
         "role": row.role,
         "name": row.name,
         "status_queue": row.status_queue,
-        "state": row.condition.value,
-        "committed_at": row.committed_at,
+        "state": row.state.value,
+        "committed_at": iso(row.committed_at),
         "holders": [
             {
                 "appl_name": each.appl_name,
@@ -220,5 +203,5 @@ def owner_values(row: SeenOwner, *, show_checkpoint: bool) -> dict[str, Any]:
         "shared": row.is_shared,
         "group_name": row.group_name,
         "put_by": row.put_by,
-        "record": record,
+        "record": record_values(row.record),
     }

@@ -12,14 +12,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from mqgroups.cli.batch_lines import JsonLines, TextLines
+from mqgroups.cli.connection import say_where
 from mqgroups.cli.console import Commands, one_message
-from mqgroups.cli.progress import JsonProgress, TextProgress
+from mqgroups.cli.options import output_option
 from mqgroups.cli.secrets import Command
+from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 
 if TYPE_CHECKING:
@@ -95,9 +99,12 @@ def check(config: Path, overrides: Sequence[str]) -> None:
 @pipeline.command(context_settings={"ignore_unknown_options": True})
 @_config_arguments
 @click.option(
-    "--master", metavar="URL", help="Spark's master. Default: that of spark-defaults.conf or [spark], else local[*]."
+    "--conf",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of Spark, such as spark.master=URL; may be repeated.",
 )
-@click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
 @click.option(
     "--available-now",
     is_flag=True,
@@ -108,13 +115,7 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     is_flag=True,
     help="Run although the records belong to another checkpoint, which is lost for good.",
 )
-@click.option(
-    "--progress",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Print a line for each micro-batch, or a line of JSON for each step of each micro-batch.",
-)
+@output_option
 @click.option(
     "--verbose", "-v", is_flag=True, help="Let Spark log its warnings, and show Spark's own error if it fails."
 )
@@ -122,11 +123,10 @@ def check(config: Path, overrides: Sequence[str]) -> None:
 def run(
     config: Path,
     overrides: Sequence[str],
-    master: str | None,
     settings: Sequence[str],
     available_now: bool,
     new_checkpoint: bool,
-    progress: str,
+    output: Output,
     verbose: bool,
     submit_arguments: Sequence[str],
 ) -> None:
@@ -135,15 +135,17 @@ def run(
     Arguments after -- go to spark-submit, as in: mqgroups pipeline run CONFIG.toml -- --py-files udfs.zip. This process is
     the driver. It may be killed at any time; when it is started again, it resumes from its checkpoint.
     """
-    lines = JsonProgress() if progress == "json" else TextProgress()
+    lines = JsonLines() if output == "json" else TextLines()
     with one_message(with_cause=verbose):
         from mqgroups.spark.pipeline import run as running
         from mqgroups.spark.pipeline.config import read_config
 
         found = read_config(config, overrides)
+        say_where(**{each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
         running.set_up(submit_arguments, quiet=not verbose)
         lines.say(f"pipeline {found.name}: starting Spark")
-        spark = running.session(found, master=master, settings=_settings(settings))
+        given = _settings(settings)
+        spark = running.session(found, master=given.pop("spark.master", None), settings=given)
         try:
             started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
             lines.say(f"pipeline {found.name}: reading {found.source.queue}")
@@ -165,7 +167,7 @@ def report(config: Path, overrides: Sequence[str]) -> None:
         from mqgroups.spark.pipeline.run import write_report
 
         found = write_report(read_config(config, overrides))
-    TextProgress().report(found)
+    TextLines().report(found)
 
 
 def _outputs(config: PipelineConfig) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Named profiles of connections: ``~/.config/mqgroups/config.toml``, and the option --profile.
+"""Where the options of a connection come from: the command line, a profile of ``~/.config/mqgroups/config.toml``, or variables.
 
     default_profile = "test"
 
@@ -14,21 +14,17 @@
 
 A profile has the names of the connection options. It has no passwords: it says in which file or variable they are.
 
-One connection, one source. It is the profile that --profile or MQGROUPS_PROFILE names; else the environment, if that names a
-queue manager or an address; else the default profile; else the environment. The other sources are ignored. ``--profile ''`` asks
-for none. The command line comes first for each option, but it never sends the user, password or token of the source to another
-address: if it names one, they are not used. Nor are those of a profile without an address, if a variable of the MQ client has one
-(``MQSERVER``).
-
-User, password and token are one setting: the command line's token replaces user and password of the source, and its user another
-one's password.
+One connection, one source, and nothing of another one. It is the command line, if that has an option of a connection; else the
+profile that --profile or MQGROUPS_PROFILE names; else the environment, if it names a queue manager or an address; else the
+default profile; else the environment. An empty name asks for no profile. A password goes only to the address that it was given
+with.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,28 +33,25 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqgroups.cli.console import complain
-from mqgroups.cli.directories import of_this_user
 from mqgroups.mqi.secret import SECRETS
 
-# In ``Context.meta``: the values of the profile that is the source; and whether something was said.
-_PROFILE, _SAID = "mqgroups.profile", "mqgroups.profile.said"
-# Who connects, and the setting that each option is a part of.
-_IDENTITY = frozenset({"user", "password", "token"})
-_SETTINGS = {"user": "user", **{f"{name}_{where}": name for name in SECRETS for where in ("file", "env")}}
-_WHERE = frozenset(_SETTINGS) - {"user"}
-# What names a queue manager or an address: options, and variables of the MQ client (IBM MQ, "IBM MQ environment variables").
+# In ``Context.meta``: the values of the source.
+_SOURCE = "mqgroups.connection"
 _PLACE = ("q_mgr_name", "conn_name", "ccdt_url")
+# Variables of the MQ client that lead to an address (IBM MQ, "IBM MQ environment variables").
 _OF_CLIENT = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
+# A secret of the environment that is used only with the setting that it belongs to.
+_ONLY_WITH = {"password": "user", "key_repository_password": "key_repository"}
 KEYS = frozenset(
     "q_mgr conn_name channel ccdt_url user cipher_spec key_repository certificate_label peer_name".split()
-) | _WHERE  # fmt: skip
+) | {f"{name}_{where}" for name in SECRETS for where in ("file", "env")}  # fmt: skip
 
 
 def config_file() -> Path:
     """Return the path of the configuration file, whether it exists or not."""
     try:
-        return of_this_user("XDG_CONFIG_HOME", ".config") / "mqgroups" / "config.toml"
-    except click.UsageError:
+        return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "mqgroups" / "config.toml"
+    except RuntimeError:
         # A user without a home directory, as in many containers, has no profiles.
         return Path(os.devnull)
 
@@ -102,38 +95,87 @@ def _check(where: str, values: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{where}: {key} must be a text in quotes, got {value!r}")
 
 
-def _choose(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Make a profile the source of the connection, if one is named, or the environment names no place."""
-    if context.resilient_parsing:
-        return
-    path = config_file()
-    default, profiles = read_profiles(path)
-    in_environment = [
-        f"MQGROUPS_{key.upper()}" for key in (*_PLACE, *sorted({*KEYS, *SECRETS} - {"q_mgr"})) if _variable(key)
-    ]
-    name = value
-    if value is None and default is not None:
-        if any(map(_variable, _PLACE)):
-            complain(
-                f"{in_environment[0]} is set, so the environment says how to connect, and not default_profile {default!r}"
-            )
-        else:
-            name = default
-            if in_environment:
-                complain(f"default_profile {default!r} says how to connect, so {in_environment[0]} is not used")
-    if not name:
-        return
-    if name not in profiles:
-        known = f"has {', '.join(profiles)}" if profiles else "has none, or does not exist"
-        raise click.BadParameter(f"{name!r} is not a profile: {path} {known}", context, parameter)
-    values = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
-    context.default_map = {**(context.default_map or {}), **values}
-    context.meta[_PROFILE] = values
+class _ProfileOption(click.Option):
+    """--profile: it is processed before the options of a connection, and finds their source."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """As ``Option``."""
+        value, args = super().handle_parse_result(ctx, opts, args)
+        if not ctx.resilient_parsing:
+            ctx.meta[_SOURCE] = self._source(ctx, opts, opts.get("profile", os.environ.get("MQGROUPS_PROFILE")))
+        return value, args
+
+    def _source(self, ctx: click.Context, opts: Mapping[str, Any], named: str | None) -> Mapping[str, str]:
+        """Return the values of the source, and say which it is if another one could be expected."""
+        options = [each for each in ctx.command.params if isinstance(each, ConnectionOption)]
+        given = {each.name: opts[each.name] for each in options if each.name in opts}
+        environment, variables = _of_environment(options)
+        path = config_file()
+        default, profiles = read_profiles(path)
+        of_client = [each for each in _OF_CLIENT if os.environ.get(each)]
+        if given:
+            option = next(each.opts[0] for each in options if each.name in given)
+            if opts.get("profile"):
+                raise click.UsageError(f"--profile and {option} cannot be combined: a connection has one source", ctx)
+            name = default if named is None else named
+            others = [f"profile {name!r}"] if name else []
+            _say(f"the command line has {option}, so it", [*variables, *others, *_beside(given, of_client)])
+            return given
+        if not named and (named == "" or default is None or any(name in environment for name in _PLACE)):
+            others = [] if named == "" or default is None else [f"default_profile {default!r}"]
+            _say("the environment", [*others, *_beside(environment, of_client)])
+            return environment
+        name = named or default
+        if name is None or name not in profiles:
+            known = f"has {', '.join(profiles)}" if profiles else "has none, or does not exist"
+            raise click.BadParameter(f"{name!r} is not a profile: {path} {known}", ctx, self)
+        found = {("q_mgr_name" if key == "q_mgr" else key): value for key, value in profiles[name].items()}
+        if of_client and not _has_address(found):
+            if any(key.startswith(("user", "password", "token")) for key in found):
+                raise click.UsageError(
+                    f"profile {name!r} has no conn_name and no ccdt_url, and {of_client[0]} leads to an address that its user or "
+                    f"token may not belong to. Give the profile an address, or remove {of_client[0]}",
+                    ctx,
+                )
+            complain(f"profile {name!r} has no address, so {of_client[0]} says where to connect")
+        elif not opts.get("profile"):
+            _say(f"profile {name!r}", [*variables, *_beside(found, of_client)])
+        return found
 
 
-def _variable(name: str) -> str | None:
-    """Return the variable of an option, if it is set."""
-    return os.environ.get(f"MQGROUPS_{name.upper()}")
+def _of_environment(options: Sequence[ConnectionOption]) -> tuple[dict[str, str], list[str]]:
+    """Return what the variables of the options say, and their names."""
+    named = {each.name or "": str(each.envvar) for each in options if each.envvar}
+    variables = {name: variable for name, variable in named.items() if os.environ.get(variable)}
+    found = {name: os.environ[variable] for name, variable in variables.items()}
+    for secret in SECRETS:
+        variable = variable_of(secret)
+        is_wanted = _ONLY_WITH.get(secret) is None or _ONLY_WITH[secret] in found
+        if is_wanted and f"{secret}_file" not in found and os.environ.get(variable):
+            found[f"{secret}_env"] = variables[f"{secret}_env"] = variable
+    return found, list(variables.values())
+
+
+def variable_of(secret: str) -> str:
+    """Return the environment variable that holds a secret, if the environment is the source."""
+    return f"MQGROUPS_{secret.upper().replace('-', '_')}"
+
+
+def _has_address(values: Mapping[str, str]) -> bool:
+    return bool(values.get("conn_name") or values.get("ccdt_url"))
+
+
+def _beside(values: Mapping[str, str], of_client: Sequence[str]) -> list[str]:
+    """Return the variables of the MQ client that an address of the source replaces, but for an MQSERVER with the same address."""
+    same = "MQSERVER" if os.environ.get("MQSERVER", "").endswith(f"/{values.get('conn_name')}") else ""
+    return [each for each in of_client if each != same and _has_address(values)]
+
+
+def _say(source: str, unused: Sequence[str]) -> None:
+    if unused:
+        complain(f"{source} says how to connect; not used: {', '.join(unused)}")
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -146,33 +188,28 @@ def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 profile_option = click.option(
     "--profile",
+    cls=_ProfileOption,
     envvar="MQGROUPS_PROFILE",
     show_envvar=True,
     metavar="NAME",
     is_eager=True,
     expose_value=False,
-    callback=_choose,
     shell_complete=_names,
-    help="A profile of ~/.config/mqgroups/config.toml, for the options below; '' uses no profile.",
+    help="A profile of ~/.config/mqgroups/config.toml, instead of the options below; '' uses no profile.",
 )
 
 
 class ConnectionOption(click.Option):
-    """An option of a connection: its environment variable is ignored if a profile is the source."""
-
-    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """As ``Option``."""
-        return None if _PROFILE in ctx.meta else super().resolve_envvar_value(ctx)
+    """An option of a connection: its value is that of the one source, or its default."""
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """As ``Option``; but of user, password and token, only what belongs to the place that is connected to."""
-        value, source = super().consume_value(ctx, opts)
-        setting = _SETTINGS.get(self.name or "")
-        if setting is None or source is ParameterSource.COMMANDLINE:
-            return value, source
-        # The variables that are the defaults of options belong to the environment.
-        of_environment = source is ParameterSource.DEFAULT and _PROFILE in ctx.meta
-        return (None, source) if of_environment or setting not in _used(ctx, opts) else (value, source)
+        """As ``Option``."""
+        source = ctx.meta.get(_SOURCE)
+        if source is None:
+            return super().consume_value(ctx, opts)
+        if self.name in source:
+            return source[self.name], ParameterSource.COMMANDLINE
+        return self.get_default(ctx), ParameterSource.DEFAULT
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """As ``Option``; what is missing may also be in a profile."""
@@ -180,42 +217,3 @@ class ConnectionOption(click.Option):
             return super().process_value(ctx, value)
         except click.MissingParameter as error:
             raise click.MissingParameter(f"Or name a profile of {config_file()} with --profile.", ctx, self) from error
-
-
-def _used(ctx: click.Context, given: Mapping[str, Any]) -> frozenset[str]:
-    """Return which settings of the source are used; ``given`` are the options of the command line."""
-    profile: Mapping[str, Any] | None = ctx.meta.get(_PROFILE)
-    by_command_line = {setting for option, setting in _SETTINGS.items() if given.get(option)}
-    used = {*_SETTINGS.values()} - by_command_line
-    user = _variable("user") if profile is None else profile.get("user")
-    if "token" in by_command_line:
-        used -= {"user", "password"}
-    elif by_command_line & _IDENTITY:
-        used -= {"token"}
-    if "user" in by_command_line and user not in (None, given["user"]):
-        used -= {"password"}
-    if where := _leads_elsewhere(profile, given):
-        has = _IDENTITY & {setting for option, setting in _SETTINGS.items() if profile and option in profile}
-        has |= _IDENTITY & {setting for setting in _IDENTITY if profile is None and _variable(setting)}
-        if has & used and not ctx.meta.get(_SAID):
-            ctx.meta[_SAID] = True
-            of = "the environment" if profile is None else "the profile"
-            complain(f"{' and '.join(sorted(has & used))} of {of} not used, because {where} leads elsewhere")
-        used -= _IDENTITY
-    return frozenset(used)
-
-
-def _leads_elsewhere(profile: Mapping[str, Any] | None, given: Mapping[str, Any]) -> str:
-    """Return the option or variable that leads to another place than the source does; empty if none does."""
-    places = {name: _variable(name) if profile is None else profile.get(name) for name in _PLACE}
-    of_client = [name for name in _OF_CLIENT if os.environ.get(name)]
-    if profile is None and not any(places.values()) and not of_client:
-        # User and password of the environment are for whatever the command line names.
-        return ""
-    if given.get("q_mgr_name") and places["q_mgr_name"] not in (None, given["q_mgr_name"]):
-        return "--q-mgr"
-    for name, option in (("conn_name", "--conn-name"), ("ccdt_url", "--ccdt-url")):
-        if given.get(name) and given[name] != places[name]:
-            return option
-    named = places["conn_name"] or places["ccdt_url"] or given.get("conn_name") or given.get("ccdt_url")
-    return of_client[0] if profile is not None and of_client and not named else ""

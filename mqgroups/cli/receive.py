@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.connection import connection_options, open_q_mgr
+from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.file_lines import FileLines, shown_by
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
+from mqgroups.cli.progress import Progress
 from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.queue_manager import connect
 from mqgroups.settings import Owning
 from mqgroups.stopping import stop_on_signals
 
@@ -36,17 +36,11 @@ _GROUP_WAIT_S = 300.0
     help="The directory for the files. Nothing else may write to it.",
 )
 @click.option(
-    "--wait",
-    "wait_s",
+    "--idle",
+    "idle_s",
     type=click.FloatRange(0),
     metavar="SECONDS",
     help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
-)
-@click.option(
-    "--max-bytes",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Put a longer file in quarantine, without its rest. Default: no limit but the length that was sent.",
 )
 @click.option(
     "--complete-groups-only",
@@ -54,19 +48,16 @@ _GROUP_WAIT_S = 300.0
     help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
 )
 @setting_options(Owning, "record_users")
-@file_lines_option
+@output_option
 @connection_options()
-@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def receive(
     queue: str,
     name: str,
     into: Path,
-    wait_s: float | None,
-    max_bytes: int | None,
+    idle_s: float | None,
     complete_groups_only: bool,
     record_users: tuple[str, ...],
     output: Output,
-    verbose: bool,
     **connection: Any,
 ) -> None:
     """Receive files that `mqgroups send` or IBM MQ Managed File Transfer has put as message groups.
@@ -79,35 +70,30 @@ def receive(
     \b
     Exit codes:
       0  done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
-      1  failed; standard error says why
+      1  failed, or a file went to quarantine
       2  the command line is wrong
-      3  a file went to quarantine
     """
-    log(verbose)
-    quarantined, lines = False, FileLines(output, "group_id")
-    with one_message():
-        arguments = connect_arguments(**connection)
-        with FileProgress() as progress, connect(**arguments, connect_wait_s=WAIT_S) as q_mgr:
-            open_consumer = partial(
-                q_mgr.group_consumer,
-                queue,
-                name=name,
-                commit_every=FILES_EVERY,
-                wait_s=wait_s,
-                group_wait_s=_GROUP_WAIT_S if wait_s is None else wait_s,
-                complete_groups_only=complete_groups_only,
-                stream=True,
-                record_users=record_users,
-            )
-            receiver = FileReceiver(
-                open_consumer, into, keep_waiting=wait_s is None, max_bytes=max_bytes, on_bytes=progress
-            )
-            with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
-                for received in receiver:
-                    quarantined = quarantined or bool(received.reason)
-                    lines.say(str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
-                consumer.forget_checkpoint()
+    log(verbose=False)
+    quarantined, lines = False, FileLines(output)
+    with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, Progress() as line:
+        open_consumer = partial(
+            q_mgr.group_consumer,
+            queue,
+            name=name,
+            commit_every=FILES_EVERY,
+            wait_s=idle_s,
+            group_wait_s=_GROUP_WAIT_S if idle_s is None else idle_s,
+            complete_groups_only=complete_groups_only,
+            stream=True,
+            record_users=record_users,
+        )
+        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=shown_by(line))
+        with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
+            for received in receiver:
+                quarantined = quarantined or bool(received.reason)
+                lines.say(str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
+            consumer.forget_checkpoint()
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if quarantined:
-        sys.exit(ExitCode.WARNING)
+        sys.exit(ExitCode.FAILED)

@@ -10,35 +10,31 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import click
 
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
-from mqgroups.cli.group_rows import group_listing, group_values
-from mqgroups.cli.options import name_option, output_option, wait_for_owner_option
-from mqgroups.cli.report import Report, record_values
-from mqgroups.cli.settings import setting_options
-from mqgroups.cli.table import Output
+from mqgroups.cli.group_rows import group_listing
+from mqgroups.cli.options import apply_option, name_option, own_status_queue_option
+from mqgroups.cli.report import Report
 from mqgroups.cli.words import number
 from mqgroups.config import status_queue_name
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.group_state import judged
 from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
-from mqgroups.settings import Owning
 
 _QUEUE = click.option(
     "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
 )
-_APPLY = click.option("--apply", is_flag=True, help="Do it. Without --apply the command only prints what it would do.")
 _PAST = {"move": "moved", "remove": "removed", "write": "wrote"}
 
 
@@ -58,7 +54,7 @@ def _group_id(_context: click.Context, _parameter: click.Parameter, value: str |
         group_id = b""
     if len(group_id) != GROUP_ID_LENGTH:
         raise click.BadParameter(
-            f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits; `mqgroups groups --wide` prints whole GroupIds"
+            f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits; `mqgroups groups --group DIGITS` prints all"
         )
     return group_id
 
@@ -71,10 +67,6 @@ def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str
         raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
 
-def _report(output: Output, connection: dict[str, Any], **values: Any) -> Report:
-    return Report(output, q_mgr_name=connection["q_mgr_name"], **values)
-
-
 @click.group(cls=Commands)
 def salvage() -> None:
     """Rebuild a lost status record from the messages of its group, or move the rest of a group.
@@ -82,11 +74,10 @@ def salvage() -> None:
     \b
     Exit codes:
       0  done; without --apply: it can be done
-      1  failed; standard error says why
+      1  failed; or the messages do not prove the repair right, and nothing was
+         changed
       2  the command line is wrong
       4  after --wait, an owner is still active whose record may name the group
-      5  the messages do not prove the repair right; nothing was changed
-      6  the queue manager cannot be connected to
     """
 
 
@@ -120,19 +111,14 @@ def salvage() -> None:
     metavar="QUEUE",
     help="The queue for messages on the status queue that cannot be read as a record.",
 )
-@click.option(
-    "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
-)
-@setting_options(Owning, "status_model")
+@own_status_queue_option
 @click.option(
     "--record-user",
     metavar="USER",
     help="The user that the program runs under. The record becomes its own (needs +setid), and records of others are moved away.",
 )
-@_APPLY
+@apply_option
 @connection_options()
-@wait_for_owner_option
-@output_option
 def rebuild(
     name: str,
     role: Literal["put", "get"],
@@ -143,11 +129,8 @@ def rebuild(
     other_status_queues: Sequence[str],
     unreadable_to: str | None,
     status_queue: str | None,
-    status_model: str,
     record_user: str | None,
     apply: bool,
-    wait_s: float,
-    output: Output,
     **connection: Any,
 ) -> None:
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
@@ -163,8 +146,8 @@ def rebuild(
       begun                a consumer got the group's first messages, in order
       nothing-interrupted  no group has to be resumed; only messages are moved
     """
-    report = _report(output, connection, name=name, role=role, queue=queue)
-    with connected(report, wait_s, **connection) as q_mgr:
+    report = Report()
+    with connected(report, acts=True, **connection) as q_mgr:
         done = operate.salvage_owner(
             q_mgr,
             name,
@@ -176,9 +159,8 @@ def rebuild(
             other_status_queues=other_status_queues,
             unreadable_to=unreadable_to,
             status_queue=status_queue,
-            status_model=status_model,
             record_user=record_user,
-            wait_s=wait_s,
+            wait_s=connection["wait_s"],
             check=not apply,
         )
     _show(report, q_mgr, done.group)
@@ -217,17 +199,6 @@ def rebuild(
         report.print(f"{_tense(apply, 'write')} a record to {done.status_queue}: {what}")
     if not (done.unreadable or done.orphaned or done.record):
         report.print("there is nothing to do")
-    report.add(
-        status_queue=done.status_queue,
-        group=group_values(done.group) if done.group else None,
-        record=record_values(done.record),
-        unreadable=done.unreadable,
-        unreadable_to=done.unreadable_to,
-        orphaned=done.orphaned,
-        kept=record_values(done.kept),
-        moved=[record_values(each) for each in done.moved],
-        done=done.done,
-    )
     report.end()
 
 
@@ -242,29 +213,15 @@ def rebuild(
     help="The GroupId in hexadecimal digits.",
 )
 @click.option("--to", metavar="QUEUE", help="The queue to move it to. Default: the BOQNAME of --queue.")
-@click.option(
-    "--commit-every", type=click.IntRange(1), default=100, show_default=True, help="Messages in each unit of work."
-)
-@click.option(
-    "--new-context",
-    is_flag=True,
-    help="Give the messages a new origin and put time; does not need the authority +passall.",
-)
-@_accept("in-use", "dead-letters")
-@_APPLY
+@_accept("in-use", "dead-letters", "new-context")
+@apply_option
 @connection_options()
-@wait_for_owner_option
-@output_option
 def move(
     queue: str,
     group_id: bytes,
     to: str | None,
-    commit_every: int,
-    new_context: bool,
-    accept: Sequence[Accept],
+    accept: Sequence[str],
     apply: bool,
-    wait_s: float,
-    output: Output,
     **connection: Any,
 ) -> None:
     """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
@@ -276,17 +233,18 @@ def move(
     Each --accept overrides a check. Use it only if you know that
       in-use        no other program uses this group; the queue may be open
       dead-letters  no consumer will get them with their dead-letter headers
+      new-context   nobody needs their origin and put time: the messages get new
+                    ones, which needs no authority +passall
     """
-    report = _report(output, connection, queue=queue)
-    with connected(report, wait_s, **connection) as q_mgr:
+    report = Report()
+    with connected(report, acts=True, **connection) as q_mgr:
         done = operate.move_group(
             q_mgr,
             queue,
             group_id,
             to=to,
-            commit_every=commit_every,
-            accept=accept,
-            keep_context=not new_context,
+            accept=cast("Collection[Accept]", {*accept} - {"new-context"}),
+            keep_context="new-context" not in accept,
             check=not apply,
         )
     _show(report, q_mgr, done.group)
@@ -296,19 +254,18 @@ def move(
     for owner in done.consumers:
         report.note(
             f"{owner.name} has begun this group, and its next start would wait for the rest. Stop it, and after the move CLEAR "
-            f"QLOCAL('{owner.status_queue}'); its checkpoint goes too: `mqgroups recover --name {owner.name} --role get --check` "
+            f"QLOCAL('{owner.status_queue}'); its checkpoint goes too: `mqgroups check {owner.name} --role get` "
             f"shows it. If it is a pipe, also CLEAR QLOCAL('{status_queue_name(Role.PUT, owner.name, None)}'), and move its "
             "unfinished outgoing group away too"
         )
-    report.add(group=group_values(done.group), to=done.to, done=done.done)
     report.end()
 
 
 def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
-    if group is not None and report.is_text:
+    if group is not None:
         # No record names it any more, so its messages alone say its state.
-        verdict = judged(group, (), group.last_put)
-        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.state, verdict.since)
+        verdict = judged(group, (), Surroundings("", quiet_since=group.last_put))
+        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.cause, verdict.since)
         report.rows("group", group_listing(datetime.now(UTC)), [row])
 
 

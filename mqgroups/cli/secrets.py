@@ -5,12 +5,11 @@ Every user of the machine can read a command line.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import click
 
-from mqgroups.cli.profiles import ConnectionOption
+from mqgroups.cli.profiles import ConnectionOption, variable_of
 from mqgroups.mqi.secret import Secret
 
 Command = Callable[..., None]
@@ -18,19 +17,16 @@ Command = Callable[..., None]
 
 def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
     """Return the options --NAME-env and --NAME-file; ``what`` describes the secret in their help."""
-    variable = _usual_variable(name)
     return [
         click.option(
             f"--{name}-env",
-            default=variable,
-            show_default=True,
             metavar="VARIABLE",
-            help=f"The environment variable that holds {what}.",
+            help=f"The environment variable that holds {what}.  [env var: {variable_of(name)} has it]",
             cls=ConnectionOption,
         ),
         click.option(
             f"--{name}-file",
-            envvar=f"{variable}_FILE",
+            envvar=f"{variable_of(name)}_FILE",
             show_envvar=True,
             metavar="FILE",
             help=f"A file that holds {what}; not with --{name}-env.",
@@ -39,28 +35,10 @@ def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
     ]
 
 
-def secret(name: str, variable: str | None, file: str | None, *, wanted: bool = True) -> Secret | None:
-    """Return a secret from the file or variable of its option, else from the default variable if ``wanted`` and set.
-
-    ``variable`` is ``None`` if another secret has replaced this one.
-    """
-    is_usual = variable == _usual_variable(name)
+def secret(name: str, variable: str | None, file: str | None) -> Secret | None:
+    """Return the secret that is in a variable or a file; ``None`` if neither is named."""
+    if file is not None and variable is not None:
+        raise click.UsageError(f"--{name}-file and --{name}-env cannot be combined. Use one of them")
     if file is not None:
-        if variable is not None and not is_usual:
-            raise click.UsageError(f"--{name}-file and --{name}-env cannot be combined. Use one of them")
         return Secret.from_file(file)
-    if variable is None:
-        return None
-    return Secret.from_variable(variable) if not is_usual or (wanted and os.environ.get(variable)) else None
-
-
-def _usual_variable(name: str) -> str:
-    return f"MQGROUPS_{name.replace('-', '_').upper()}"
-
-
-def no_password(user: str, variable: str, option: str) -> click.BadParameter:
-    """Return the error for a variable that is not set or empty."""
-    return click.BadParameter(
-        f"the environment variable {variable} is not set or empty. It must hold the password of user {user}",
-        param_hint=f"'{option}'",
-    )
+    return None if variable is None else Secret.from_variable(variable)

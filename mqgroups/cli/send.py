@@ -11,15 +11,15 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.connection import connect_arguments, connection_options
-from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.connection import connection_options, open_q_mgr
+from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_progress import FileLines, FileProgress
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, WAIT_S, file_lines_option
+from mqgroups.cli.file_lines import FileLines, shown_by
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
+from mqgroups.cli.progress import Progress
 from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
-from mqgroups.queue_manager import connect
 from mqgroups.settings import Owning
 from mqgroups.stopping import stop_on_signals
 
@@ -47,15 +47,11 @@ _LOOK_EVERY_S = 1.0
 )
 @click.option("--archive", type=EXISTING_DIRECTORY, metavar="DIR", help="Move each file to DIR when it is sent.")
 @click.option(
-    "--mft", is_flag=True, help="Describe files as IBM MQ Managed File Transfer does, too; not with whole files."
-)
-@click.option(
     "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
 )
 @setting_options(Owning, "record_users")
-@file_lines_option
+@output_option
 @connection_options()
-@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def send(
     files: tuple[Path, ...],
     queue: str,
@@ -63,11 +59,9 @@ def send(
     records: str,
     watch: Path | None,
     archive: Path | None,
-    mft: bool,
     abandon: bool,
     record_users: tuple[str, ...],
     output: Output,
-    verbose: bool,
     **connection: Any,
 ) -> None:
     """Send files, each as a message group, for `mqgroups receive` or any other consumer.
@@ -82,10 +76,10 @@ def send(
       0    all files are sent; or --watch was ended by SIGTERM or Ctrl-C
       1    failed; standard error says why
       2    the command line is wrong
-      130  ended with Ctrl-C before all files were sent; the same command goes on
-      143  the same with SIGTERM
+      130  ended with SIGTERM or Ctrl-C before all files were sent; the same
+           command goes on
     """
-    log(verbose)
+    log(verbose=False)
     if (files and watch is not None) or not (files or watch is not None or abandon):
         raise click.UsageError("give files, or --watch")
     if watch is not None and archive is None:
@@ -93,31 +87,27 @@ def send(
     if watch is not None and archive is not None and watch.resolve() == archive.resolve():
         raise click.UsageError("--watch and --archive need different directories")
     all_sent, lines = False, FileLines(output)
-    with one_message():
-        divided = Records.of(records)
-        if mft and divided.kind == "file":
-            raise click.UsageError("--mft needs --records lines or bytes:N, because MFT's messages are not segments")
-        arguments = connect_arguments(**connection)
-        with (
-            FileProgress() as progress,
-            connect(**arguments, connect_wait_s=WAIT_S) as q_mgr,
-            q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
-            stop_on_signals(producer) as stopping,
-        ):
-            sender = FileSender(producer, records=divided, mft=mft, archive=archive, on_bytes=progress)
-            if abandon and (abandoned := sender.abandon()):
-                lines.say(abandoned, "abandoned", None)
-            named: list[Looks] = [dict.fromkeys(files)] if files else []
-            for looks in named if watch is None else _looks(watch, lambda: producer.stopping):
-                for path in sender.in_order(looks):
-                    if sent := sender.send(path):
-                        lines.say(str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
-            sender.finish()
-            all_sent = True
+    divided = Records.of(records)
+    with (
+        open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr,
+        Progress() as line,
+        q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
+        stop_on_signals(producer) as stopping,
+    ):
+        sender = FileSender(producer, records=divided, archive=archive, on_bytes=shown_by(line))
+        if abandon and (abandoned := sender.abandon()):
+            lines.say(abandoned, "abandoned", None)
+        named: list[Looks] = [dict.fromkeys(files)] if files else []
+        for looks in named if watch is None else _looks(watch, lambda: producer.stopping):
+            for path in sender.in_order(looks):
+                if sent := sender.send(path):
+                    lines.say(str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
+        sender.finish()
+        all_sent = True
     # Who sends files may remove them afterwards.
     if not all_sent and watch is None and stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
-        sys.exit(ExitCode.SIGNAL + stopping.signal)
+        sys.exit(ExitCode.INTERRUPTED)
     if watch is not None and stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
 

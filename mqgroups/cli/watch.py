@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count as count_from
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import console
-from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.keys import Keys
-from mqgroups.cli.options import json_lines_option, status_queue_option
-from mqgroups.cli.owners import owner_listing, owner_values
+from mqgroups.cli.options import STALLED_AFTER, address, output_option, status_queues_option
+from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
-from mqgroups.cli.report import Report
-from mqgroups.cli.table import Listing, Row
-from mqgroups.cli.words import Duration, number, put_time, size
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
+from mqgroups.cli.table import Listing, Output, Row
+from mqgroups.cli.words import Duration, age_s, number, put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import ListedGroup, browse_groups
-from mqgroups.operate.owners import SeenOwner, find_owners, owners_of_groups
-from mqgroups.operate.rules.group_state import GroupState
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.owners import find_owners
+from mqgroups.operate.rules.judgement import GroupState, Judgement
+from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from mqgroups.operate.rules.rates import Look, Rates, rates
+from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import Group, RenderableType
 
 # Groups that a look keeps, to show those that fit the screen.
 _MOST_GROUPS = 200
@@ -43,19 +43,21 @@ _MOST_GROUPS = 200
 _MOST_FOR_NAMES_S = 1.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
 _OWNER_ORDER = {
-    condition: rank
-    for rank, condition in enumerate(
+    state: rank
+    for rank, state in enumerate(
         (
-            OwnerCondition.MOVED,
-            OwnerCondition.DUPLICATE,
-            OwnerCondition.UNREADABLE,
-            OwnerCondition.HIDDEN,
-            OwnerCondition.INTERRUPTED,
-            OwnerCondition.ACTIVE,
-            OwnerCondition.LEFT_OVER,
-            OwnerCondition.CHECKPOINT,
-            OwnerCondition.UNSEEN,
-            OwnerCondition.CLEAN,
+            OwnerState.MOVED,
+            OwnerState.DUPLICATE,
+            OwnerState.SEVERAL_USERS,
+            OwnerState.UNREADABLE,
+            OwnerState.LOST,
+            OwnerState.HIDDEN,
+            OwnerState.INTERRUPTED,
+            OwnerState.ACTIVE,
+            OwnerState.LEFT_OVER,
+            OwnerState.CHECKPOINT,
+            OwnerState.UNSEEN,
+            OwnerState.CLEAN,
         )
     )
 }
@@ -70,12 +72,14 @@ class _Seen:
         took_s: how long it took.
         look: for the rates of the next look.
         newest: the latest put time on the queue.
+        oldest_complete: since when the group is complete that has been so for longest; empty without one.
     """
 
     at: datetime
     took_s: float = 0.0
     look: Look | None = None
     newest: str = ""
+    oldest_complete: str = ""
     rates: Rates = field(default_factory=Rates)
     messages: int = 0
     others: int = 0
@@ -102,28 +106,26 @@ class _Seen:
     "--count", type=click.IntRange(1), metavar="LOOKS", help="End after so many looks. Default: watch for ever."
 )
 @click.option(
-    "--stalled-after",
-    type=Duration(),
-    default="5m",
-    show_default=True,
-    metavar="TIME",
-    help="How long nothing may happen in an incomplete group before it counts as stalled.",
+    "--http",
+    callback=address,
+    metavar="HOST:PORT",
+    help="Serve /metrics (for Prometheus) at this address: groups by state, and how long the oldest complete one waits.",
 )
-@status_queue_option
-@json_lines_option
+@status_queues_option
+@output_option
 @connection_options()
 def watch(
     queue: str,
     every: timedelta,
     count: int | None,
-    stalled_after: timedelta,
+    http: tuple[str, int] | None,
     status_queues: Sequence[str],
-    output: str,
+    output: Output,
     **connection: Any,
 ) -> None:
-    """Watch the groups and owners of a queue: what is stalled first, with rates. The key q ends it, a blank looks at once.
+    """Watch the groups and owners of a queue: what is stalled first, with rates. Ctrl-C ends it.
 
-    At a terminal there is a screen; otherwise a line is printed for each look, or with --json a line of JSON. A lost connection
+    At a terminal there is a screen; otherwise a line is printed for each look, or with -o json a line of JSON. A lost connection
     is made again.
 
     Each look browses the whole queue, and reads the names of the groups that it shows. It changes nothing. Messages that are put
@@ -131,56 +133,42 @@ def watch(
 
     \b
     Exit codes:
-      0    ended with q, or after --count looks
+      0    ended after --count looks
       1    failed; standard error says why
       2    the command line is wrong
-      6    the queue manager could not be connected to at the beginning
       130  ended with Ctrl-C
     """
-    watcher = _Watcher(queue, stalled_after, status_queues, connection)
-    try:
-        with ExitStack() as stack:
-            stack.callback(watcher.close)
-            watcher.connect_first()
-            show = _shower(stack, queue, output)
-            keys = stack.enter_context(Keys())
-            looks = 0
-            while True:
-                seen = watcher.look()
-                looks += 1
-                pause_s = max(every.total_seconds(), seen.took_s)
-                show(seen, pause_s)
-                if looks == count:
-                    return
-                # The key Ctrl-C raises KeyboardInterrupt here.
-                if keys.wait(pause_s).lower() == "q":
-                    return
-    except (MQIError, BindingMissing) as error:
-        # The screen is gone now.
-        Report().fail(ExitCode.FAILED, error)
+    # A later failure to connect does not end it.
+    watcher = _Watcher(queue, status_queues, connection, open_q_mgr(**connection))
+    with ExitStack() as stack:
+        stack.callback(watcher.close)
+        show = _shower(stack, queue, output)
+        page = QueuePage(QueueLook(connection["q_mgr_name"], queue))
+        if http is not None:
+            stack.enter_context(Pages(http, {"/metrics": page}))
+        for looks in count_from(1):
+            seen = watcher.look()
+            pause_s = max(every.total_seconds(), seen.took_s)
+            show(seen, pause_s)
+            page.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
+            if looks == count:
+                return
+            time.sleep(pause_s)
 
 
 class _Watcher:
     """Looks at the queue again and again."""
 
     def __init__(
-        self, queue: str, stalled_after: timedelta, status_queues: Sequence[str], connection: dict[str, Any]
+        self, queue: str, status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
     ) -> None:
         self._queue = queue
-        self._stalled_after = stalled_after
         self._status_queues = status_queues
         self._connection = connection
-        self._q_mgr: QueueManager | None = None
+        self._q_mgr = q_mgr
         self._before: _Seen | None = None
         # The names of the groups of the last look, by GroupId.
         self._names: dict[bytes, str] = {}
-
-    def connect_first(self) -> None:
-        """Connect, or end the command; a later failure does not end it."""
-        try:
-            self._q_mgr = open_q_mgr(0.0, **self._connection)
-        except (MQIError, BindingMissing) as error:
-            Report().fail(ExitCode.NO_CONNECTION, error)
 
     def close(self) -> None:
         """Disconnect."""
@@ -196,7 +184,7 @@ class _Watcher:
         began_s = time.monotonic()
         seen = _Seen(datetime.now(UTC))
         try:
-            self._q_mgr = self._q_mgr or open_q_mgr(0.0, **self._connection)
+            self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
         except (MQIError, BindingMissing) as error:
             seen.problem = f"not connected: {error}"
             return seen
@@ -218,14 +206,14 @@ class _Watcher:
             owners = find_owners(q_mgr, status_queues=self._status_queues)
             new_groups = 0
 
-            def wanted(row: ListedGroup) -> bool:
+            def wanted(each: Judgement) -> bool:
                 nonlocal new_groups
-                new_groups += row.group.first_put > newer_than
+                new_groups += each.group is not None and each.group.first_put > newer_than
+                if each.cause.state is GroupState.COMPLETE:
+                    seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
                 return True
 
-            records_of = [q_mgr.q_mgr_name] if owners.has_all_producers else []
-            quiet_since = put_time(seen.at - self._stalled_after)
-            found.judge(owners_of_groups(owners.owners), quiet_since, wanted, records_of=records_of)
+            found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
                 some = islice(found.groups("state"), _MOST_GROUPS)
@@ -240,13 +228,9 @@ class _Watcher:
             seen.data_bytes = found.data_bytes
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
-        of_queue = [
-            owner
-            for owner in owners.owners
-            if owner.record is None or owner.record.queue in (self._queue, instance.resolved_q_name)
-        ]
-        seen.owners = sorted(of_queue, key=lambda owner: _OWNER_ORDER[owner.condition])
-        seen.unseen = [*owners.unseen, *instance.unseen]
+        mine = of_queue(owners, (self._queue, instance.resolved_q_name))
+        seen.owners = sorted(mine.owners, key=lambda owner: _OWNER_ORDER[owner.state])
+        seen.unseen = [*mine.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None
         seen.look = Look(
@@ -257,7 +241,7 @@ class _Watcher:
             0 if is_first else new_groups,
             {
                 (owner.record.owner_id, owner.record.epoch): owner.record.unit_of_work
-                for owner in of_queue
+                for owner in mine.owners
                 if owner.record is not None
             },
         )
@@ -265,7 +249,7 @@ class _Watcher:
             seen.rates = rates(before.look, seen.look)
 
 
-def _shower(stack: ExitStack, queue: str, output: str) -> Any:
+def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
     """Return the function that shows a look."""
     if output == "json":
         return lambda seen, _: click.echo(json.dumps(_values(queue, seen)))
@@ -286,8 +270,8 @@ def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
         for each in seen.unseen:
             if each not in told:
                 told.add(each)
-                click.echo(printable(f"not seen: {each}"), err=True)
-        click.echo(printable(_line(queue, seen)))
+                echo(printable(f"not seen: {each}"), err=True)
+        say(_line(queue, seen))
 
     return show
 
@@ -313,12 +297,21 @@ def _sums(seen: _Seen) -> list[str]:
     ]
 
 
+def _figures(q_mgr_name: str, queue: str, seen: _Seen, pause_s: float) -> QueueLook:
+    """Return a look, for Prometheus."""
+    if seen.problem:
+        return QueueLook(q_mgr_name, queue)
+    waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
+    return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
+
+
 def _values(queue: str, seen: _Seen) -> dict[str, Any]:
     """Return a look, for a line of JSON: all owners, and the groups that need attention."""
+    at = f"{seen.at:%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z"
     if seen.problem:
-        return {"at": seen.at.isoformat(), "queue": queue, "problem": seen.problem}
+        return {"at": at, "queue": queue, "problem": seen.problem}
     return {
-        "at": seen.at.isoformat(),
+        "at": at,
         "queue": queue,
         "messages": seen.messages,
         "others": seen.others,
@@ -333,42 +326,43 @@ def _values(queue: str, seen: _Seen) -> dict[str, Any]:
             "commits": seen.rates.commits,
         },
         "groups": [listed_values(each, seen.at) for each in seen.groups if each.state in _ATTENTION],
-        "owners": [owner_values(each, show_checkpoint=False) for each in seen.owners],
+        "owners": [owner_values(each) for each in seen.owners],
         "unseen": seen.unseen,
     }
 
 
-def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) -> Text:
-    """Return a look as the lines of a screen."""
+def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) -> Group:
+    """Return a look as a screen."""
+    from rich.console import Group
     from rich.text import Text
 
-    lines = [Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")]
+    footer = Text(f"Ctrl-C ends; a look took {seen.took_s:.1f} s, the next in {pause_s:.0f} s", style="dim")
+    title = Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")
     if seen.problem:
-        lines.append(Text(printable(seen.problem), style="red"))
-    else:
-        lines += [Text(each) for each in _sums(seen)]
-        # Half of the screen for the groups, or what the owners leave of it.
-        room = height - len(lines) - 6
-        groups = sum(seen.states.values())
-        owner_rows = min(len(seen.owners), max(room // 2, room - len(seen.groups)))
-        lines += [Text(), *_rows(group_listing(seen.at), seen.groups, max(1, room - owner_rows), width, groups)]
-        lines += [Text(), *_rows(owner_listing(seen.at), seen.owners, max(1, owner_rows), width, len(seen.owners))]
-        lines += [Text(printable(f"not seen: {each}"), style="cyan") for each in seen.unseen[:1]]
-    del lines[height - 1 :]
-    for each in lines:
-        each.truncate(width, overflow="ellipsis")
-    footer = f"q quits, blank looks now; a look took {seen.took_s:.1f} s, the next in {pause_s:.0f} s"
-    lines.append(Text(footer[:width], style="dim"))
-    return Text("\n").join(lines)
+        return Group(title, Text(printable(seen.problem), style="red"), footer)
+    sums = [Text(each, no_wrap=True, overflow="ellipsis") for each in _sums(seen)]
+    # Half of the screen for the groups, or what the owners leave of it: the tables have titles, and lines of what they leave out.
+    room = height - len(sums) - 11
+    groups = sum(seen.states.values())
+    owner_rows = max(1, min(len(seen.owners), max(room // 2, room - len(seen.groups))))
+    parts = [
+        *_table(group_listing(seen.at), seen.groups[: max(1, room - owner_rows)], groups, width),
+        *_table(owner_listing(seen.at), seen.owners[:owner_rows], len(seen.owners), width),
+        *(Text(printable(f"not seen: {each}"), style="cyan") for each in seen.unseen[:1]),
+    ]
+    return Group(title, *sums, *parts, footer)
 
 
-def _rows(listing: Listing[Row], rows: Sequence[Row], most: int, width: int, total: int) -> Iterable[Text]:
+def _table(listing: Listing[Row], rows: Sequence[Row], total: int, width: int) -> Iterator[RenderableType]:
+    """Yield a table of these rows, and what it leaves out."""
     from rich.text import Text
 
-    shown = list(rows[:most])
-    if not shown:
+    if not rows:
         return
-    for line in listing.lines(shown, shown, width=width):
-        yield Text("  ").join(Text(text, style=style) for text, style in line)
-    if total > len(shown):
-        yield Text(f"and {total - len(shown):,} more", style="dim")
+    table, left_out = listing.table(rows, width, wrap=False)
+    yield Text()
+    yield table
+    said = [f"and {total - len(rows):,} more"] if total > len(rows) else []
+    said += [f"not shown, for want of room: {', '.join(left_out)}"] if left_out else []
+    if said:
+        yield Text("; ".join(said), style="dim", no_wrap=True, overflow="ellipsis")

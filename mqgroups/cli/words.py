@@ -53,6 +53,12 @@ def timestamp(text: str) -> str:
     return when.strftime("%Y-%m-%d %H:%M:%S") if when else text
 
 
+def iso(text: str) -> str | None:
+    """Return PutDate and PutTime in ISO 8601, UTC, for JSON; ``None`` if they are not a date and time."""
+    when = moment(text)
+    return None if when is None else f"{when:%Y-%m-%dT%H:%M:%S}.{text[14:16] or '00'}Z"
+
+
 def age_s(text: str, now: datetime) -> float | None:
     """Return how many seconds before ``now`` a message was put; ``None`` if its put time is not known."""
     when = moment(text)

@@ -16,15 +16,15 @@ from typing import Any
 import click
 
 from mqgroups import codecs
-from mqgroups.cli.connection import connect_arguments, connection_options
+from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
+from mqgroups.cli.options import DIRECTORY, WAIT_S, address
 from mqgroups.cli.settings import setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
-from mqgroups.settings import Consuming
+from mqgroups.settings import Connecting, Consuming
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
 from mqgroups.workers.worker import MOST_WORKERS
@@ -53,8 +53,17 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     return found
 
 
-def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    return None if value is None else host_and_port(value)
+def _optional_function(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Callable[..., object] | None:
+    return None if value is None else _function(context, parameter, value)
+
+
+def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
+    """What is done first in each process that has a worker."""
+    log(verbose)
+    if function is not None:
+        function()
 
 
 def _check_settings(arguments: dict[str, Any]) -> None:
@@ -75,6 +84,14 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
 @click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
+@click.option(
+    "--first",
+    type=click.IntRange(1, MOST_WORKERS),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="The number of the first worker, for commands that share NAME.",
+)
 @click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
 @setting_options(
     Consuming, "commit_every", "complete_groups_only", "poison", "repeats", "group_wait_s", "stalled", "record_users"
@@ -94,15 +111,29 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     help="How long workers may take to stop before they are killed.",
 )
 @click.option(
+    "--stuck-after",
+    "stuck_after_s",
+    type=click.FloatRange(10),
+    metavar="SECONDS",
+    help="Start a worker again that has not asked for a message for so long: longer than your longest one takes.",
+)
+@click.option(
     "--http",
-    callback=_address,
+    callback=address,
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
 @click.option(
     "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
-@connection_options()
+@click.option(
+    "--setup",
+    metavar="MODULE:FUNCTION",
+    callback=_optional_function,
+    help="A function without arguments to call first in each worker's process, for example to set OpenTelemetry's providers.",
+)
+@setting_options(Connecting, "trace", "propagate")
+@connection_options(waits=False)
 @click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
 def work(
     handler: Callable[..., object],
@@ -110,11 +141,14 @@ def work(
     target: str | None,
     name: str,
     workers: int,
+    first: int,
     threads: bool,
     codec: str | None,
     grace_s: float,
+    stuck_after_s: float | None,
     http: tuple[str, int] | None,
     health_dir: Path | None,
+    setup: Callable[[], object] | None,
     verbose: bool,
     **options: Any,
 ) -> None:
@@ -137,7 +171,7 @@ def work(
       1  a worker did not stop in time, or failed; a start resumes its group
       2  the command line is wrong
     """
-    log(verbose)
+    _set_up(verbose, setup if threads else None)
     groups = 1 if target is None else 2
     try:
         inspect.signature(handler).bind(*[None] * groups)
@@ -152,7 +186,9 @@ def work(
         if target is None
         else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     )
-    arguments = connect_arguments(**{name: value for name, value in options.items() if name not in consuming})
+    connection = {name: value for name, value in options.items() if name not in consuming}
+    arguments = connect_arguments(**connection)
+    say_where(**connection)
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(
@@ -161,9 +197,11 @@ def work(
             open=opens,
             name=name,
             workers=workers,
+            first=first,
             threads=threads,
             grace_s=grace_s,
-            setup=partial(log, verbose),
+            stuck_after_s=stuck_after_s,
+            setup=partial(_set_up, verbose, setup),
         )
         _check_settings(arguments)
         with stop_on_signals(supervised) as stopping:

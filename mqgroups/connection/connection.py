@@ -59,6 +59,8 @@ class Connection(MQICalls):
         Attributes:
             turn: allows one call at a time.
             status_queues: the owners of the status queues that are open on this connection, by queue name.
+            beat: called when a consumer on it asks for a message, and every few seconds while one waits or reconnects, with
+                whether the connection can be used; ``None`` if nobody wants to know.
             propagates: whether messages are put with trace context, and consumers look for it in messages.
             syncpoint: whether the application uses the unit of work too: ``Own`` or ``Shared``.
         """
@@ -69,6 +71,7 @@ class Connection(MQICalls):
         self.syncpoint = Shared() if connect is None else Own()
         self.turn = Turn()
         self.status_queues: dict[str, object] = {}
+        self.beat: Callable[[bool], object] | None = None
         self.telemetry = telemetry
         self.propagates = telemetry.propagate
         if self.propagates and context.is_instrumented(binding.MQPUT):
@@ -187,6 +190,11 @@ class Connection(MQICalls):
                 )
             self.objects.close_queue(name)
         self.status_queues[name] = owner
+
+    def beats(self) -> None:
+        """Tell who wants to know that whoever uses the connection is at work."""
+        if self.beat is not None:
+            self.beat(self.usable)
 
     def stop_propagating(self, why: str) -> None:
         """Stop putting trace context into messages, and log ``why``."""

@@ -94,7 +94,7 @@ class StatusRecord:
     Attributes:
         role, name: the producer or consumer that the record belongs to.
         state: whether the group continues after ``msg_seq_number`` or ended there.
-        owner_id: the instance that wrote the record, 32 hexadecimal digits.
+        owner_id: the instance that wrote the record, and the version of this package: ``<32 digits> mqgroups 0.1.0``.
         epoch: how many owners this record has had.
         unit_of_work: the number of the last unit of work with messages; 0 before the first.
         queue: the queue as the application named it.
@@ -204,10 +204,11 @@ def decode(data: bytes) -> StatusRecord:
     except (ValueError, KeyError, RecursionError):
         raise _corrupt("a correct digest, but content that is not JSON with a schema") from None
     if type(schema) is not int or schema != SCHEMA:
-        raise _another_version(f"schema version {shown(schema)}", f"schema version {SCHEMA}")
+        raise _another_version(f"schema version {shown(schema)}{_written_by(values)}", f"schema version {SCHEMA}")
     unknown = sorted(values.keys() - _FIELDS.keys())
     if unknown:
-        raise _another_version(f"the field {shown(unknown[0])}", f"the fields of schema version {SCHEMA}")
+        found = f"the field {shown(unknown[0])}{_written_by(values)}"
+        raise _another_version(found, f"the fields of schema version {SCHEMA}")
     return _from_values(values)
 
 
@@ -424,6 +425,13 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "properties": group_properties.decoded,
     "outgoing": _outgoing,
 }
+
+
+def _written_by(values: dict[str, Any]) -> str:
+    """Return who has written a record that this version cannot read, if it says that as this version does."""
+    writer = values.get("owner_id")
+    _, _, version = writer.partition(" ") if isinstance(writer, str) else ("", "", "")
+    return f", written by {shown(version)}" if version else ""
 
 
 def _another_version(found: str, expected: str) -> RecordRejected:

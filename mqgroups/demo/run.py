@@ -8,9 +8,9 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -39,7 +39,6 @@ class Settings:
         kills: how often producer and consumer are each killed, at least once.
         seed: of the moments of the kills.
         keep: an empty or new directory to work in, which stays; a temporary one if None.
-        readings: of the queue manager, values by names.
     """
 
     data: Path = source.DEFAULT_TABLE
@@ -47,7 +46,6 @@ class Settings:
     kills: int = 5
     seed: int = 0
     keep: Path | None = None
-    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 class View:
@@ -98,8 +96,7 @@ def run(console: Console, settings: Settings) -> int:
     groups = f"{len(sizes)} message group{'s' if len(sizes) > 1 else ''}"
     console.print(
         f"{total:,} flights in {groups}, a unit of work every {EVERY}, on the embedded queue manager "
-        f"(for development; it is not IBM MQ). --seed {settings.seed}"
-        + "".join(f" --reading {name}={value!r}" for name, value in settings.readings.items()),
+        f"(for development; it is not IBM MQ). --seed {settings.seed}",
         markup=False,
         highlight=False,
         soft_wrap=not console.is_terminal,
@@ -110,9 +107,7 @@ def run(console: Console, settings: Settings) -> int:
         files.mkdir(parents=True)
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
-            EmbeddedQueueManager(
-                "QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password}, readings=settings.readings
-            )
+            EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password})
         )
         # The library has to be known to this process too, which looks at the queues at the end.
         os.environ.update(q_mgr.environment())

@@ -72,22 +72,10 @@ class Description:
             sha256 if isinstance(sha256, str) else "",
         )
 
-    def properties(self, *, mft: bool) -> dict[str, str | int | None]:
-        """Return the properties besides the name; with ``mft`` also those of Managed File Transfer."""
-        own: dict[str, str | int | None] = {
-            _BYTES: self.data_bytes,
-            _MODIFIED: self.modified_ms,
-            _SHA256: self.sha256,
-        }
-        if mft:
-            own |= {
-                _MFT_NAME: self.name,
-                _MFT_BYTES: self.data_bytes,
-                _MFT_MODIFIED: self.modified_ms,
-                "WMQFTETransferMode": "binary",
-                "WMQFTEFileIndex": 0,
-            }
-        return own
+    @property
+    def properties(self) -> dict[str, str | int | None]:
+        """The properties besides the name."""
+        return {_BYTES: self.data_bytes, _MODIFIED: self.modified_ms, _SHA256: self.sha256}
 
     @property
     def total(self) -> int | None:

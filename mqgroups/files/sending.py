@@ -114,7 +114,6 @@ class FileSender:
         producer: GroupProducer,
         *,
         records: Records,
-        mft: bool = False,
         archive: Path | None = None,
         on_bytes: OnBytes = unseen,
     ) -> None:
@@ -123,7 +122,6 @@ class FileSender:
         Args:
             producer: without a checkpoint of another kind.
             records: how files are divided into messages.
-            mft: describe files as Managed File Transfer does, too; not in segments, which it does not put.
             archive: the folder that files are moved to when they are sent; on the same file system.
             on_bytes: is told how far a file is.
 
@@ -132,7 +130,6 @@ class FileSender:
         """
         self._producer = producer
         self._records = records
-        self._mft = mft
         self._archive = archive
         self._looks: Looks = {}
         self._on_bytes = on_bytes
@@ -210,7 +207,7 @@ class FileSender:
                 about = self._described(file, path)
                 sent: list[Any] = [*([] if self._archive else self._sent), key]
                 # The records, because a resumed group must be divided as it was before.
-                properties = {**about.properties(mft=self._mft), "mqgroups.FileRecords": str(self._records)}
+                properties = {**about.properties, "mqgroups.FileRecords": str(self._records)}
                 with self._producer.group(name=about.name, properties=properties) as group:
                     self._put(group, file, path, about, {"sent": sent})
                 self._sent = sent

@@ -29,6 +29,7 @@ import contextlib
 import os
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -42,9 +43,9 @@ from mqgroups.get.group import IncomingGroup
 from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
-# Of a name that a message gives, and with what is put behind it. Most file systems allow 255; what is behind that in quarantine
-# has up to 73.
-_LONGEST_NAME_BYTES, _LONGEST_BYTES = 110, 180
+_REASON = ".reason"
+# Of a name in a checkpoint, characters. File systems allow as many bytes, or fewer.
+_LONGEST_NAME = 255
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
@@ -163,8 +164,8 @@ class FileSink:
                 quarantine = self._folder / QUARANTINE
                 # Whoever may read what is received need not read what was rejected.
                 quarantine.mkdir(mode=0o700, exist_ok=True)
-                target = quarantine / _free(quarantine, f"{place.name}.{short_id(bytes.fromhex(place.key))}")
-                target.with_name(f"{target.name}.reason").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
+                target = quarantine / _free(quarantine, place.name, short_id(bytes.fromhex(place.key)), beside=_REASON)
+                target.with_name(f"{target.name}{_REASON}").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
             make_durable(target.parent)
@@ -219,29 +220,32 @@ class FileSink:
 
     def _free_name(self, group: IncomingGroup) -> str:
         name, short, msg_id = self._name_of(group), short_id(group.key), group.key[len(group.group_id) :].hex()
-        if not _is_name(name, _LONGEST_NAME_BYTES):
-            return _free(self._folder, short, f"{short}.{msg_id}")
-        return _free(self._folder, name, f"{name}.{short}", f"{name}.{msg_id}")
+        return _free(self._folder, *((name, "", short, msg_id) if _is_name(name) else (short, "", msg_id)))
 
 
-def _free(folder: Path, *names: str) -> str:
-    """Return the first name that nothing in a folder has, or the last one with a random end: a group may come again."""
-    free = (name for name in names if not os.path.lexists(folder / name))
-    return next(free, f"{names[-1]}.{secrets.token_hex(8)}")
+def _free(folder: Path, name: str, *ends: str, beside: str = "") -> str:
+    """Return the name with the first of these ends that nothing in a folder has, or a random end: a group may come again.
+
+    Characters that the locale lacks are escaped. Before an end, a name is cut if the file system takes none that is so long, also
+    for a file ``beside`` it.
+    """
+    encoding, most = sys.getfilesystemencoding(), os.pathconf(folder, "PC_NAME_MAX") - len(beside)
+    written = name.encode(encoding, "backslashreplace")
+    suffixes = [f".{end}" if end else "" for end in ends or ("",)]
+    for suffix in (*suffixes, f"{suffixes[-1]}.{secrets.token_hex(8)}"):
+        found = f"{written[: most - len(suffix)].decode(encoding, 'ignore')}{suffix}"
+        if (suffix or len(written) <= most) and not os.path.lexists(folder / found):
+            break
+    return found
 
 
-def _is_name(name: str, most_bytes: int) -> bool:
+def _is_name(name: str) -> bool:
     """Whether a file may have this name, which comes from a message.
 
     It must not lead out of the folder, hide the file, or be an option of the commands that get it.
     """
-    try:
-        length = len(os.fsencode(name))
-    except UnicodeEncodeError:
-        # The locale has no such characters.
-        return False
     return (
-        0 < length <= most_bytes
+        0 < len(name) <= _LONGEST_NAME
         and name.isprintable()
         and not name.startswith((".", "-"))
         and "/" not in name
@@ -335,7 +339,7 @@ class _Place:
                 and length >= 0
                 and re.fullmatch("[0-9a-f]{96}", key)
                 and re.fullmatch(rf"\.[0-9]{{1,20}}\.{key}\.part", part)
-                and _is_name(name, _LONGEST_BYTES)
+                and _is_name(name)
             ):
                 return cls(name, key, part, length, ended, wrong)
         raise GroupUsage(

@@ -170,6 +170,7 @@ class GroupConsumer:
     ) -> None:
         # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
         with self._connection.turn:
+            self._getter.owner.telemetry.application_failed(error)
             self._getter.close(finish=error is None)
 
     @even_half_made

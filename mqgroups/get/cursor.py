@@ -152,7 +152,7 @@ class GroupCursor:
             return None  # get_in_group waits until gets are allowed again
         return self._accept(got) if got else None
 
-    def get_in_group(self, wait_s: float, while_waiting: Callable[[], bool]) -> Message | None:
+    def get_in_group(self, wait_s: float, while_waiting: Callable[[float], bool]) -> Message | None:
         """Get the next message of the group; see ``get``."""
         message = self.get(wait_s, while_waiting)
         if message is not None:
@@ -160,12 +160,12 @@ class GroupCursor:
             self._run_gmo = self._gmo(plan, min(_LONGEST_WAIT_MS, ceil(wait_s * 1000)))
         return message
 
-    def get(self, wait_s: float | None, while_waiting: Callable[[], bool]) -> Message | None:
+    def get(self, wait_s: float | None, while_waiting: Callable[[float], bool]) -> Message | None:
         """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever).
 
         Args:
-            while_waiting: called about every second, between groups every five seconds after ten of them; it may take a
-                syncpoint, and returns whether to wait no longer.
+            while_waiting: called with the seconds that are left, about every second, between groups every five seconds after ten
+                of them; it may take a syncpoint, and returns whether to wait no longer.
 
         Raises:
             GroupIncomplete: the message got is not the next one.
@@ -205,7 +205,7 @@ class GroupCursor:
             # Also where there is no pause: an application's sleep may raise, to end a wait.
             ask(self._connection.sleep, min(left_s, _INHIBITED_PAUSE_S) if inhibited is not None else 0)
             left_s = deadline_s - time.monotonic()
-            if while_waiting():
+            if while_waiting(left_s):
                 return None
 
     def get_again(self, msg_id: bytes) -> Message:

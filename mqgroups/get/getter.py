@@ -7,11 +7,10 @@ messages (``processing.py``).
 from __future__ import annotations
 
 import logging
-import uuid
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import SegmentsDiffer
-from mqgroups.core.model import Role
+from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
 from mqgroups.errors import GroupQuarantined, MQGroupsError, MQIError
@@ -22,10 +21,13 @@ from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.get")
+# How long a message of a group is waited for before the log says so.
+_TELL_AFTER_S = 10.0
 
 
 class Getter(Processing):
@@ -59,6 +61,8 @@ class Getter(Processing):
         self.repetition = Repetition(settings)
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
+        # The group of which the log says that its next message is waited for.
+        self._told = GROUP_ID_NONE
         self._connection = connection
         self.status = StatusQueue(
             connection,
@@ -70,15 +74,16 @@ class Getter(Processing):
         )
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
-            self.owner = work.add(self.status, expected, uuid.uuid4().hex, settings.hooks)
+            self.owner = work.add(self.status, expected, new_owner_id(), settings.hooks)
             self.cursor = open_cursor(connection, settings, self.owner)
+            self.owner.in_hand = lambda: self.cursor.position
             self.aside = Aside(
                 connection,
                 settings.queue,
                 find_backout_queue(connection, settings, self.owner, self.cursor.queue),
             )
         except BaseException:
-            self.status.close()
+            self.status.give_up()
             raise
         try:
             refuse_unfit(settings, self.owner, repr(self), is_pipe=partner is not None)
@@ -117,10 +122,10 @@ class Getter(Processing):
         return message
 
     def _first(self) -> Message | None:
-        while not self.work.stopping:
+        while not self.work.is_stopping():
             try:
                 self.work.begin()
-                message = self.cursor.get(self.settings.wait_s, lambda: self.work.stopping)
+                message = self.cursor.get(self.settings.wait_s, lambda _: self.work.is_stopping())
                 if message is not None:
                     self._begun(message)
                 return message
@@ -142,6 +147,8 @@ class Getter(Processing):
             MQIError: a call failed.
         """
         while True:
+            if self._connection.beat is not None:
+                self._connection.beats()
             if self.work.stopping:
                 self._stop_if_asked()
             try:
@@ -219,11 +226,24 @@ class Getter(Processing):
         self.end_group(quarantined=error)
         return error
 
-    def _while_waiting(self) -> bool:
+    def _while_waiting(self, left_s: float) -> bool:
+        self._connection.beats()
         self._stop_if_asked()
         if self.work.due():
             self.syncpoint()
             self.work.begin()
+        position, settings = self.cursor.position, self.settings
+        if position.group_id != self._told and settings.group_wait_s - left_s >= _TELL_AFTER_S:
+            self._told = position.group_id
+            _log.info(
+                "%s waits for message %d of group %s, which is not on queue %s; it is stalled in %.0f s",
+                settings.name,
+                position.msg_seq_number + 1,
+                position.group_id.hex(),
+                settings.queue,
+                left_s,
+                extra=self.owner.log_fields(),
+            )
         return False
 
     def _stop_if_asked(self) -> None:

@@ -145,14 +145,15 @@ class MessageCheck:
         if getter.settings.poison == "quarantine":
             raise self._quarantined(message, reason)
         getter.move(message)
-        _log.warning(
+        owner.log(
+            _log,
+            logging.WARNING,
             "queue %s: message %d of group %s %s, so it is moved to %s",
             queue,
             number,
             message.group_id.hex(),
             because,
             backout.name,
-            extra=owner.log_fields(),
         )
         owner.set_suspect(None)
         if message.is_last:

@@ -158,7 +158,7 @@ class Processing:
         group = self.group
         for function in (*self.sinks, self.before_commit, group.asked_before_commit) if group is not None else ():
             if function is not None:
-                self.owner.telemetry.messages.step_out()
+                self.owner.telemetry.asking()
                 ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:

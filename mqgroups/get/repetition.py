@@ -9,7 +9,6 @@ from mqgroups.errors import GroupRepeated
 from mqgroups.mqi.message import Message
 from mqgroups.settings import Consuming
 from mqgroups.status.owner import Owner
-from mqgroups.telemetry import semantic_conventions as sc
 
 _log = logging.getLogger("mqgroups.get")
 
@@ -37,17 +36,18 @@ class Repetition:
         self.repeats = found is Likeness.KEY
         if found is Likeness.NONE:
             return
-        extra = {**owner.log_fields(), sc.GROUP_ID: group_id.hex()}
         if self.repeats:
             repeated = GroupRepeated(queue, group_id, first.msg_id)
             if self._settings.repeats == "halt":
                 raise repeated
-            _log.warning("%s. It is processed; a consumer with repeats='halt' stops there", repeated.found, extra=extra)
+            text = "%s. It is processed; a consumer with repeats='halt' stops there"
+            owner.log(_log, logging.WARNING, text, repeated.found)
         elif not self._told_group_ids:
             self._told_group_ids = True
-            _log.warning(
+            owner.log(
+                _log,
+                logging.WARNING,
                 "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId",
                 queue,
                 group_id.hex(),
-                extra=extra,
             )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypeAlias
 
-from mqgroups.mqi.secret import SECRETS, Secret, check_secret, hide_secrets
+from mqgroups.mqi.secret import SECRETS, Secret, check_secret
 from mqgroups.setting import Settings
 
 # The value of a message property; ``properties.py`` maps these types to MQTYPE_*.
@@ -64,8 +64,6 @@ class ConnectArguments(Settings):
         for name in SECRETS:
             object.__setattr__(self, name, Secret.of(getattr(self, name)))
         super().__post_init__()
-
-    hide_secrets = staticmethod(hide_secrets)
 
     def read_secret(self, name: str) -> bytes:
         """Return a secret, read now, in UTF-8; raises ConfigurationError if it cannot be read."""

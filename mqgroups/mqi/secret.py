@@ -47,12 +47,12 @@ class Secret:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Secret:
-        """Return a secret that is in a file, in UTF-8; a newline at its end is ignored."""
+        """Return a secret that is in a file, in UTF-8; a byte order mark and a newline at its end are ignored."""
         return cls(file=Path(path))
 
     @classmethod
     def from_variable(cls, name: str) -> Secret:
-        """Return a secret that is in an environment variable."""
+        """Return a secret that is in an environment variable; a newline at its end is ignored."""
         return cls(variable=name)
 
     def read(self, what: str) -> str:
@@ -70,9 +70,9 @@ class Secret:
         """Return the secret, or what is wrong with it. Errors of Python have the secret, so they end here."""
         try:
             if self.file is not None:
-                value = self.file.read_text(encoding="utf-8").removesuffix("\n")
+                value = _without_line_end(self.file.read_text(encoding="utf-8-sig"))
             elif self.variable is not None:
-                value = os.environ[self.variable]
+                value = _without_line_end(os.environ[self.variable])
             else:
                 value = self.given or ""
             value.encode()
@@ -89,3 +89,8 @@ class Secret:
         if self.file is not None:
             return f"<Secret in file {self.file}>"
         return f"<Secret in environment variable {self.variable}>" if self.variable is not None else "<Secret>"
+
+
+def _without_line_end(text: str) -> str:
+    """Return a secret without the line end that editors, ``echo`` and files of Windows put behind it."""
+    return text.removesuffix("\n").removesuffix("\r")

@@ -1,6 +1,6 @@
 """Functions for operators: inspect queues and status queues, and repair them when something has gone wrong.
 
-The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups recover`` and
+The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups check`` and
 ``mqgroups salvage`` do the same.
 
     import mqgroups
@@ -11,12 +11,10 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 
 | question, or task | function | result |
 |---|---|---|
-| What would the next start of this producer or consumer find? | `inspect_owner` | `OwnerStatus` |
-| Which groups are on this queue, and are they whole? | `inspect_queue` | `QueueInspection` |
-| The same for a queue of any length; and who puts and gets each group? | `browse_groups` | `GroupList` |
+| What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
+| Which groups are on this queue, or its instances in a cluster: whole, stalled, split, whose? | `browse_groups` | `GroupList` |
 | Which messages of this group are there? | `messages_of_group` | `FoundGroupMessage` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
-| Is a group split over the instances of this cluster queue? | `inspect_cluster` | `ClusterInspection` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
 | Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
@@ -28,7 +26,7 @@ The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` r
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
 right (``errors.StatusError``).
 
-Internal modules: ``group_findings.py`` and ``disagreements.py`` say what to do about groups; ``other_owners.py`` and
+Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
 ``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group at work from one that lacks messages;
 ``command_server.py`` asks the command server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
 """
@@ -39,41 +37,37 @@ import sys
 
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
-from mqgroups.operate.browse import inspect_queue
-from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
-from mqgroups.operate.owner import OwnerState, OwnerStatus, inspect_owner
-from mqgroups.operate.owners import SeenOwner, SeenOwners, find_owners, owners_of_groups
+from mqgroups.operate.owner import inspect_owner
+from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
-from mqgroups.operate.rules.cluster import ClusterInspection, GroupSplit, Instance
+from mqgroups.operate.rules.cluster import GroupSplit
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.group_state import GroupOwner, GroupState
-from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
+from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.operate.takeover import Takeover, take_over
 from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [
     "Adoption",
-    "ClusterInspection",
+    "BrowsedInstance",
+    "Cause",
     "Finding",
     "FoundGroupMessage",
     "GroupInspection",
     "GroupList",
     "GroupMove",
-    "GroupOwner",
     "GroupSplit",
     "GroupState",
-    "Instance",
+    "Holder",
+    "Judgement",
     "ListedGroup",
-    "OwnerCondition",
     "OwnerState",
-    "OwnerStatus",
-    "QueueInspection",
     "Salvage",
     "SeenOwner",
     "SeenOwners",
@@ -85,12 +79,9 @@ __all__ = [
     "delete_unused",
     "examine",
     "find_owners",
-    "inspect_cluster",
     "inspect_owner",
-    "inspect_queue",
     "messages_of_group",
     "move_group",
-    "owners_of_groups",
     "salvage_owner",
     "take_over",
 ]

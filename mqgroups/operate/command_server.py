@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.mqi import structures as st
+from mqgroups.operate.rules.owner_state import Holder
 
 _COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _ZOS_COMMAND_QUEUE = "SYSTEM.COMMAND.INPUT"
@@ -136,24 +136,6 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
         if response.comp != mq.MQCC_OK and response.reason not in _NOTHING_FOUND:
             raise CommandRefused(f"the command server refused command {command} with reason {response.reason}")
     return responses
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A program that has a queue open for input, as the queue manager knows it (Inquire Queue Status, topic q087890).
-
-    Attributes:
-        appl_name: the application's tag.
-        process_id: of the application, or of the channel that it is connected by.
-        conn_name: the address that it connects from; empty for a local program.
-        user, channel: as which user it is connected, and through which channel.
-    """
-
-    appl_name: str
-    process_id: int
-    conn_name: str
-    user: str
-    channel: str
 
 
 def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:

@@ -7,17 +7,15 @@ Otherwise nothing shows which record is the right one, so all messages go.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
-from mqgroups.errors import StatusQueueUnusable
-from mqgroups.mqi import constants as mq
+from mqgroups.core.status_chain import ChainBroken, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.mqi import structures as st
+from mqgroups.operate.status_queues import look_at
 from mqgroups.status.records import decoded_record
-
-_BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,37 +42,10 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
         StatusQueueUnusable: a record is of another version of this package, which can read it.
         MQIError: a call failed.
     """
-    found: list[FoundMessage] = []
-    unreadable: list[bytes] = []
-    parts: set[bytes] = set()
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
-    try:
-        while (got := queue.get(st.md(), _BROWSE)) is not None:
-            data, md, _ = got
-            msg_id, flags = md[st.MD_MSG_ID], MsgFlag(st.long_at(md, st.MD_MSG_FLAGS))
-            try:
-                record = decoded_record(name, data)
-            except StatusQueueUnusable as error:
-                if error.because != "corrupt":
-                    raise
-                unreadable.append(msg_id)
-                parts |= {msg_id, md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]}
-                continue
-            offset = st.long_at(md, st.MD_OFFSET)
-            found.append(
-                FoundMessage(
-                    msg_id,
-                    md[st.MD_CORREL_ID],
-                    md[st.MD_GROUP_ID],
-                    offset,
-                    len(data),
-                    flags,
-                    record,
-                    user=st.name_at(md, st.MD_USER_IDENTIFIER),
-                )
-            )
-    finally:
-        queue.close()
+    seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
+    found = list(seen.messages)
+    unreadable = [each[0] for each in seen.unreadable]
+    parts = {name for each in seen.unreadable for name in each}
     if user is not None:
         strange = strangers(found, user)
         found = [each for each in found if each not in strange]

@@ -9,7 +9,7 @@ Not here: what is on this machine (``machine.py``), and carrying out a remedy (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,8 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.mqsc import MQSCClient
-from mqgroups.operate.owner import OwnerState, inspect_owner
-from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.owner import inspect_owner
+from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import pinned
 from mqgroups.operate.rules.findings import (
     Facts,
@@ -43,8 +43,10 @@ from mqgroups.operate.rules.findings import (
     q_mgr_findings,
     status_queue_findings,
 )
+from mqgroups.operate.rules.judgement import Surroundings
 from mqgroups.operate.rules.mqsc_text import attributes
-from mqgroups.operate.rules.owner_state import DISARRAY, OwnerCondition
+from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
+from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
 
 _DATA_QUEUE = (
@@ -147,20 +149,17 @@ def examine(
     yield from _owners(q_mgr, asked)
 
 
-def backout_threshold(q_mgr: ConnectionHolder, queue: str) -> int:
-    """Return BOTHRESH of a queue, or of the one that an alias names; 0 if it has none, or may not be inquired."""
-    connection = connection_of(q_mgr)
-    return int(inquired(connection, alias_target(connection, queue) or queue, ("BOTHRESH",))[0].get("BOTHRESH", 0))
-
-
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
-    """Return the status queue of the owner that is named, which the command server may not list; none if it has none yet."""
+    """Return the status queues that exist of the owner that is named, which the command server may not list.
+
+    Both of a pipe's, if this is one side of it.
+    """
     if given is not None:
         return [given]
     if name is None or role is None:
         return []
-    usual = status_queue_name(role, name, None)
-    return [] if "2085" in inquired(connection_of(q_mgr), usual, ())[1] else [usual]
+    both = [status_queue_name(each, name, None) for each in Role]
+    return [each for each in both if "2085" not in inquired(connection_of(q_mgr), each, ())[1]]
 
 
 def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
@@ -288,7 +287,7 @@ def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator
     if depth := facts.get("CURDEPTH"):
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
         yield Finding(
-            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name} --wide"
+            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name}"
         )
     if asked.role is Role.GET:
         # With poison="halt" nothing is moved there.
@@ -354,16 +353,16 @@ def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name:
         if isinstance(error, ConnectionBroken):
             raise
         why = "a start of this owner would be refused"
-        remedy = f"mqgroups recover --name {name} --role {role.value} --check"
+        remedy = f"mqgroups check {name} --role {role.value}"
         yield Finding(f"status queue {own}", Severity.ERROR, str(error), why, remedy)
         return
     words = {
         OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
-        OwnerState.FREE: "no group is interrupted",
         OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
         OwnerState.ACTIVE: "a program works under this name",
     }
-    yield ok(f"status queue {own}", words[found.state])
+    if found.state is not OwnerState.HIDDEN:
+        yield ok(f"status queue {own}", words.get(found.state, "no group is interrupted"))
 
 
 def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Finding:
@@ -385,39 +384,41 @@ def _is_open(connection: Connection, name: str) -> bool:
         queue.close()
 
 
+_STATES = {
+    OwnerState.HIDDEN: (
+        Severity.WARNING,
+        "a unit of work hides the record, or it is lost",
+        "its owner waits at its start",
+    ),
+    OwnerState.LOST: (
+        Severity.ERROR,
+        "its record is lost: the anchor is there, and no unit of work hides it",
+        "its owner waits at its start; with an empty queue it would put or get its group again",
+    ),
+    OwnerState.LEFT_OVER: (
+        Severity.WARNING,
+        "a record that nobody needs",
+        "its program ended without closing: no harm",
+    ),
+}
+
+
 def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
-    """Yield the owners whose status queues are in disarray, or whose records are hidden or left over."""
+    """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
     own = named_status_queues(q_mgr, asked.name, asked.role, asked.status_queue)
     seen = find_owners(q_mgr, queue=asked.queue, status_queues=own)
-    words: dict[OwnerCondition, Callable[[SeenOwner], Finding]] = {
-        OwnerCondition.HIDDEN: lambda owner: Finding(
-            f"status queue {owner.status_queue}",
-            Severity.WARNING,
-            "a unit of work hides the record, or it is lost",
-            "the owner waits for it at its start",
-            owner.command()
-            if owner.is_shared
-            else f"mqgroups salvage rebuild --name {owner.name} --role {owner.role} --queue {asked.queue or 'QUEUE'}",
-        ),
-        OwnerCondition.LEFT_OVER: lambda owner: Finding(
-            f"status queue {owner.status_queue}",
-            Severity.OK if owner.is_shared else Severity.WARNING,
-            "a record that nobody needs",
-            "its program ended without closing; it does no harm",
-            owner.command(),
-        ),
-    }
+    around = Surroundings(asked.queue or "", owners=seen.owners, hidden=None if seen.unseen else 0)
     problems = 0
     for owner in seen.owners:
-        if owner.condition in DISARRAY:
-            problems += 1
-            found = f"{owner.condition.value}: {owner.problem or 'two programs have used it'}"
+        severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
+        if owner.state in DISARRAY:
+            severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
             why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            remedy = owner.command(" --check")
-            yield Finding(f"status queue {owner.status_queue}", Severity.ERROR, found, why, remedy)
-        elif owner.condition in words:
+        if found:
             problems += 1
-            yield words[owner.condition](owner)
+            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER else severity
+            subject = f"status queue {owner.status_queue}"
+            yield Finding(subject, severity, found, why, "\n".join(owner_remedy(owner, around)))
     for sentence in seen.unseen:
         yield Finding("status queues", Severity.UNSEEN, sentence)
     if not problems:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from mqgroups.operate.rules.group_state import GroupJudgement, GroupState
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupTally
+from mqgroups.operate.rules.judgement import Cause, Judgement
 
 # What groups can be sorted by, as SQL. The names of columns are our own, so no text of a caller is in a statement.
 SortKey: TypeAlias = Literal["queue", "age", "changed", "messages", "bytes", "state", "id"]
@@ -25,25 +25,9 @@ _SQL_ORDER: dict[SortKey, str] = {
     "state": "rank, since, seen",
     "id": "group_id, at",
 }
-# The states that an operator looks for come first.
-_RANKS = {
-    state: rank
-    for rank, state in enumerate(
-        (
-            GroupState.STALLED,
-            GroupState.DOUBLED,
-            GroupState.INCONSISTENT,
-            GroupState.GAP,
-            GroupState.NO_BEGINNING,
-            GroupState.NO_RECORD,
-            GroupState.ABANDONED,
-            GroupState.BEING_PUT,
-            GroupState.BEING_GOT,
-            GroupState.COMPLETE,
-        )
-    )
-}
-_STATES = {rank: state for state, rank in _RANKS.items()}
+# Causes are stored as numbers; those that an operator looks for come first.
+_CAUSES = tuple(Cause)
+_RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
 _TABLES = """
 CREATE TABLE tally (
     seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, runs BLOB, messages INTEGER, data_bytes INTEGER,
@@ -138,7 +122,13 @@ class GroupStore:
             )
             yield group_id, tuple((row[0], GroupTally.unpacked(row[1:]).inspection()) for row in rows)
 
-    def judge(self, judge: Callable[[int, GroupInspection], GroupJudgement | None]) -> None:
+    def inspections(self) -> Iterator[GroupInspection]:
+        """Yield all groups, in the order in which they were first seen."""
+        self._write(list(self._counting))
+        for row in self._database.execute(f"SELECT {_COLUMNS} FROM tally ORDER BY at, seen"):
+            yield GroupTally.unpacked(row).inspection()
+
+    def judge(self, judge: Callable[[int, GroupInspection], Judgement | None]) -> None:
         """Judge every group; ``None`` leaves it out of ``all``."""
         self._write(list(self._counting))
 
@@ -146,7 +136,7 @@ class GroupStore:
             for row in self._database.execute(f"SELECT at, {_COLUMNS} FROM tally"):
                 verdict = judge(row[0], GroupTally.unpacked(row[1:]).inspection())
                 if verdict is not None:
-                    yield row[1], row[0], _RANKS[verdict.state], verdict.since
+                    yield row[1], row[0], _RANKS[verdict.cause], verdict.since
 
         self._database.execute("BEGIN")
         self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
@@ -157,11 +147,11 @@ class GroupStore:
         (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
         return int(number)
 
-    def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, GroupJudgement]]:
-        """Yield the groups that were judged: instance, group, judgement."""
+    def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, Cause, str]]:
+        """Yield the groups that were judged: instance, group, cause, since when."""
         query = f"SELECT at, rank, since, {_COLUMNS} FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"
         for row in self._database.execute(query):
-            yield row[0], GroupTally.unpacked(row[3:]).inspection(), GroupJudgement(_STATES[row[1]], row[2])
+            yield row[0], GroupTally.unpacked(row[3:]).inspection(), _CAUSES[row[1]], row[2]
 
     def close(self) -> None:
         """Delete the database."""

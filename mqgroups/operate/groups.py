@@ -11,28 +11,27 @@ messages is looked at again, if a consumer may be getting it (``second_look.py``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.errors import ConnectionBroken, NotAuthorised
+from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import browsed_messages, hidden_messages
-from mqgroups.operate.cluster import checked_different
 from mqgroups.operate.group_store import GroupStore, SortKey
+from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
-from mqgroups.operate.rules.group_state import GroupJudgement, GroupOwner, GroupState, judged
-from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Look, Surroundings, judged
+from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000
-# What a group seems to be whose consumer is at work while the queue is browsed.
-_MAY_BE_BEING_GOT = (GroupState.NO_BEGINNING, GroupState.GAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,53 +41,22 @@ class ListedGroup:
     Attributes:
         q_mgr_name: the queue manager that has these messages of it.
         group: the messages.
-        state, since: its state, and the time of the last message or commit known of it: 16 digits, UTC.
+        cause, since: why it is in its state, and the time of the last message or commit known of it: 16 digits, UTC.
         owners: the owners whose records name it as unfinished.
         name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
     q_mgr_name: str
     group: GroupInspection
-    state: GroupState
+    cause: Cause
     since: str
-    owners: tuple[GroupOwner, ...] = ()
+    owners: tuple[SeenOwner, ...] = ()
     name: str | None = None
 
-
-@dataclass(slots=True)
-class BrowsedInstance:
-    """What was seen of a queue, besides its groups.
-
-    Attributes:
-        q_mgr_name, queue: where it is, and its name.
-        resolved_q_name: the local queue; another one than ``queue`` if that is an alias.
-        depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
-        messages: how many messages were browsed so far.
-        others: how many of them are in no group.
-        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
-        newer: how many messages were put after the time that the caller asked for.
-        open_input, open_output: the numbers of open handles; ``None`` if they could not be inquired.
-        hidden: how many messages are in uncommitted units of work; ``None`` if the command server could not be asked.
-        unseen: what could not be seen, and for want of what: a sentence each.
-    """
-
-    q_mgr_name: str
-    queue: str
-    resolved_q_name: str = ""
-    depth: int | None = None
-    messages: int = 0
-    others: int = 0
-    newest: str = ""
-    newer: int = 0
-    open_input: int | None = None
-    open_output: int | None = None
-    hidden: int | None = None
-    unseen: list[str] = field(default_factory=list)
-
     @property
-    def may_be_read(self) -> bool:
-        """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
-        return self.open_input != 0 or bool(self.hidden)
+    def state(self) -> GroupState:
+        """Its state."""
+        return self.cause.state
 
 
 OnProgress = Callable[[BrowsedInstance], None]
@@ -108,57 +76,74 @@ class GroupList:
     ) -> None:
         self._store = store
         self._connections = connections
-        self._owners: Mapping[bytes, tuple[GroupOwner, ...]] = {}
+        self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
         self.instances = tuple(instances)
         self.counts: Counter[GroupState] = Counter()
         self.data_bytes = 0
 
     def judge(
         self,
-        owners: Mapping[bytes, tuple[GroupOwner, ...]],
+        owners: SeenOwners,
         quiet_since: str,
-        wanted: Callable[[ListedGroup], bool] = lambda _: True,
+        wanted: Callable[[Judgement], bool] = lambda _: True,
         say: Callable[[str], None] = lambda _: None,
-        records_of: Collection[str] = (),
-    ) -> None:
+        name: str = "NAME",
+    ) -> list[Judgement]:
         """Judge all groups, and choose those to list.
 
         Read the owners after browsing: records from before it may name groups that are gone.
 
         Args:
-            owners: the owners whose records name a group, by GroupId (``owners_of_groups``).
+            owners: those that were seen (``find_owners``).
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
-            records_of: the queue managers on which the records of all producers were seen (``SeenOwners.has_all_producers``).
-                Without them, no group is said to have no record.
+            name: the owner that the operator asks about, for remedies.
+
+        Returns:
+            The groups that records of this queue's owners name, and of which no message is there.
 
         Raises:
             MQIError: a call failed.
         """
-        self._owners = owners
+        self._owners = owners_of_groups(owners.owners)
         self.counts.clear()
         self.data_bytes = 0
         done = 0
         # The end of such a group is at another instance, so it says nothing that a part has none.
         split = {group_id for group_id, _ in self._store.split()}
+        everywhere = [
+            Surroundings(
+                each.queue,
+                each.resolved_q_name,
+                each.q_mgr_name,
+                owners.owners,
+                owners.records_of,
+                not owners.unseen,
+                quiet_since,
+                each.hidden,
+                each.threshold,
+                each.backout_queue,
+                name,
+            )
+            for each in self.instances
+        ]
+        in_parts = [replace(each, records_of=()) for each in everywhere]
+        gone = dict(self._owners)
 
-        def judge(at: int, group: GroupInspection) -> GroupJudgement | None:
+        def judge(at: int, group: GroupInspection) -> Judgement | None:
             nonlocal done
             done += 1
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
-            seen = records_of if group.group_id not in split else ()
-            verdict = judged(group, owners.get(group.group_id, ()), quiet_since, seen)
-            look = looks[at]
-            may_be_read = self.instances[at].may_be_read
-            if verdict.state in _MAY_BE_BEING_GOT and may_be_read and look.may_be_being_got(group):
-                verdict = replace(verdict, state=GroupState.BEING_GOT)
-            elif verdict.state is GroupState.NO_RECORD and look.has_moved_on(group):
-                verdict = replace(verdict, state=GroupState.BEING_PUT)
-            self.counts[verdict.state] += 1
+            gone.pop(group.group_id, None)
+            around = (in_parts if group.group_id in split else everywhere)[at]
+            verdict = judged(group, self._owners.get(group.group_id, ()), around)
+            if (at_work := _at_work(verdict.cause, group, looks[at], self.instances[at])) is not None:
+                verdict = replace(verdict, cause=at_work)
+            self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
-            return verdict if wanted(self._listed(at, group, verdict)) else None
+            return verdict if wanted(verdict) else None
 
         with ExitStack() as stack:
             looks = [
@@ -166,6 +151,12 @@ class GroupList:
                 for connection, each in zip(self._connections, self.instances, strict=True)
             ]
             self._store.judge(judge)
+        names = {name for each in self.instances for name in (each.queue, each.resolved_q_name)}
+        return [judged(None, of, everywhere[0]) for of in gone.values() if of[0].queue in names]
+
+    def inspections(self) -> Iterator[GroupInspection]:
+        """Yield all groups as they were browsed, in the order of their first messages; they need not be judged."""
+        return self._store.inspections()
 
     @property
     def listed(self) -> int:
@@ -174,17 +165,13 @@ class GroupList:
 
     def groups(self, sort: SortKey = "queue") -> Iterator[ListedGroup]:
         """Yield the chosen groups."""
-        for at, group, verdict in self._store.all(sort):
-            yield self._listed(at, group, verdict)
+        for at, group, cause, since in self._store.all(sort):
+            yield ListedGroup(self.instances[at].q_mgr_name, group, cause, since, self._owners.get(group.group_id, ()))
 
     def splits(self) -> Iterator[GroupSplit]:
         """Yield the groups whose messages are at more than one instance."""
         for group_id, parts in self._store.split():
             yield split_group(group_id, [GroupPart(self.instances[at].q_mgr_name, group) for at, group in parts])
-
-    def _listed(self, at: int, group: GroupInspection, verdict: GroupJudgement) -> ListedGroup:
-        owners = self._owners.get(group.group_id, ())
-        return ListedGroup(self.instances[at].q_mgr_name, group, verdict.state, verdict.since, owners)
 
     def close(self) -> None:
         """Forget the groups."""
@@ -197,6 +184,15 @@ class GroupList:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: BrowsedInstance) -> Cause | None:
+    """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
+    if cause.look is Look.GOT and instance.may_be_read and look.may_be_being_got(group):
+        return Cause.GETTING
+    if cause.look is Look.PUT and look.has_moved_on(group):
+        return Cause.PUTTING if group.has_head else Cause.GETTING
+    return None
 
 
 def browse_groups(
@@ -222,7 +218,7 @@ def browse_groups(
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    checked_different(q_mgrs)
+    _refuse_twice(q_mgrs)
     instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
     store = GroupStore()
     try:
@@ -234,6 +230,27 @@ def browse_groups(
     return GroupList(store, instances, [connection_of(q_mgr) for q_mgr in q_mgrs])
 
 
+def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
+    """Browse a queue; returns what was seen of it, and its groups. For repairs; raises MQIError.
+
+    A user who may not inquire the queue is refused (NotAuthorised).
+    """
+    instance = BrowsedInstance(connection.q_mgr_name, queue)
+    with closing(GroupStore()) as store:
+        _browse(connection, 0, instance, store, lambda _: None, "", must_inquire=True)
+        return instance, tuple(store.inspections())
+
+
+def _refuse_twice(q_mgrs: Sequence[ConnectionHolder]) -> None:
+    """Raise ConfigurationError if two connections are to one queue manager: its groups would seem doubled."""
+    seen = set()
+    for q_mgr in q_mgrs:
+        identifier = connection_of(q_mgr).q_mgr_identifier
+        if identifier in seen:
+            raise ConfigurationError(f"queue manager {q_mgr.q_mgr_name} is named twice. Name each queue manager once")
+        seen.add(identifier)
+
+
 def _browse(
     connection: Connection,
     at: int,
@@ -241,11 +258,13 @@ def _browse(
     store: GroupStore,
     on_progress: OnProgress,
     newer_than: str,
+    *,
+    must_inquire: bool = False,
 ) -> None:
     physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
     try:
         local = instance.resolved_q_name = physical.resolved_q_name
-        _inquire(connection, local, instance)
+        _inquire(connection, local, instance, must=must_inquire)
         before, unasked = hidden_messages(connection, local)
         on_progress(instance)
         for message in browsed_messages(physical):
@@ -270,18 +289,22 @@ def _browse(
         physical.close()
 
 
-def _inquire(connection: Connection, local: str, instance: BrowsedInstance) -> None:
+def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
     """Inquire the queue itself: an alias has neither depth nor handle counts."""
     try:
         queue = connection.open_queue(local, mq.MQOO_INQUIRE)
     except ConnectionBroken:
         raise
     except NotAuthorised as error:
+        if must:
+            raise
         instance.unseen.append(f"the depth of queue {local} and its open handles: {error}")
         return
     try:
         instance.depth = int(queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
         instance.open_input = int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT))
         instance.open_output = int(queue.inquire(mq.MQIA_OPEN_OUTPUT_COUNT))
+        instance.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
+        instance.backout_queue = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
     finally:
         queue.close()

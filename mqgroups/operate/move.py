@@ -24,13 +24,12 @@ from mqgroups.core.modes import Accept
 from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.operate.owners import SeenOwner, find_owners
+from mqgroups.operate.groups import counted
+from mqgroups.operate.owners import find_owners
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
-from mqgroups.operate.rules.group_state import GroupOwner
-from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.owner_state import AT_WORK, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
@@ -57,7 +56,7 @@ class GroupMove:
     group: GroupInspection
     queue: str
     to: str
-    consumers: tuple[GroupOwner, ...] = ()
+    consumers: tuple[SeenOwner, ...] = ()
     unseen: tuple[str, ...] = ()
     done: bool = False
 
@@ -106,9 +105,9 @@ def move_group(
     most_asked = every(commit_every).messages or 1
     accepted = checked_accept(accept)
     connection = connection_of(q_mgr)
-    seen = connection.reopening(lambda: inspected(connection, queue))
+    seen, groups = connection.reopening(lambda: counted(connection, queue))
     try:
-        group = movable(seen, group_id, accepted)
+        group = movable(group_id, groups, seen, accepted)
     except CannotSalvage as error:
         raise refused(f"queue {queue}", error) from error
     alone = Obstacle.IN_USE not in accepted
@@ -117,7 +116,7 @@ def move_group(
     if not alone:
         # Else no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
-    target_name = to or connection.reopening(lambda: _backout_queue(connection, seen))
+    target_name = to or _backout_queue(seen)
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
@@ -161,39 +160,38 @@ def move_group(
     return GroupMove(group, queue, target_name, consumers, owners.unseen, done=True)
 
 
-def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[GroupOwner, ...]:
+def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwner, ...]:
     """Return the consumers whose records name the group; raises RepairRefused if the record of a producer does."""
     found = []
     for each in owners:
-        owner = each.owner_of_group
-        if owner is None or each.record is None or each.record.group_id != group_id:
+        if not each.has_group or each.record is None or each.record.group_id != group_id:
             continue
-        if owner.role is Role.PUT:
-            what = f"a record of {owner.name} for group {group_id.hex()}"
+        if each.record.role is Role.PUT:
+            what = f"a record of {each.name} for group {group_id.hex()}"
             last = (
-                f"`mqgroups batches purge --status-queue {owner.status_queue} "
+                f"`mqgroups batches purge --status-queue {each.status_queue} "
                 f"--sink {shlex.quote(claim_values(each.record.checkpoint)['sink'])}`"
                 if each.is_shared
-                else f"CLEAR QLOCAL('{owner.status_queue}')"
+                else f"CLEAR QLOCAL('{each.status_queue}')"
             )
             raise RepairRefused(
-                f"status queue {owner.status_queue}: found {what}, expected no producer of it. The next start of {owner.name} "
+                f"status queue {each.status_queue}: found {what}, expected no producer of it. The next start of {each.name} "
                 f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
                 f"and move the group when it is complete; or if it will never be started again, {last} before. "
                 "Nothing was changed",
-                status_queue=owner.status_queue,
+                status_queue=each.status_queue,
                 because="owned",
                 found=what,
                 expected="no producer of the group",
             )
-        found.append(owner)
+        found.append(each)
     return tuple(found)
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
     """Raise OwnerActive if a unit of work hides a record: its messages of the group would stay, or come back, behind the move."""
     for each in owners:
-        if each.record is not None or each.condition not in (OwnerCondition.ACTIVE, OwnerCondition.HIDDEN):
+        if each.record is not None or each.state not in AT_WORK:
             continue
         with suppress(CommandRefused, NotAuthorised):
             if uncommitted(connection, each.status_queue):
@@ -215,15 +213,12 @@ def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) ->
     return True
 
 
-def _backout_queue(connection: Connection, seen: QueueInspection) -> str:
-    local = connection.open_queue(seen.resolved_q_name, mq.MQOO_INQUIRE)
-    try:
-        name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-    finally:
-        local.close()
-    if not name:
-        raise ConfigurationError(f"queue {seen.queue} has no BOQNAME. Name the queue to move the group to")
-    return name
+def _backout_queue(seen: BrowsedInstance) -> str:
+    if not seen.backout_queue:
+        raise ConfigurationError(
+            f"queue {seen.queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
+        )
+    return seen.backout_queue
 
 
 def _refuse_same(source: Queue, target: Queue) -> None:

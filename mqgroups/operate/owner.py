@@ -9,8 +9,7 @@ Not here: resuming a group. The next start of the owner does that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
 from mqgroups.config import (
     checked_name,
@@ -21,50 +20,14 @@ from mqgroups.config import (
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, RestartAction, restart_action
+from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
 from mqgroups.operate.repaired import RepairedQueue
+from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.records import foreign_record, held_by
-
-
-class OwnerState(Enum):
-    """What the start of a producer or consumer would find."""
-
-    UNKNOWN = "unknown"
-    FREE = "free"
-    INTERRUPTED = "interrupted"
-    ACTIVE = "active"
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerStatus:
-    """What is on an owner's status queue.
-
-    Attributes:
-        role, name: of the producer (``"put"``) or consumer (``"get"``).
-        status_queue: its name.
-        state: ``UNKNOWN``: there is no status queue. This name was never used, or its status queue was deleted. ``FREE``: no
-            group is interrupted. (A predefined status queue exists before its first use.) ``INTERRUPTED``: a group is
-            interrupted, and the next start resumes it. ``ACTIVE``: an instance of this name has the status queue open, or its
-            unit of work is not backed out yet.
-        record: the status record; ``None`` if there is none, or if it is hidden.
-        put_by: the user who has put it; empty if there is none, or if the owner is active. A start refuses another user's.
-        taken_away: whether a record that was no longer needed has been removed.
-        hidden: whether the queue has an anchor without its record although no program has it open. Either a unit of work hides
-            the record until the queue manager has backed it out, or the record is lost; ``salvage_owner`` finds out which.
-    """
-
-    role: RoleName
-    name: str
-    status_queue: str
-    state: OwnerState
-    record: StatusRecord | None = None
-    taken_away: bool = False
-    hidden: bool = False
-    put_by: str = ""
 
 
 def inspect_owner(
@@ -77,7 +40,7 @@ def inspect_owner(
     status_model: str | None = STATUS_MODEL,
     wait_s: float = 0.0,
     tidy: bool = False,
-) -> OwnerStatus:
+) -> SeenOwner:
     """Return what the next start of a producer or consumer would find on its status queue.
 
     Args:
@@ -107,8 +70,8 @@ def inspect_owner(
     connection = connection_of(q_mgr)
     put_by = ""
 
-    def found(state: OwnerState, record: StatusRecord | None = None, *, taken_away: bool = False) -> OwnerStatus:
-        return OwnerStatus(role, name, status_queue, state, record, taken_away, put_by=put_by)
+    def found(state: OwnerState, record: StatusRecord | None = None) -> SeenOwner:
+        return SeenOwner(role, name, status_queue, state, record, queue=record.queue if record else "", put_by=put_by)
 
     try:
         status = RepairedQueue(connection, status_queue, status_model or "", wait_s)
@@ -125,17 +88,15 @@ def inspect_owner(
         decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
         if decision.mismatch is not None:
             raise foreign_record(status_queue, decision.mismatch)
-        if decision.action is RestartAction.RESUME_GROUP:
-            return found(OwnerState.INTERRUPTED, record)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
-            return found(OwnerState.FREE, record)
+            return found(state_of(record), record)
         status.take_away()
-        return found(OwnerState.FREE, record, taken_away=True)
+        return replace(found(OwnerState.CLEAN, record), taken_away=True)
     except (OwnerActive, StatusQueueUnusable) as error:
         if isinstance(error, StatusQueueUnusable) and error.because != "hidden":
             raise
-        return replace(found(OwnerState.ACTIVE), hidden=True)
+        return found(OwnerState.HIDDEN)
     finally:
         status.close(delete=status.was_made)
 

@@ -8,86 +8,30 @@ Not here: what the next start of one owner would find (``owner.py``), which open
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
-from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.command_server import Holder, holders, queue_names
-from mqgroups.operate.rules.group_state import GroupOwner
-from mqgroups.operate.rules.owner_state import OwnerCondition, owner_finding
-from mqgroups.operate.status_queues import StatusQueueLook, look_at
+from mqgroups.operate.command_server import holders, queue_names
+from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
+from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
 
 _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
-_UNSEEN = OwnerCondition.UNSEEN
+# How the names of status queues begin that the command server is asked for.
+USUAL = (*_ROLES, _SHARED)
+_UNSEEN = OwnerState.UNSEEN
 # A program at work hides its record for a moment at each commit.
 _MORE_LOOKS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class SeenOwner:
-    """An owner, as its status queue shows it.
-
-    Attributes:
-        role, name: of the owner; an empty role if neither its queue's name nor a record says it.
-        status_queue: the queue that its record is on.
-        condition: its state.
-        record: its current record; ``None`` if there is none, or if it is hidden or unreadable.
-        put_by: the user who has put the record, which its owner compares with its own; empty if there is none.
-        committed_at: when the record was put: its last commit. 16 digits, UTC; empty if there is none.
-        holders: the programs that have the status queue open for input; empty if nobody has, or if nobody could be asked.
-        leftovers: how many other records are there that nobody needs.
-        unreadable: how many messages are not records.
-        problem: what is wrong, or could not be seen; empty if nothing.
-        is_shared: whether the status queue is shared by many owners.
-    """
-
-    role: RoleName | None
-    name: str
-    status_queue: str
-    condition: OwnerCondition
-    record: StatusRecord | None = None
-    committed_at: str = ""
-    holders: tuple[Holder, ...] = ()
-    leftovers: int = 0
-    unreadable: int = 0
-    problem: str = ""
-    is_shared: bool = False
-    put_by: str = ""
-
-    @property
-    def owner_of_group(self) -> GroupOwner | None:
-        """This owner as the owner of the unfinished group that its record names; ``None`` if it names none."""
-        if self.record is None or self.record.state is not RecordState.IN_GROUP:
-            return None
-        # On a shared queue, another attempt may have it open.
-        active = self.condition is OwnerCondition.ACTIVE
-        is_active = None if self.is_shared and active else active
-        return GroupOwner(self.record.role, self.name, self.status_queue, is_active, self.committed_at, self.group_name)
-
-    def command(self, options: str = "") -> str:
-        """Return the command that shows or mends what is on the status queue."""
-        if self.is_shared:
-            return f"mqgroups batches list --status-queue {self.status_queue}"
-        named = (
-            f"{self.name} --role {self.role}" if self.role else f"NAME --role ROLE --status-queue {self.status_queue}"
-        )
-        return f"mqgroups recover --name {named}{options}"
-
-    @property
-    def group_name(self) -> str:
-        """The name of the group in its record; empty if it has none."""
-        return name_of(self.record.properties) if self.record else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +41,22 @@ class SeenOwners:
     Attributes:
         owners: by role and name.
         unseen: what could not be seen, and for want of what: a sentence each.
+        q_mgr_names: the queue managers.
+        is_listed: whether the command server has listed the status queues.
     """
 
     owners: tuple[SeenOwner, ...]
     unseen: tuple[str, ...] = ()
+    q_mgr_names: tuple[str, ...] = ()
+    is_listed: bool = True
 
     @property
-    def has_all_producers(self) -> bool:
-        """Whether the records of all producers were seen, and none is being replaced by a program at work."""
+    def records_of(self) -> tuple[str, ...]:
+        """The queue managers, if the records of all producers were seen, and none is being replaced by a program at work."""
         being_replaced = any(
-            each.condition is OwnerCondition.ACTIVE and each.record is None and each.role != "get"
-            for each in self.owners
+            each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
         )
-        return not self.unseen and not being_replaced
+        return () if self.unseen or being_replaced else self.q_mgr_names
 
 
 def find_owners(
@@ -126,7 +73,7 @@ def find_owners(
         names: only owners of these names. Their status queues are also looked at if the command server does not list them.
         status_queues: status queues to look at besides those that the command server lists (``MQGROUPS.PUT.*``, ``.GET.*`` and
             ``.SHARED.*``): those with other names; or all, if this user may not ask it.
-        queue: only owners whose record names this queue, and those without a readable record.
+        queue: only owners of this queue, and those without a record or an anchor that names one.
 
     Raises:
         ConfigurationError: a name is not valid.
@@ -137,23 +84,26 @@ def find_owners(
     if queue is not None:
         checked_queue_name("queue", queue)
     connection = connection_of(q_mgr)
-    return connection.reopening(
-        lambda: _seen(connection, frozenset(names), frozenset(status_queues), queue),
-    )
+    return connection.reopening(lambda: seen_owners(connection, names, status_queues, queue))
 
 
-def _seen(
-    connection: Connection, names: Collection[str], status_queues: Collection[str], queue: str | None
+def seen_owners(
+    connection: Connection,
+    names: Collection[str] = (),
+    status_queues: Collection[str] = (),
+    queue: str | None = None,
 ) -> SeenOwners:
+    """As ``find_owners``, for other modules of this package."""
     unseen: list[str] = []
     by_name = {prefix + name for name in names for prefix in _ROLES}
     listed: set[str] = set()
     try:
-        listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith((*_ROLES, _SHARED))}
+        listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
         unseen.append(
             f"status queues are not listed, only those that are named: the command server did not tell ({error})"
         )
+    is_listed = not unseen
     held: dict[str, tuple[Holder, ...]] | None = None
     try:
         held = holders(connection, f"{_PREFIX}*")
@@ -167,12 +117,11 @@ def _seen(
         must_exist = name in status_queues
         owners += _owners_of(connection, name, (held or {}).get(name, ()), must_exist=must_exist)
     wanted = [
-        each
-        for each in owners
-        if (not names or each.name in names) and (queue is None or each.record is None or each.record.queue == queue)
+        each for each in owners if (not names or each.name in names) and (queue is None or each.queue in ("", queue))
     ]
-    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.condition is _UNSEEN]
-    return SeenOwners(tuple(sorted(wanted, key=lambda each: (each.role or "", each.name))), tuple(unseen))
+    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is _UNSEEN]
+    in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
+    return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,), is_listed)
 
 
 def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, must_exist: bool) -> Iterator[SeenOwner]:
@@ -182,37 +131,41 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         open_input, why = _open_input(connection, name)
     except QueueMissing as error:
         if must_exist:
-            yield SeenOwner(role, own_name, name, OwnerCondition.UNSEEN, problem=str(error))
+            yield SeenOwner(role, own_name, name, OwnerState.UNSEEN, problem=str(error))
         return
     except ConnectionBroken:
         raise
     except MQIError as error:
-        yield SeenOwner(role, own_name, name, OwnerCondition.UNSEEN, holders=held, problem=str(error))
+        yield SeenOwner(role, own_name, name, OwnerState.UNSEEN, holders=held, problem=str(error))
         return
     if name.startswith(_SHARED) or any(kind_of_record(each.record) is not None for each in look.messages):
         yield from _shared(connection, look, open_input=open_input, held=held)
         return
     is_active = bool(held) if open_input is None else open_input > 0
-    found = owner_finding(look.messages, look.unreadable, is_active=is_active)
+    state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
     for _ in range(_MORE_LOOKS):
-        if found.record is not None or found.condition is not OwnerCondition.ACTIVE:
+        if message is not None or state is not OwnerState.ACTIVE:
             break
         look = look_at(connection, name)
-        found = owner_finding(look.messages, look.unreadable, is_active=is_active)
-    record = found.record
+        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
+    if state is OwnerState.HIDDEN and is_lost(connection, look):
+        state = OwnerState.LOST
+    record = message.record if message else None
     of = record or next((each.record for each in look.messages), None)
+    moved = _moved_from(connection, record)
     yield SeenOwner(
         of.role.value if of else role,
         of.name if of else own_name,
         name,
-        OwnerCondition.MOVED if (moved := _moved_from(connection, record)) else found.condition,
+        OwnerState.MOVED if moved else state,
         record,
-        look.put_time(found.message) if found.message else "",
+        look.put_time(message) if message else "",
+        of.queue if of else "",
         held,
-        found.leftovers,
-        look.unreadable,
+        leftovers,
+        len(look.unreadable),
         look.why_unreadable or moved or why,
-        put_by=found.message.user if found.message else "",
+        put_by=message.user if message else "",
     )
 
 
@@ -257,18 +210,20 @@ def _shared(
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
     is_active = bool(held) if open_input is None else open_input > 0
+    lost = bool(intents.keys() - statuses.keys()) and not is_active and is_lost(connection, look)
+    without = OwnerState.ACTIVE if is_active else OwnerState.LOST if lost else OwnerState.HIDDEN
     for group in sorted({*statuses, *intents}):
         message = statuses.get(group)
         record = message.record if message else intents[group].record
+        moved = _moved_from(connection, record)
         yield SeenOwner(
             "put",
             record.name,
             look.name,
-            OwnerCondition.MOVED
-            if (moved := _moved_from(connection, record))
-            else _shared_condition(message, is_active=is_active),
+            OwnerState.MOVED if moved else _shared_state(message, is_active=is_active) if message else without,
             message.record if message else None,
             look.put_time(message) if message else "",
+            record.queue,
             held,
             problem=moved,
             is_shared=True,
@@ -279,8 +234,8 @@ def _shared(
             "put",
             look.name,
             look.name,
-            OwnerCondition.UNREADABLE,
-            unreadable=look.unreadable,
+            OwnerState.UNREADABLE,
+            unreadable=len(look.unreadable),
             problem=look.why_unreadable,
             is_shared=True,
         )
@@ -291,20 +246,8 @@ def _group(message: FoundMessage) -> tuple[str, int, str]:
     return values["sink"], values["batch"], values["key"]
 
 
-def _shared_condition(message: FoundMessage | None, *, is_active: bool) -> OwnerCondition:
-    if message is None:
-        return OwnerCondition.ACTIVE if is_active else OwnerCondition.HIDDEN
+def _shared_state(message: FoundMessage, *, is_active: bool) -> OwnerState:
     if message.record.state is not RecordState.IN_GROUP:
         # The records of a complete group stay until its batch is completed.
-        return OwnerCondition.LEFT_OVER
-    return OwnerCondition.ACTIVE if is_active else OwnerCondition.INTERRUPTED
-
-
-def owners_of_groups(owners: Iterable[SeenOwner]) -> dict[bytes, tuple[GroupOwner, ...]]:
-    """Return the owners whose records name an unfinished group, by GroupId."""
-    found: dict[bytes, tuple[GroupOwner, ...]] = {}
-    for each in owners:
-        owner = each.owner_of_group
-        if owner is not None and each.record is not None:
-            found[each.record.group_id] = (*found.get(each.record.group_id, ()), owner)
-    return found
+        return OwnerState.LEFT_OVER
+    return OwnerState.ACTIVE if is_active else OwnerState.INTERRUPTED

@@ -13,7 +13,6 @@ has messages of the queue: then the record is lost.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -43,16 +42,17 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.operate.browse import inspected
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.damaged_status import Damage, damage
+from mqgroups.operate.groups import counted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
-from mqgroups.operate.rules.inspection import GroupInspection, QueueInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.records import browsed, foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
@@ -143,7 +143,6 @@ def salvage_owner(
     Raises:
         RepairRefused: the messages do not prove the owner's position in the group; nothing was changed.
         OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
-        QueueMissing: one of ``other_status_queues`` does not exist.
         ConfigurationError, StatusError, MQIError: as for its start.
     """
     owner_role = checked_role(role)
@@ -202,7 +201,7 @@ class _Rebuild:
         self._asked = asked
         self._repair = repair
         self._check = check
-        self._owner_id = uuid.uuid4().hex
+        self._owner_id = new_owner_id()
         self._planned: Salvage | None = None
         # The local queue that has the groups, also behind an alias.
         self._data_queue = ""
@@ -269,14 +268,14 @@ class _Rebuild:
         connection, asked = self._connection, self._asked
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
-        seen = inspected(connection, asked.queue)
+        seen, groups = counted(connection, asked.queue)
         self._data_queue = seen.resolved_q_name
         where: tuple[GroupInspection | None, GroupPosition] | None
         try:
             if outgoing is not None:
                 where = recorded_at(
                     outgoing,
-                    seen,
+                    groups,
                     group_id=asked.group_id,
                     in_cluster=_is_in_cluster(connection, seen.resolved_q_name),
                     accepted=asked.accepted,
@@ -284,8 +283,8 @@ class _Rebuild:
             else:
                 where = interrupted_at(
                     asked.role,
+                    groups,
                     seen,
-                    q_mgr_name=connection.q_mgr_name,
                     group_id=asked.group_id,
                     accepted=asked.accepted,
                 )
@@ -296,19 +295,14 @@ class _Rebuild:
                     asked.role,
                     where[1].group_id,
                     own=asked.status_queue,
+                    queue=asked.queue,
                     named=asked.other_status_queues,
                     accepted=asked.accepted,
                 )
         except CannotSalvage as error:
             raise refused(f"queue {asked.queue}", error, asked.status_queue) from error
-        group, position = where or (None, None)
-        return Salvage(
-            asked.role.value,
-            asked.name,
-            asked.status_queue,
-            group,
-            self._idle(seen) if position is None else self._record(seen, group, position, ended, moved),
-        )
+        record = self._record(seen, where, ended, moved)
+        return Salvage(asked.role.value, asked.name, asked.status_queue, where[0] if where else None, record)
 
     def _carry_out(self, status: RepairedQueue, salvage: Salvage, damaged: Damage) -> None:
         connection = self._connection
@@ -340,12 +334,16 @@ class _Rebuild:
             return None
         return record.outgoing if record else None
 
-    def _idle(self, seen: QueueInspection) -> StatusRecord | None:
-        """Return the record of no group, for a checkpoint that is given back; ``None`` without one."""
+    def _record(
+        self,
+        seen: BrowsedInstance,
+        where: tuple[GroupInspection | None, GroupPosition] | None,
+        ended: StatusRecord | None,
+        moved: Collection[StatusRecord],
+    ) -> StatusRecord | None:
+        """Return the record to write; without an interrupted group that of none, for a checkpoint that is given back."""
         connection, asked = self._connection, self._asked
-        if asked.checkpoint is None:
-            return None
-        return StatusRecord(
+        record = StatusRecord(
             role=asked.role,
             name=asked.name,
             state=RecordState.IDLE,
@@ -359,40 +357,31 @@ class _Rebuild:
             checkpoint=asked.checkpoint,
             traceparent=self._repair.traceparent,
         )
-
-    def _record(
-        self,
-        seen: QueueInspection,
-        group: GroupInspection | None,
-        position: GroupPosition,
-        ended: StatusRecord | None,
-        moved: Collection[StatusRecord],
-    ) -> StatusRecord:
-        connection, asked = self._connection, self._asked
+        if where is None:
+            return None if asked.checkpoint is None else record
+        group, position = where
         first_msg_ids = {each.first_msg_id for each in moved if each.group_id == position.group_id}
-        puts = asked.role is Role.PUT
-        # If all were got, nothing shows it any more.
-        (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
-        return StatusRecord(
-            role=asked.role,
-            name=asked.name,
+        record = replace(
+            record,
             state=RecordState.IN_GROUP,
-            owner_id=self._owner_id,
             epoch=ended.epoch + 1 if ended else 1,
-            unit_of_work=1,
-            queue=seen.queue,
             group_id=position.group_id,
             first_msg_id=first_msg_ids.pop() if len(first_msg_ids) == 1 else GROUP_ID_NONE,
             msg_seq_number=position.msg_seq_number,
-            q_mgr_identifier=connection.q_mgr_identifier,
-            # The group's messages are on this queue, even if new groups would go to other instances.
-            resolved_q_name=seen.resolved_q_name if puts else "",
-            resolved_q_mgr_name=connection.q_mgr_name if puts else "",
-            persistence=Persistence(persistence) if puts else Persistence.PERSISTENT,
             offset=position.offset,
             in_last_message=position.in_last_message,
             checkpoint=ended.checkpoint if ended and asked.checkpoint is None else asked.checkpoint,
-            traceparent=self._repair.traceparent,
+        )
+        if asked.role is Role.GET:
+            return record
+        # If all were got, nothing shows it any more.
+        (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
+        # The group's messages are on this queue, even if new groups would go to other instances.
+        return replace(
+            record,
+            resolved_q_name=seen.resolved_q_name,
+            resolved_q_mgr_name=connection.q_mgr_name,
+            persistence=Persistence(persistence),
         )
 
 

@@ -35,14 +35,19 @@ _REMEDIES = {
     "put twice. If you know that a consumer got them in order, override this check",
     Obstacle.PIPE: "A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. Clear "
     "its status queue, and rebuild both records from the messages",
-    Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again as a "
-    "user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue. If DISPLAY QSTATUS shows UNCOM(NO), or if no program "
-    "that uses the queue works with this group, override this check",
-    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Try again as a user "
-    "who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues; or name them (--other-status-queue). "
-    "If you know that no other owner has this group, override this check",
+    Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again; or, "
+    "if no program that uses the queue works with this group, override this check",
+    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Look at that status "
+    "queue; if you know that no other owner has this group, override this check",
     Obstacle.DEAD_LETTERS: "A move keeps the header, and a consumer would get it as data. The dead-letter handler (runmqdlq, "
     "ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check",
+}
+# What a user with more authorities would know.
+_UNASKED = {
+    Obstacle.IN_USE: ". A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue is told how many messages are "
+    "hidden; so says DISPLAY QSTATUS, by UNCOM(NO), that there are none",
+    Obstacle.OTHER_OWNERS: ". A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, is "
+    "told; or name them (--other-status-queue)",
 }
 
 
@@ -65,6 +70,7 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairR
     """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
     because = error.because.value
     accept = f" (accept {because!r})" if error.because in DOUBTS else ""
+    accept += _UNASKED.get(error.because, "") if error.unasked else ""
     return RepairRefused(
         f"{where}: found {error.found}, expected {error.expected}. {_REMEDIES[error.because]}{accept}. Nothing was changed",
         status_queue=status_queue,

@@ -6,15 +6,17 @@ queue in another way (``status/``), and stops at the first message that it canno
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import MsgFlag
-from mqgroups.core.status import RecordRejected, decode
+from mqgroups.core.status import RecordRejected, StatusRecord, decode
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import MessageTooLong
+from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.operate.command_server import uncommitted
 from mqgroups.status.records import LONGEST_RECORD_BYTES
 
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -28,13 +30,14 @@ class StatusQueueLook:
         name: of the queue.
         messages: the records and anchors, in physical order.
         put_times: PutDate and PutTime of each: 16 digits, UTC.
-        unreadable, why_unreadable: how many other messages there are, and why the first of them is not a record.
+        unreadable: MsgId, CorrelId and GroupId of each other message; nothing of one that is too long.
+        why_unreadable: why the first of these is not a record.
     """
 
     name: str
     messages: tuple[FoundMessage, ...]
     put_times: tuple[str, ...]
-    unreadable: int = 0
+    unreadable: tuple[tuple[bytes, ...], ...] = ()
     why_unreadable: str = ""
 
     def put_time(self, message: FoundMessage) -> str:
@@ -42,19 +45,35 @@ class StatusQueueLook:
         return self.put_times[self.messages.index(message)]
 
 
-def look_at(connection: Connection, name: str) -> StatusQueueLook:
-    """Browse a status queue; raises MQIError."""
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
+def look_at(
+    connection: Connection,
+    name: str,
+    decoded: Callable[[bytes], StatusRecord] = decode,
+    longest: int = LONGEST_RECORD_BYTES,
+) -> StatusQueueLook:
+    """Browse a status queue; raises MQIError.
+
+    Args:
+        connection: to the queue manager.
+        name: of the queue.
+        decoded: a function that raises RecordRejected or StatusQueueUnusable if a message is not a record.
+        longest: the length of the longest message to look at, bytes.
+    """
+    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []
     put_times: list[str] = []
-    unreadable, why = 0, ""
+    unreadable: list[tuple[bytes, ...]] = []
+    why = ""
     try:
         while (got := queue.get(st.md(), _BROWSE)) is not None:
             data, md, _ = got
             try:
-                record = decode(data)
-            except RecordRejected as error:
-                unreadable, why = unreadable + 1, why or str(error)
+                record = decoded(data)
+            except (RecordRejected, StatusQueueUnusable) as error:
+                if isinstance(error, StatusQueueUnusable) and error.because != "corrupt":
+                    raise
+                unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
+                why = why or str(error)
                 continue
             messages.append(
                 FoundMessage(
@@ -71,7 +90,23 @@ def look_at(connection: Connection, name: str) -> StatusQueueLook:
             put_times.append(st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME))
     except MessageTooLong as error:
         # The cursor cannot pass it, so what is behind it stays unseen.
-        unreadable, why = unreadable + 1, why or str(error)
+        unreadable.append(())
+        why = why or str(error)
     finally:
         queue.close()
-    return StatusQueueLook(name, tuple(messages), tuple(put_times), unreadable, why)
+    return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why)
+
+
+def is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
+    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
+    try:
+        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
+        try:
+            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
+                return False
+        finally:
+            queue.close()
+        # After that the record may have come back.
+        return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
+    except (CommandRefused, NotAuthorised):
+        return False

@@ -10,7 +10,6 @@ idle record takes the place of the moved one. The repeated call removes that rec
 from __future__ import annotations
 
 import logging
-import uuid
 from dataclasses import dataclass, replace
 
 from mqgroups.config import (
@@ -30,6 +29,7 @@ from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMi
 from mqgroups.operate.repaired import RepairedQueue, move
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.records import foreign_record, held_by
 from mqgroups.telemetry.repair import Repair
 
@@ -136,7 +136,7 @@ def _taken_over(
             if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                theirs.take_away(left_by(uuid.uuid4().hex, record))
+                theirs.take_away(left_by(new_owner_id(), record))
             return nothing
         if role is Role.GET:
             _refuse_half_a_pipe(connection, source)
@@ -148,7 +148,7 @@ def _taken_over(
             there = ours.read()
             _refuse_what_would_be_lost(connection, role, target, there)
             epoch = there.epoch + 1 if there else 1
-            given = replace(record, name=target.name, owner_id=uuid.uuid4().hex, epoch=epoch)
+            given = replace(record, name=target.name, owner_id=new_owner_id(), epoch=epoch)
             if check:
                 return replace(nothing, record=given)
             with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:

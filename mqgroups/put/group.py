@@ -315,6 +315,7 @@ class OutgoingGroup(WithBlock):
                 if error is None:
                     self._complete()
                 elif self._failure is None:
+                    self._putter.owner.telemetry.application_failed(error)
                     self._putter.back_out(BACKED_OUT)
             finally:
                 self.close()

@@ -6,7 +6,6 @@ position moves on. Not here: when a unit of work ends, and what is put again (``
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 
 from mqgroups.connection.connection import Connection
@@ -27,6 +26,7 @@ from mqgroups.put.payload import Unsent
 from mqgroups.settings import Producing
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.opening import check_apart
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import context
 from mqgroups.telemetry.message_span import MessageSpan
@@ -67,8 +67,9 @@ class Placing:
         self._descriptors = Descriptors(connection, settings)
         self._answers = Answers(connection, settings, work)
         expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
-        self.owner = work.add(keeper, expected, owner_id or uuid.uuid4().hex, settings.hooks)
+        self.owner = work.add(keeper, expected, owner_id or new_owner_id(), settings.hooks)
         self._run = Run(self.owner.committed)
+        self.owner.in_hand = lambda: self.position
         self._each_message = self.owner.telemetry.each_message
         resumed = self.owner.resumed
         if resumed:

@@ -66,7 +66,7 @@ class GroupProducer:
         try:
             putter = Putter(connection, settings, keeper, work)
         except BaseException:
-            keeper.close()
+            keeper.give_up()
             raise
         work.participant = putter
         try:

@@ -204,7 +204,7 @@ class Putter(Placing):
         # Commit first: consumers can then get these messages, which makes room.
         if self.work.may_end_early:
             self._syncpoint()
-        _log.info("%r waits for room on the queue", self, extra=self.owner.log_fields())
+        self.owner.log(_log, logging.INFO, "%r waits for room on the queue", self)
         self._put_when_room(message)
 
     def _put_when_room(self, message: Unsent, ends: bool = True) -> None:

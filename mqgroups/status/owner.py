@@ -7,6 +7,12 @@ A producer or a consumer is one owner, a pipe is two. What is known of the name 
 
 from __future__ import annotations
 
+import logging
+import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+
 from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Persistence
 from mqgroups.core.next_record import Note, next_record, note_of
@@ -29,6 +35,7 @@ class Owner:
         keeper: its status queue.
         unit: its part of the open unit of work.
         witness, telemetry: are told what happens.
+        in_hand: returns the position of the last message that was put or got.
         resumed: the record found at the start, if a group was interrupted; else ``None``.
     """
 
@@ -41,6 +48,7 @@ class Owner:
         record = self.own.record
         self.resumed = record if record is not None and record.state is RecordState.IN_GROUP else None
         self.unit = OpenUnit(note_of(record))
+        self.in_hand: Callable[[], GroupPosition] = lambda: self.committed
 
     @property
     def own(self) -> Ownership:
@@ -56,7 +64,7 @@ class Owner:
     def look_command(self) -> str:
         """The command that shows an operator this owner's record."""
         expected = self.own.expected
-        return f"mqgroups recover --name {expected.name} --role {expected.role.value} --check"
+        return f"mqgroups check {expected.name} --role {expected.role.value}"
 
     # --- what is committed
 
@@ -165,13 +173,35 @@ class Owner:
         if self.resumed is not None:
             self.witness.resumed(self.resumed, self.own.epoch)
 
+    def backed_out(self, own: Ownership, why: BaseException | str) -> None:
+        """Tell the witness that the open unit of work is backed out; ``own`` is what was known before."""
+        self.witness.backed_out(own, self.unit, why, self.in_hand())
+
+    def log(self, log: logging.Logger, level: int, text: str, *args: object, reason: int = 0) -> None:
+        """Log a line with the structured fields, in the span of the open unit of work."""
+        with self.telemetry.in_span():
+            log.log(level, text, *args, extra=self.log_fields(reason), stacklevel=2)
+
     def log_fields(self, reason: int = 0) -> dict[str, str | int]:
         """Return the structured fields of a log record."""
-        return self.witness.log_fields(self.own, self.unit, reason)
+        return self.witness.log_fields(self.own, self.unit, self.in_hand(), reason)
 
     @even_half_made
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self.own.expected.queue} uow={self.own.number}>"
+
+
+def new_owner_id() -> str:
+    """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
+    return f"{uuid.uuid4().hex} mqgroups {_version()}"
+
+
+@lru_cache(1)
+def _version() -> str:
+    try:
+        return version("mqgroups")
+    except PackageNotFoundError:  # a program that took the files along, and not the distribution
+        return "?"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:

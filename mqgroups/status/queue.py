@@ -13,6 +13,7 @@ Not here: which record is put when (``core.kept_record``, ``core.protocol``). Op
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 from collections.abc import Callable, Collection
@@ -152,6 +153,11 @@ class StatusQueue(Keeper):
             if self._connection.status_queues.get(self.name) is self:
                 # The entry stays, with no owner: an earlier owner on this connection has lost the name in any case.
                 self._connection.status_queues[self.name] = None
+
+    def give_up(self) -> None:
+        """Close the queue after a start that has failed before its first commit; a queue that it has made is deleted."""
+        with contextlib.suppress(MQIError):
+            self.close(delete=self.was_made)
 
     # --- the calls of the protocol (``core/steps.py``)
 

@@ -155,10 +155,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
             expected=mismatch.expected,
         )
     if mismatch.field == "q_mgr_identifier":
-        remedy = (
-            ". If the data and status queues were moved here from that queue manager, adopt the record: `mqgroups recover "
-            "--adopt-from`, for a sink `mqgroups batches adopt`"
-        )
+        remedy = ". If the data and status queues were moved here from that queue manager, adopt the record: `mqgroups adopt`"
     elif mismatch.field == "resolved_q_mgr_name":
         remedy = (
             f". If the group's messages were moved from {shown(mismatch.found)}, say where they are now: "

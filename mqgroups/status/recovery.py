@@ -62,6 +62,11 @@ class RecoveringOwners:
         """How many messages all owners have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
 
+    def is_stopping(self) -> bool:
+        """Whether the application has asked for the end. Asked every few seconds by whoever waits, so this is a sign of life."""
+        self._connection.beats()
+        return self.stopping
+
     @property
     def _first(self) -> Owner:
         return self.owners[0]
@@ -97,26 +102,27 @@ class RecoveringOwners:
             self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
         # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
         costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
-        _log.log(
+        first.log(
+            _log,
             logging.INFO if costs_nothing else logging.WARNING,
             "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
             first,
             error,
             connection.reconnect.wait_s,
             first.look_command,
-            extra=first.log_fields(error.reason),
+            reason=error.reason,
         )
 
         def say(not_yet: MQIError, pause_s: float) -> None:
-            extra = first.log_fields(not_yet.reason)
-            _log.warning("%r: still failing: %s. Trying again in %.2g s", first, not_yet, pause_s, extra=extra)
+            text = "%r: still failing: %s. Trying again in %.2g s"
+            first.log(_log, logging.WARNING, text, first, not_yet, pause_s, reason=not_yet.reason)
 
         first.telemetry.recovering(error, first.own.number)
         try:
             self.redoing = True
             noticed = Patience(min(_NOTICED_S, connection.reconnect.wait_s))
             one_try = retrying(noticed, OWNER_ACTIVE, connection.sleep)
-            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, lambda: self.stopping)(one_try, again)
+            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, self.is_stopping)(one_try, again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)
@@ -206,7 +212,7 @@ class RecoveringOwners:
                 if verdict.before.pending is not None:
                     owner.witness.committed(verdict.after.record, verdict.before.pending.unit)
             else:
-                owner.witness.backed_out(verdict.before, owner.unit, "connection lost")
+                owner.backed_out(verdict.before, "connection lost")
         self._performer.ownerships = tuple(verdict.after for verdict in verdicts)
         for owner in self.owners:
             owner.unit_ended()

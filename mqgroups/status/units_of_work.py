@@ -272,7 +272,7 @@ class UnitsOfWork(RecoveringOwners):
         finally:
             performer.ownerships = tuple(own._replace(in_unit=None) for own in performer.ownerships)
             for owner in self.owners:
-                owner.witness.backed_out(owner.own, owner.unit, why or sc.BACKED_OUT)
+                owner.backed_out(owner.own, why or sc.BACKED_OUT)
                 owner.unit_ended()
 
     def back_out_after(self, why: BaseException | str | None) -> None:
@@ -291,7 +291,7 @@ class UnitsOfWork(RecoveringOwners):
             return
         if self._is_held_by_other:
             first, why = self._first, "another owner has messages in the connection's unit of work"
-            _log.warning("%r leaves its record: %s", first, why, extra=first.log_fields())
+            first.log(_log, logging.WARNING, "%r leaves its record: %s", first, why)
             return
         try:
             self._finish()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import ask
+from mqgroups.core.group import GroupPosition
 from mqgroups.core.group_properties import Value, kept, name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.next_record import NO_NOTE, Note
@@ -151,11 +152,13 @@ class Witness:
         self._totals = totals
         self._progress.append(progress)
 
-    def backed_out(self, own: Ownership, unit: OpenUnit, why: BaseException | str) -> None:
-        """The open unit of work is backed out."""
+    def backed_out(self, own: Ownership, unit: OpenUnit, why: BaseException | str, in_hand: GroupPosition) -> None:
+        """The open unit of work is backed out; ``in_hand`` is the position of the last message that was put or got."""
         # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
         is_lost = isinstance(why, OwnershipLost) and why.status_queue == own.kept.queue
-        self.telemetry.ended(own.position, unit.messages, why, is_lost=is_lost, group_name=unit.group_name)
+        self.telemetry.ended(
+            own.position, unit.messages, why, in_hand=in_hand, is_lost=is_lost, group_name=unit.group_name
+        )
 
     def concluded(self, verdict: Verdict, log_fields: dict[str, str | int]) -> None:
         """The record has shown what became of a unit of work. If its commit was in doubt, ``on_in_doubt`` will be called."""
@@ -197,16 +200,18 @@ class Witness:
             if self._hooks.on_progress is not None:
                 ask(self._hooks.on_progress, progress)
 
-    def log_fields(self, own: Ownership, unit: OpenUnit, reason: int = 0) -> dict[str, str | int]:
-        """Return the structured fields of a log record."""
+    def log_fields(
+        self, own: Ownership, unit: OpenUnit, in_hand: GroupPosition, reason: int = 0
+    ) -> dict[str, str | int]:
+        """Return the structured fields of a log record; ``in_hand`` as for ``backed_out``."""
         return logs.fields(
             q_mgr_name=self._q_mgr_name,
             role=self._role,
             name=self._name,
             queue=self._queue,
-            group_id=own.position.group_id,
+            group_id=in_hand.group_id if not in_hand.at_start else b"",
             group_name=unit.group_name,
-            msg_seq_number=own.position.msg_seq_number,
+            msg_seq_number=in_hand.msg_seq_number,
             unit_of_work=own.number,
             reason=reason,
             span=self.telemetry.span,

@@ -6,6 +6,7 @@
     metrics.py               the instruments
     context.py               W3C trace context as message properties
     logs.py                  the fields of every log record
+    child_process.py         the environment of a process that is started
     settings.py              the application's choices
     guard.py                 keeps errors of telemetry away from the application
     semantic_conventions.py  all names

@@ -23,6 +23,8 @@ from mqgroups.mqi.constants import reason_name
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 
+_BEFORE = otel_context.create_key("mqgroups-before")
+
 
 class Likeness(NamedTuple):
     """The common values of an owner's spans for one operation."""
@@ -40,12 +42,15 @@ class MessageSpan(Span):
         why: the error with which it ends; ``None`` without one.
     """
 
-    __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_seq_number", "why")
+    __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_id", "_msg_seq_number", "why")
 
-    def __init__(self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None) -> None:
-        """Begin the span now; ``below`` is the parent context."""
+    def __init__(
+        self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
+    ) -> None:
+        """Begin the span now; ``below`` is the parent context. ``msg_id``: empty if it is not known."""
         self._like = like
         self._msg_seq_number = msg_seq_number
+        self._msg_id = msg_id
         self._below = below
         self._link = link
         self._made: Span | None = None
@@ -78,11 +83,14 @@ class MessageSpan(Span):
     @guarded
     def _make(self) -> Span:
         tracer, name, kind, attributes = self._like
+        which: dict[str, AttributeValue] = {sc.MSG_SEQ_NUMBER: self._msg_seq_number}
+        if self._msg_id:
+            which[sc.MESSAGE_ID] = self._msg_id.hex()
         return tracer.start_span(
             name,
             context=self._below,
             kind=kind,
-            attributes={**attributes, sc.MSG_SEQ_NUMBER: self._msg_seq_number},
+            attributes={**attributes, **which},
             links=[self._link] if self._link is not None else None,
             start_time=self._began_ns,
         )
@@ -136,21 +144,28 @@ class MessageSpans:
         self._current: Context | None = None
         self._before: Context | None = None
 
-    def begin(self, msg_seq_number: int, below: Context | None, link: Link | None = None) -> MessageSpan:
+    def begin(
+        self, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
+    ) -> MessageSpan:
         """Begin the span of a message. The caller must end it, and set ``why`` if the message failed."""
-        span = MessageSpan(self._like, msg_seq_number, below, link)
+        span = MessageSpan(self._like, msg_seq_number, below, link, msg_id)
         self._begun.append(span)
         return span
 
-    def hand_out(self, msg_seq_number: int, below: Context | None, link: Link | None) -> None:
+    def hand_out(self, msg_seq_number: int, below: Context | None, link: Link | None, msg_id: bytes) -> None:
         """Begin the span of a message that the application gets, and make it current."""
         if self._in_hand is not None:
             self._in_hand.end()
-        self._in_hand = span = self.begin(msg_seq_number, below, link)
+        self._in_hand = span = self.begin(msg_seq_number, below, link, msg_id)
+        self.step_into(span)
+
+    def step_into(self, span: Span) -> None:
+        """Make a span current for the application, until ``step_out``."""
         current = otel_context.get_current()
         if self._before is None or current is not self._current:
-            self._before = current
-        self._current = trace.set_span_in_context(span, self._before)
+            self._before = application_context()
+        below = trace.set_span_in_context(span, self._before)
+        self._current = otel_context.set_value(_BEFORE, (span, self._before), below)
         otel_context.attach(self._current)
 
     @guarded
@@ -184,6 +199,16 @@ class MessageSpans:
         for span in finished:
             span.finish()
         return finished
+
+
+def application_context() -> Context:
+    """Return the application's own context: the current one, unless its span was made current here.
+
+    That may be the span of another consumer, whose loop is not around this one; or of one that was never closed.
+    """
+    current = otel_context.get_current()
+    span, before = otel_context.get_value(_BEFORE, current) or (None, current)  # type: ignore[misc]  # an object
+    return before if trace.get_current_span(current) is span else current  # type: ignore[has-type]  # as above
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:

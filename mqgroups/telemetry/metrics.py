@@ -17,8 +17,8 @@ Attributes = dict[str, AttributeValue]
 # Upper bounds of buckets. Those of operations are from the conventions; groups take longer, up to days.
 _OPERATION_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 _WAIT_S = (0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-_GROUP_S = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
-_GROUP_MESSAGES = (1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
+_GROUP_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
+_GROUP_MESSAGES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e4, 1e5, 1e6)
 
 
 class Instruments:

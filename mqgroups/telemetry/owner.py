@@ -17,6 +17,7 @@ each unit of work, and ``ended`` when its outcome is known. A second ``begin`` w
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from opentelemetry import trace
@@ -34,8 +35,14 @@ from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
-from mqgroups.telemetry.message_span import Likeness, MessageSpans, end_span, error_type
-from mqgroups.telemetry.settings import EACH_MESSAGE, OFF, TelemetrySettings
+from mqgroups.telemetry.message_span import (
+    Likeness,
+    MessageSpans,
+    application_context,
+    end_span,
+    error_type,
+)
+from mqgroups.telemetry.settings import EACH_MESSAGE, EACH_UNIT_OF_WORK, OFF, TelemetrySettings
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
 _Attributes = dict[str, AttributeValue]
@@ -86,13 +93,16 @@ class OwnerTelemetry:
     ) -> None:
         """``propagates``: whether messages carry trace context."""
         self.each_message = settings.trace == EACH_MESSAGE
+        self._makes_current = role == sc.GET and settings.trace == EACH_UNIT_OF_WORK
         self._tracer = tracer(settings)
         self._role = role
         self._queue = queue
-        self._who: _Attributes = {sc.CLIENT_ID: name, sc.QUEUE_MANAGER: q_mgr_name}
+        self._q_mgr_name = q_mgr_name
+        self._who: _Attributes = {sc.CLIENT_ID: name}
         self._operations = {
             operation: {
                 sc.SYSTEM: sc.IBMMQ,
+                sc.QUEUE_MANAGER: q_mgr_name,
                 sc.DESTINATION_NAME: queue,
                 sc.OPERATION_NAME: operation,
                 **({sc.OPERATION_TYPE: sc.OPERATION_TYPES[operation]} if operation in sc.OPERATION_TYPES else {}),
@@ -101,7 +111,8 @@ class OwnerTelemetry:
         }
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
         # Few attributes, because there are many of these spans; the span above has the owner and the group.
-        like = Likeness(self._tracer, f"{operation} {queue}", kind, self._operations[operation])
+        few = {key: value for key, value in self._operations[operation].items() if key != sc.QUEUE_MANAGER}
+        like = Likeness(self._tracer, f"{operation} {queue}", kind, few)
         self.messages = MessageSpans(like)
         # The conventions say that a span whose context messages carry is of kind PRODUCER.
         carried = propagates and role == sc.PUT and not self.each_message
@@ -114,6 +125,7 @@ class OwnerTelemetry:
         self._group_began_s: float | None = None
         self._group_outcome = sc.COMPLETED
         self._is_replaced = False
+        self._failed_with: BaseException | None = None
 
     # --- a unit of work
 
@@ -132,12 +144,14 @@ class OwnerTelemetry:
         resumed, self._resumed_link = self._resumed_link, None
         unit.span = self._tracer.start_span(
             f"{self._role} {self._queue}",
-            context=below,
+            context=below or (application_context() if self._role == sc.GET else None),
             kind=self._kind,
             attributes={**self._operations[self._role], **self._who, sc.UNIT_OF_WORK: unit_of_work},
             links=[resumed] if resumed is not None else None,
         )
         unit.below = trace.set_span_in_context(unit.span)
+        if self._makes_current and unit.span.get_span_context().is_valid:
+            self.messages.step_into(unit.span)
 
     @property
     def span(self) -> Span | None:
@@ -148,6 +162,12 @@ class OwnerTelemetry:
     def context(self) -> Context | None:
         """The context below the span of the open unit of work; ``None`` outside a unit of work: the application's context."""
         return self._unit.below if self._unit is not None else None
+
+    def in_span(self) -> AbstractContextManager[object]:
+        """Make the span of the open unit of work current for a ``with`` block that cannot raise; nothing outside one."""
+        if self._unit is None:
+            return nullcontext()
+        return trace.use_span(self._unit.span)
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
         """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
@@ -169,6 +189,16 @@ class OwnerTelemetry:
         settling, self._settling = self._settling, None
         self._finish(settling, why)
 
+    def application_failed(self, error: BaseException | None) -> None:
+        """Note the error for which the application leaves a ``with`` block: why its unit of work will be backed out."""
+        self._failed_with = error
+
+    @guarded
+    def asking(self) -> None:
+        """Note that the application is asked before a commit, which belongs to all messages: none of them is current then."""
+        if self.each_message:
+            self.messages.step_out()
+
     @guarded
     def ended(
         self,
@@ -176,13 +206,23 @@ class OwnerTelemetry:
         messages: int,
         why: BaseException | str | None = None,
         *,
+        in_hand: GroupPosition | None = None,
         is_lost: bool = False,
         group_name: str = "",
     ) -> None:
-        """Note that the unit of work has ended at ``position``, with ``messages``; ``why`` is the reason if it was backed out.
+        """Note that the unit of work has ended.
 
-        ``is_lost``: it was backed out because another instance has this owner's name. ``group_name``: empty if it has none.
+        Args:
+            position: that is committed.
+            messages: how many it had.
+            why: the reason if it was backed out.
+            in_hand: the position of the last message that was put or got, if it was backed out.
+            is_lost: whether it was backed out because another instance has this owner's name.
+            group_name: empty if the group has none.
         """
+        failed_with, self._failed_with = self._failed_with, None
+        if why == sc.BACKED_OUT and failed_with is not None:
+            why = failed_with
         self.settled(why if isinstance(why, BaseException) else None)
         if why is not None:
             self.messages.failed(why)
@@ -197,13 +237,11 @@ class OwnerTelemetry:
             return
         if unit.span.is_recording():
             unit.span.set_attributes(
-                {
-                    sc.BATCH_MESSAGE_COUNT: messages,
-                    sc.GROUP_ID: position.group_id.hex(),
-                    sc.MSG_SEQ_NUMBER: position.msg_seq_number,
-                    **_named(group_name),
-                }
+                {sc.BATCH_MESSAGE_COUNT: messages, **_at(in_hand or position), **_named(group_name)}
             )
+        if why is not None and unit.span.get_span_context().is_valid:
+            # What is put or got again belongs to this.
+            self._resumed_link = Link(unit.span.get_span_context())
         self._finish(unit, why)
         self._count(messages, why)
 
@@ -240,7 +278,7 @@ class OwnerTelemetry:
         carried = context.in_folders(message.taken.folders) if message.taken is not None else context.NONE
         if self.each_message:
             found = context.link(*carried) if carried.traceparent else None
-            self.messages.hand_out(message.msg_seq_number, self.context, found)
+            self.messages.hand_out(message.msg_seq_number, self.context, found, message.msg_id)
         elif carried.traceparent:
             self._link(carried)
 
@@ -336,7 +374,12 @@ class OwnerTelemetry:
 
     @property
     def _metric(self) -> _Attributes:
-        return {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: self._queue, sc.ROLE: self._role}
+        return {
+            sc.SYSTEM: sc.IBMMQ,
+            sc.QUEUE_MANAGER: self._q_mgr_name,
+            sc.DESTINATION_NAME: self._queue,
+            sc.ROLE: self._role,
+        }
 
     @guarded
     def _start(self, operation: str, kind: SpanKind) -> _Open:
@@ -361,6 +404,13 @@ class OwnerTelemetry:
     def _event(self, name: str, attributes: _Attributes) -> None:
         if self._unit is not None:
             self._unit.span.add_event(name, attributes)
+
+
+def _at(position: GroupPosition) -> _Attributes:
+    """Return group and message of a position; nothing if the group is not begun."""
+    if position.at_start:
+        return {}
+    return {sc.GROUP_ID: position.group_id.hex(), sc.MSG_SEQ_NUMBER: position.msg_seq_number}
 
 
 def _named(group: str) -> _Attributes:

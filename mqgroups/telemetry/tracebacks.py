@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from mqgroups.errors import MQGroupsError
+from mqgroups.mqi.secret import hide_secrets
 from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups")
@@ -22,10 +23,11 @@ _OURS = frozenset({"mqgroups", "asyncio", "concurrent"})
 
 
 def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that applications call, whose errors begin there."""
+    """Return a function that applications call, whose errors begin there, without a secret among its locals."""
 
     @wraps(function)
     def briefly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        hide_secrets(kwargs)
         try:
             return function(*args, **kwargs)
         except MQGroupsError as error:

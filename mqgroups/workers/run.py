@@ -20,6 +20,7 @@ from multiprocessing import connection
 from types import FrameType
 from typing import Protocol
 
+from mqgroups.telemetry.child_process import traced_as
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker, tell_failure
 
@@ -58,7 +59,8 @@ class ProcessRun:
     def __init__(self, job: Job, number: int, board: Board) -> None:
         name = job.name_of(number)
         self._process = _context.Process(target=_work, args=(job, number, board), name=name)
-        self._process.start()
+        with traced_as(name):
+            self._process.start()
         self.sentinel = self._process.sentinel
 
     @property

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import RawArray
 
-_READY, _GROUPS, _SINCE_NS = range(3)
+_READY, _GROUPS, _SINCE_NS, _BEAT_NS = range(4)
 
 
 class Board:
@@ -17,15 +17,16 @@ class Board:
 
     def __init__(self) -> None:
         # 64-bit integers, each written by the worker only and in one piece.
-        self._numbers = RawArray("q", 3)
+        self._numbers = RawArray("q", 4)
 
     def clear(self) -> None:
         """Note that no worker runs."""
-        self._numbers[_READY] = self._numbers[_SINCE_NS] = 0
+        self._numbers[_READY] = self._numbers[_SINCE_NS] = self._numbers[_BEAT_NS] = 0
 
-    def is_ready(self) -> None:
-        """Note that the worker has opened its queues, so that the name is its own."""
-        self._numbers[_READY] = 1
+    def beats(self, connected: bool) -> None:
+        """Note a sign of life of a worker that has opened its queues, and whether it is connected."""
+        self._numbers[_READY] = connected
+        self._numbers[_BEAT_NS] = time.monotonic_ns()
 
     def begins(self) -> None:
         """Note that the handler has a group."""
@@ -38,7 +39,7 @@ class Board:
 
     @property
     def ready(self) -> bool:
-        """Whether the worker has opened its queues."""
+        """Whether the worker has opened its queues, and is connected."""
         return bool(self._numbers[_READY])
 
     @property
@@ -52,6 +53,12 @@ class Board:
         since_ns = self._numbers[_SINCE_NS]
         return (time.monotonic_ns() - since_ns) / 1e9 if since_ns else 0.0
 
+    @property
+    def quiet_s(self) -> float:
+        """How long ago the last sign of life was, seconds; 0 if there was none since the start."""
+        beat_ns = self._numbers[_BEAT_NS]
+        return max(0.0, (time.monotonic_ns() - beat_ns) / 1e9) if beat_ns else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
@@ -60,9 +67,10 @@ class WorkerStatus:
     Attributes:
         name: of its consumer or pipe.
         running: whether its process or thread runs.
-        ready: whether it has opened its queues.
+        ready: whether it has opened its queues, and is connected.
         groups: how many groups it has handled to their end, in all its starts.
         group_s: how long the handler has had its present group, seconds; 0 between groups.
+        quiet_s: how long ago it last asked for a message, or waited for one, seconds; 0 before it was ready.
         restarts: how often it was started again.
     """
 
@@ -71,4 +79,5 @@ class WorkerStatus:
     ready: bool
     groups: int
     group_s: float
+    quiet_s: float
     restarts: int

@@ -15,6 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import overload
@@ -57,8 +58,10 @@ class Workers:
         open: OpenConsumer,
         name: str,
         workers: int = ...,
+        first: int = ...,
         threads: bool = ...,
         grace_s: float = ...,
+        stuck_after_s: float | None = ...,
         setup: Callable[[], object] | None = ...,
     ) -> None: ...
 
@@ -71,8 +74,10 @@ class Workers:
         open: OpenPipe,
         name: str,
         workers: int = ...,
+        first: int = ...,
         threads: bool = ...,
         grace_s: float = ...,
+        stuck_after_s: float | None = ...,
         setup: Callable[[], object] | None = ...,
     ) -> None: ...
 
@@ -84,8 +89,10 @@ class Workers:
         open: OpenConsumer | OpenPipe,
         name: str,
         workers: int = 2,
+        first: int = 1,
         threads: bool = False,
         grace_s: float = 30.0,
+        stuck_after_s: float | None = None,
         setup: Callable[[], object] | None = None,
     ) -> None:
         """Take note of what to do. ``run`` does it.
@@ -103,8 +110,12 @@ class Workers:
             name: the workers are named ``<name>.1`` and so on; at most 31 characters.
             workers: how many, 1 to 100. If it is smaller than before, groups that the other names have interrupted are handled
                 too.
+            first: the number of the first worker: several supervisors can share a name if each has numbers of its own.
             threads: threads instead of processes, for handlers that mostly wait.
             grace_s: how long workers may take to stop, seconds, before they are killed.
+            stuck_after_s: kill and start again a worker that has neither asked for a message nor waited for one for so long,
+                seconds: longer than the longest message takes, and than ten seconds, because one that waits wakes up every
+                five. ``None`` kills none. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:
@@ -112,11 +123,16 @@ class Workers:
         """
         if not 1 <= workers <= MOST_WORKERS:
             raise ConfigurationError(f"workers must be 1 to {MOST_WORKERS}, got {workers!r}")
+        if not 1 <= first <= MOST_WORKERS - workers + 1:
+            raise ConfigurationError(
+                f"the numbers of workers are 1 to {MOST_WORKERS}, so {workers} cannot begin with {first!r}"
+            )
         checked_name(f"{name}.{MOST_WORKERS}")
         self._grace_s = checked_seconds("grace_s", grace_s)
-        self._job = Job(handler, connect, open, name, workers, self._grace_s, setup)
+        self._stuck_after_s = checked_seconds("stuck_after_s", inf if stuck_after_s is None else stuck_after_s)
+        self._job = Job(handler, connect, open, name, range(first, first + workers), self._grace_s, setup)
         self._kind = ThreadRun if threads else ProcessRun
-        self._slots = [_Slot(self._job, number, self._kind) for number in range(1, workers + 1)]
+        self._slots = [_Slot(self._job, number, self._kind) for number in self._job.numbers]
         self._turned_s = float("-inf")
         self.stopping = False
         # What wakes the supervisor: a byte in a pipe, because a signal handler must not touch a lock.
@@ -158,7 +174,7 @@ class Workers:
                         slot.begin_if_due()
                     self._wait(min(slot.pause_s for slot in self._slots))
                     for slot in self._slots:
-                        slot.look()
+                        slot.look(self._stuck_after_s)
             finally:
                 in_order = self._end()
         return in_order
@@ -169,13 +185,14 @@ class Workers:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all workers have opened their queues, and none was asked to stop."""
+        """Whether all workers have opened their queues and are connected, and none was asked to stop."""
         return not self.stopping and all(slot.status().ready for slot in self._slots)
 
     @property
     def is_live(self) -> bool:
-        """Whether the supervisor is at work; it sees to the workers itself."""
-        return time.monotonic() - self._turned_s < _DEAD_S
+        """Whether the supervisor is at work; it sees to the workers itself, but for a thread that is stuck."""
+        is_stuck = self._kind is ThreadRun and any(slot.status().quiet_s > self._stuck_after_s for slot in self._slots)
+        return time.monotonic() - self._turned_s < _DEAD_S and not is_stuck
 
     def _end(self) -> bool:
         """Stop all workers; returns whether all of them have stopped in order and in time."""
@@ -234,8 +251,14 @@ class _Slot:
         self._runs = True
         self._starts += 1
 
-    def look(self) -> None:
-        """If the worker has ended, plan its next start."""
+    def look(self, stuck_after_s: float) -> None:
+        """If the worker has ended, plan its next start; if it has given no sign of life for so long, end it before."""
+        if self.run is not None and isinstance(self.run, ProcessRun) and self._board.quiet_s > stuck_after_s:
+            name = self._job.name_of(self._number)
+            _log.error(
+                "worker %s is stuck: no message was asked for in %.0f s. It is killed", name, self._board.quiet_s
+            )
+            self.run.kill()
         if self.run is None or not self.run.ended:
             return
         ended = self.run.ended
@@ -273,7 +296,9 @@ class _Slot:
         """Return what is known of the worker; for any thread."""
         board, runs = self._board, self._runs
         name, restarts = self._job.name_of(self._number), max(0, self._starts - 1)
-        return WorkerStatus(name, runs, runs and board.ready, board.groups, board.group_s, restarts)
+        return WorkerStatus(
+            name, runs, runs and board.ready, board.groups, board.group_s, board.quiet_s if runs else 0.0, restarts
+        )
 
     def _let_go(self) -> None:
         run, self.run = self.run, None

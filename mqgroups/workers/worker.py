@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mqgroups.connection.holder import connection_of
 from mqgroups.errors import (
     ConnectionBroken,
     EnvironmentFailure,
@@ -36,7 +37,8 @@ from mqgroups.errors import (
 )
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
-from mqgroups.operate.owner import OwnerState, inspect_owner
+from mqgroups.operate.owner import inspect_owner
+from mqgroups.operate.rules.owner_state import AT_REST, OwnerState
 from mqgroups.pipe import GroupPipe
 from mqgroups.queue_manager import QueueManager
 from mqgroups.workers.status import Board
@@ -73,7 +75,7 @@ class Job:
     connect: Callable[[], QueueManager] = field(repr=False)
     open: OpenConsumer | OpenPipe
     name: str
-    workers: int
+    numbers: range
     grace_s: float
     setup: Callable[[], object] | None
 
@@ -130,7 +132,8 @@ class Worker:
         with job.connect() as q_mgr, job.open(q_mgr, name=job.name_of(self._number), wait_s=LOOK_S) as own:
             try:
                 self._opened(own)
-                self._board.is_ready()
+                self._board.beats(True)
+                connection_of(q_mgr).beat = self._board.beats
                 while not self._stopping:
                     if time.monotonic() - self._looked_s >= LOOK_S:
                         self._handle_what_is_left(q_mgr, own, loop)
@@ -195,8 +198,8 @@ class Worker:
                 self._owners = (own,)
 
     def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
-        """Yield names after the last worker's that have an interrupted group."""
-        every = range(self._job.workers + 1, MOST_WORKERS + 1)
+        """Yield names of no worker of this supervisor that have an interrupted group."""
+        every = [number for number in range(1, MOST_WORKERS + 1) if number not in self._job.numbers]
         for number in every if self._looks % ALL_NAMES_EVERY == 0 else sorted(self._used):
             if self._stopping:
                 return
@@ -204,7 +207,7 @@ class Worker:
             self._used.add(number)
             try:
                 state = inspect_owner(q_mgr, name, "get", status_model=None, tidy=True).state
-                if is_pipe and state is OwnerState.FREE:
+                if is_pipe and state in AT_REST:
                     inspect_owner(q_mgr, name, "put", status_model=None, tidy=True)
             except ConnectionBroken:
                 # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.

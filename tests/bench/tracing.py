@@ -42,7 +42,7 @@ class _Nothing:
 
     def _nothing(self, *_: object, **__: object) -> None: ...
 
-    begin = settle = settled = ended = group_ended = resumed = hand_out = _nothing
+    begin = settle = settled = ended = group_ended = resumed = hand_out = application_failed = asking = _nothing
 
 
 class _ThrownAway(SpanExporter):

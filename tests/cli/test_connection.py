@@ -16,30 +16,32 @@ THIS = [b"%d" % number for number in range(7)]
 
 
 @pytest.fixture
-def recover(owner):
-    """A function that runs ``mqgroups recover`` for the owner, which waits for nothing."""
+def check(owner):
+    """A function that runs ``mqgroups check`` for the owner, which waits for nothing."""
 
     def run(*arguments, wait="0", **variables):
-        words = ["recover", "--name", owner.name, "--wait", wait, *arguments]
+        words = ["check", owner.name, "--wait", wait, *arguments]
         return invoke(*words, **{**environment(owner.target), **variables})
 
     return run
 
 
 @pytest.mark.embedded
-def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover, tmp_path):
+def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, check, tmp_path):
     path = tmp_path / "password"
     path.write_text(f"{owner.target.password}\n")
-    assert recover("--password-file", str(path), MQGROUPS_PASSWORD="wrong").exit_code == ExitCode.DONE
-    assert recover(MQGROUPS_PASSWORD="", MQGROUPS_PASSWORD_FILE=str(path)).exit_code == ExitCode.DONE
-    named = {"MQGROUPS_PASSWORD": "wrong", "ANOTHER": owner.target.password}
-    assert recover("--password-env", "ANOTHER", **named).exit_code == ExitCode.DONE
+    assert check(MQGROUPS_PASSWORD="", MQGROUPS_PASSWORD_FILE=str(path)).exit_code == ExitCode.DONE
+    target = owner.target
+    on_command_line = ("--q-mgr", target.q_mgr_name, "--conn-name", target.conn_name, "--user", target.user)
+    for named in (("--password-file", path), ("--password-env", "ANOTHER")):
+        done = check(*on_command_line, *named, MQGROUPS_PASSWORD="wrong", ANOTHER=f"{target.password}\n")
+        assert done.exit_code == ExitCode.DONE
 
 
 @table(
     ("arguments", "variables", "sentence"),
     [
-        (("--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
+        (("--user", "u", "--password-file", "/no/such"), {}, "password: file /no/such cannot be read"),
         (
             ("--password-file", "f", "--password-env", "V"),
             {},
@@ -52,46 +54,46 @@ def test_the_password_is_in_a_file_or_in_a_variable_that_is_named(owner, recover
         (("--peer-name", "CN=x"), {}, "peer_name without cipher_spec"),
         (("--certificate-label", "l"), {}, "certificate_label without cipher_spec"),
         (("--key-repository-password-file", "f"), {}, "key_repository_password without key_repository"),
-        (("--q-mgr", "*QM1"), {}, "may connect to different queue managers"),
+        ((), {"MQGROUPS_Q_MGR_NAME": "*QM1"}, "may connect to different queue managers"),
     ],
 )
-def test_security_options_that_make_no_sense_end_2(recover, arguments, variables, sentence):
-    result = recover(*arguments, **variables)
+def test_security_options_that_make_no_sense_end_2(check, arguments, variables, sentence):
+    result = check(*(("--q-mgr", "QM1", "--conn-name", "h(1)", *arguments) if arguments else ()), **variables)
     assert result.exit_code == ExitCode.USAGE
     assert sentence in " ".join(result.stderr.split())
 
 
 def test_without_a_queue_manager_to_ask_the_command_is_not_understood():
-    result = invoke("recover", "--name", "N", MQGROUPS_Q_MGR_NAME="")
+    result = invoke("check", "N", MQGROUPS_Q_MGR_NAME="")
     assert result.exit_code == ExitCode.USAGE
     assert "--q-mgr" in result.stderr
 
 
-def test_a_queue_manager_that_is_not_there_ends_6(recover):
-    result = recover("--json", MQGROUPS_CONN_NAME="127.0.0.1(1)")
-    assert result.exit_code == ExitCode.NO_CONNECTION
+def test_a_queue_manager_that_is_not_there_ends_1(check):
+    result = check("-o", "json", MQGROUPS_CONN_NAME="127.0.0.1(1)")
+    assert result.exit_code == ExitCode.FAILED
     assert result.stderr.startswith("mqgroups: MQCONNX for queue manager")
     said = json.loads(result.stdout)
-    assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.NO_CONNECTION)
+    assert (said["error"], said["owners"], said["exit_code"]) == ("ConnectionBroken", [], ExitCode.FAILED)
 
 
 @table("variables", [{"MQGROUPS_Q_MGR_NAME": "NOBODY"}, {"MQGROUPS_PASSWORD": "wrong"}])
-def test_a_queue_manager_that_refuses_ends_6(recover, variables):
-    result = recover(**variables)
-    assert result.exit_code == ExitCode.NO_CONNECTION
+def test_a_queue_manager_that_refuses_ends_1(check, variables):
+    result = check(**variables)
+    assert result.exit_code == ExitCode.FAILED
     assert "wrong" not in result.output
 
 
 @pytest.mark.embedded
-def test_a_call_that_fails_for_another_reason_ends_1(owner, recover, faults):
+def test_a_call_that_fails_for_another_reason_ends_1(owner, check, faults):
     owner.put_group(THIS)
     faults.arm(Fault("answer", verb="MQGET", reason=mq.MQRC_GET_INHIBITED))
-    result = recover("--role", "put")
+    result = check("--role", "put")
     assert (result.exit_code, "2016" in result.stderr) == (ExitCode.FAILED, True)
 
 
 @pytest.mark.embedded
-def test_a_queue_manager_that_comes_in_time_is_waited_for(recover, faults):
+def test_a_queue_manager_that_comes_in_time_is_waited_for(check, faults):
     faults.arm(Fault("answer", verb="MQCONNX", times=3, reason=mq.MQRC_Q_MGR_NOT_AVAILABLE))
-    assert recover(wait="30").exit_code == ExitCode.DONE
+    assert check(wait="30").exit_code == ExitCode.DONE
     assert faults.faults_fired() == 3

@@ -31,7 +31,7 @@ from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
 from tests.fix_cli import invoke
 
 ROOT = Path(__file__).parents[2]
-DONE, USAGE, WARNING, MISSING = 0, 2, 3, 5
+DONE, FAILED, USAGE = range(3)
 NAMES = (
     "--queue",
     "PAYMENTS",
@@ -80,32 +80,34 @@ def execute(q_mgr):
 
 
 def findings(result):
-    """Return what ``--check --json`` found."""
-    report = json.loads(result.stdout)
-    assert "findings" in report, report
-    return report["findings"]
+    """Return what ``--check`` found that is not in order: severity, what it is about and found, and the MQSC that mends it."""
+    found = []
+    for line in result.stdout.splitlines():
+        if match := re.match(r"(error|warning|not seen) +(.*)", line):
+            found.append([match[1], match[2], ""])
+        elif found and line.startswith(" ") and not re.match("(why|ok)", line.strip()):
+            found[-1][2 if found[-1][2] or "do:" in line else 1] += " " + line.strip().removeprefix("do:").strip(" +")
+    return found
 
 
 def test_what_is_printed_makes_what_check_looks_for(mqsc, execute):
-    before = mqsc("all", *NAMES, "--check", "--json")
-    missing = [each["subject"] for each in findings(before) if each["severity"] == "error"]
-    assert before.exit_code == MISSING
-    assert {"queue PAYMENTS", "queue MQGROUPS.PUT.PAY.LOADER", "authorities of alice for PAYMENTS"} <= set(missing)
+    before = mqsc("all", *NAMES, "--check")
+    missing = {about.partition(":")[0] for severity, about, _ in findings(before) if severity == "error"}
+    assert before.exit_code == FAILED
+    assert {"queue PAYMENTS", "queue MQGROUPS.PUT.PAY.LOADER", "authorities of alice for PAYMENTS"} <= missing
     execute(mqsc("all", *NAMES).stdout)
-    after = mqsc("all", *NAMES, "--check", "--json")
-    assert [each for each in findings(after) if each["severity"] != "ok"] == []
+    after = mqsc("all", *NAMES, "--check")
+    assert findings(after) == []
     assert after.exit_code == DONE
 
 
 def test_check_says_what_differs_and_how_to_mend_it(mqsc, execute):
     execute("ALTER QMODEL('MQGROUPS.STATUS.MODEL') SHARE DEFTYPE(TEMPDYN)")
-    result = mqsc("status", "--check", "--json")
-    (wrong,) = (each for each in findings(result) if each["severity"] != "ok")
-    assert (result.exit_code, wrong["found"]) == (
-        WARNING,
-        "DEFTYPE(TEMPDYN) and not DEFTYPE(PERMDYN), SHARE and not NOSHARE",
-    )
-    execute(wrong["mqsc"][0])
+    result = mqsc("status", "--check")
+    ((severity, about, mends),) = findings(result)
+    assert (result.exit_code, severity) == (DONE, "warning")
+    assert about.endswith("DEFTYPE(TEMPDYN) and not DEFTYPE(PERMDYN), SHARE and not NOSHARE")
+    execute(mends)
     assert mqsc("status", "--check").exit_code == DONE
 
 
@@ -150,8 +152,12 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     execute(mqsc("status", *NAMES).stdout)
     # The channel is the site's own
     execute(f"ALTER CHANNEL('{q_mgr.channel}') CHLTYPE(SVRCONN) HBINT(10)")
-    where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
-    result = invoke("doctor", "--queue", "PAYMENTS", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
+    where = {
+        "MQGROUPS_Q_MGR_NAME": q_mgr.q_mgr_name,
+        "MQGROUPS_CONN_NAME": q_mgr.conn_name,
+        "MQGROUPS_CHANNEL": q_mgr.channel,
+    }
+    result = invoke("doctor", "--queue", "PAYMENTS", "-o", "json", **where)
     assert [each for each in findings(result) if each["severity"] != "ok"] == []
 
 
@@ -229,10 +235,14 @@ def test_the_roles_of_a_name_are_enough_whatever_is_checked_when_its_status_queu
 
 def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):
     execute("DELETE QMODEL('MQGROUPS.STATUS.MODEL')")
-    where = {"MQGROUPS_CONN_NAME": q_mgr.conn_name, "MQGROUPS_CHANNEL": q_mgr.channel}
-    result = invoke("doctor", "--q-mgr", q_mgr.q_mgr_name, "--json", **where)
-    found = {each["subject"]: each["severity"] for each in findings(result)}
-    assert (result.exit_code, found["model queue MQGROUPS.STATUS.MODEL"]) == (WARNING, "warning")
+    where = {
+        "MQGROUPS_Q_MGR_NAME": q_mgr.q_mgr_name,
+        "MQGROUPS_CONN_NAME": q_mgr.conn_name,
+        "MQGROUPS_CHANNEL": q_mgr.channel,
+    }
+    result = invoke("doctor", "-o", "json", **where)
+    found = {each["subject"]: each["severity"] for each in json.loads(result.stdout)["findings"]}
+    assert (result.exit_code, found["model queue MQGROUPS.STATUS.MODEL"]) == (DONE, "warning")
 
 
 def test_what_is_printed_fits_a_narrow_terminal():
@@ -258,7 +268,7 @@ def test_authorities_of_several_records_count_together():
     [
         (("--queue", "not a name"), "--queue"),
         (("--queue", "Q" * 48), "--backout-queue"),
-        (("--name", "not a name"), "--name"),
+        (("--name", "not a name"), "name 'not a name'"),
         (("--role-user", "nobody=x"), "'nobody=x' is not ROLE=USER"),
         (("--role-user", "loader=a'b"), "is not ROLE=USER"),
         (("--check",), "--check needs --q-mgr"),

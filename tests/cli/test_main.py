@@ -14,9 +14,18 @@ import pytest
 import mqgroups
 from embedded_tests.tables import table
 from mqgroups.__main__ import main as without_its_packages
+from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
-from mqgroups.cli.manual import subcommands
 from tests.fix_cli import invoke
+
+
+def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:
+    """Return the commands of a group by name; of a command that is no group, none."""
+    if not isinstance(command, click.Group):
+        return []
+    with click.Context(command) as context:
+        found = ((name, command.get_command(context, name)) for name in sorted(command.list_commands(context)))
+        return [(name, each) for name, each in found if each is not None]
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()):
@@ -37,12 +46,11 @@ def test_every_command_and_option_has_help(path, command):
         assert result.output.count("...") == result.output.splitlines()[0].count("...")
 
 
-def test_every_command_is_in_the_modules_docstring():
-    from mqgroups.cli import main as cli
-
+def test_commands_end_with_five_exit_codes():
+    assert set(ExitCode) == {0, 1, 2, 4, 130}
     for path, command in commands():
-        if not isinstance(command, click.Group):
-            assert f"mqgroups {' '.join(path)} " in cli.__doc__
+        _, _, told = (command.help or "").partition("Exit codes:")
+        assert set(map(int, re.findall(r"^\s+(\d+)  ", told, re.MULTILINE))) <= set(ExitCode), path
 
 
 def named_commands():
@@ -89,7 +97,7 @@ import mqgroups, mqgroups.spark, mqembedded, mqembedded.testing
     ("names", "words", "said"),
     [
         (("click", "rich"), (), "click and rich: pip install 'mqgroups[cli]'"),
-        (("click",), ("recover",), "click: pip install 'mqgroups[cli]'"),
+        (("click",), ("check",), "click: pip install 'mqgroups[cli]'"),
         (("rich",), ("--version",), "rich: pip install 'mqgroups[cli]'"),
         # These say at once all that they lack.
         (("click", "rich"), ("demo",), "click and rich: pip install 'mqgroups[ibmmq,demo]'"),
@@ -128,7 +136,6 @@ def test_help_needs_no_rich_no_embedded_queue_manager_and_no_spark():
     assert "mqgroups" in in_python("""
 import sys
 from mqgroups.cli.main import main
-from mqgroups.cli.manual import subcommands
 main(["--help"], standalone_mode=False)
 heavy = {"rich", "pyspark", "pyarrow", "sortedcontainers", "mqembedded", "mqgroups.spark"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import mqgroups.operate.command_server
@@ -12,7 +10,7 @@ from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
 
 THIS = [b"%d" % number for number in range(1, 8)]
-DONE, FAILED, USAGE, _, OWNER_ACTIVE, REFUSED, NO_CONNECTION = range(7)
+DONE, FAILED, USAGE, _, OWNER_ACTIVE = range(5)
 A = b"A" * 24
 
 
@@ -46,23 +44,18 @@ def test_a_record_is_written_only_when_told_to(owner, rebuild, interrupted):
     assert result.exit_code == DONE
     would = f"would write a record to {owner.status_queue('put')}: group {interrupted.hex()}, 4 messages committed"
     assert would in result.stdout
+    # Where, and as which user, comes first.
+    assert result.stderr.startswith(f"queue manager {owner.target.q_mgr_name} at {owner.target.conn_name}, as user ")
     assert owner.records("put") == []
     result = rebuild("--apply", "--checkpoint", '{"row": 4}')
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (DONE, would.replace("would write", "wrote"))
     assert (owner.record("put")["msg_seq_number"], owner.record("put")["checkpoint"]) == (4, {"json": {"row": 4}})
 
 
-def test_rebuilding_in_json_has_the_record(owner, rebuild, interrupted):
-    said = json.loads(rebuild("--json", "--apply").stdout)
-    record = owner.record("put")
-    del record["sha256"]
-    assert (said["record"], said["group"]["group_id"], said["done"]) == (record, interrupted.hex(), True)
-
-
 def test_what_cannot_be_known_is_told_with_what_can_be_done(owner, rebuild, interrupted):
     owner.put_raw(b"x", GroupId=A, MsgSeqNumber=1, MsgFlags=mq.MQMF_MSG_IN_GROUP)
     result = rebuild("--apply")
-    assert (result.exit_code, result.stdout) == (REFUSED, "")
+    assert (result.exit_code, result.stdout) == (FAILED, "")
     assert interrupted.hex() in result.stderr
     assert A.hex() in result.stderr
     assert "Give the GroupId of the right one" in result.stderr
@@ -86,7 +79,7 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     owner.put_raw(b"damaged", owner.status_queue("put"))
     away = make_queue()
     result = rebuild("--apply")
-    assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (REFUSED, True)
+    assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (FAILED, True)
     result = rebuild("--apply", "--unreadable-to", away)
     assert f"moved 1 message of {owner.status_queue('put')} to {away}" in result.stdout
     assert "its checkpoint is in it, if it had one" in result.stderr
@@ -103,7 +96,6 @@ def test_a_valid_record_beside_a_message_that_is_moved_away_is_said_to_stay(owne
         f"the record on {owner.status_queue('put')} stays: in group, group {interrupted.hex()}, 4 messages committed"
     )
     assert f"{stays}, checkpoint {{'row': 4}}" in result.stdout
-    assert json.loads(rebuild("--json", "--unreadable-to", make_queue()).stdout)["kept"]["msg_seq_number"] == 4
 
 
 def test_the_checkpoint_of_a_record_that_is_moved_away_is_named_unless_one_is_given(
@@ -123,7 +115,7 @@ def test_a_doubt_is_accepted_by_its_name(owner, rebuild, interrupted):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     assert handle.code == OK
     result = rebuild("--apply")
-    assert (result.exit_code, "accept 'in-use'" in result.stderr) == (REFUSED, True)
+    assert (result.exit_code, "accept 'in-use'" in result.stderr) == (FAILED, True)
     assert rebuild("--apply", "--accept", "in-use").exit_code == DONE
     handle.close()
 
@@ -134,7 +126,7 @@ def test_status_queues_can_be_named_where_no_list_can_be_had(owner, make_owner, 
     with alpha.producer():
         pass
     result = rebuild("--accept", "in-use")
-    assert (result.exit_code, "accept 'other-owners'" in result.stderr) == (REFUSED, True)
+    assert (result.exit_code, "accept 'other-owners'" in result.stderr) == (FAILED, True)
     assert rebuild("--accept", "in-use", "--other-status-queue", alpha.status_queue("put")).exit_code == DONE
     assert rebuild("--accept", "in-use", "--accept", "other-owners").exit_code == DONE
 
@@ -145,7 +137,7 @@ def test_an_anchor_without_its_record_is_told(owner, rebuild):
     result = rebuild()
     would = f"would remove an anchor from {owner.status_queue('put')}, whose record is lost"
     assert (result.exit_code, result.stdout.splitlines()[-2]) == (DONE, would)
-    assert json.loads(rebuild("--apply", "--json").stdout)["orphaned"]
+    assert would.replace("would remove", "removed") in rebuild("--apply").stdout
     assert (len(owner.records("put")), owner.anchors("put")) == (1, 1)
 
 
@@ -160,10 +152,10 @@ def test_a_group_is_moved_only_when_told_to(owner, salvage, interrupted, make_qu
     result = salvage(*arguments)
     assert (result.exit_code, f"would move 4 messages to {away}" in result.stdout) == (DONE, True)
     assert len(owner.on_queue()) == 4
-    result = salvage(*arguments, "--apply", "--commit-every", "3")
+    result = salvage(*arguments, "--apply")
     assert (result.exit_code, f"moved 4 messages to {away}" in result.stdout) == (DONE, True)
     assert (owner.on_queue(), len(owner.on_queue(away))) == ([], 4)
-    assert salvage(*arguments, "--apply").exit_code == REFUSED
+    assert salvage(*arguments, "--apply").exit_code == FAILED
 
 
 def test_nowhere_to_move_a_group_to_is_misuse(salvage, interrupted):
@@ -179,4 +171,4 @@ def test_a_command_that_is_not_understood_ends_with_2(salvage, rebuild, interrup
 
 def test_a_queue_manager_that_is_not_there_is_told(salvage):
     result = salvage("move", "--group", "00" * 24, MQGROUPS_CONN_NAME="localhost(1)")
-    assert (result.exit_code, result.stdout) == (NO_CONNECTION, "")
+    assert (result.exit_code, result.stdout) == (FAILED, "")

@@ -1,4 +1,4 @@
-"""``mqgroups watch``: lines when its output is no terminal, a screen when it is, rates, and q to leave."""
+"""``mqgroups watch``: lines when its output is no terminal, a screen when it is, and rates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ import struct
 import subprocess
 import termios
 import threading
+import urllib.request
+from datetime import timedelta
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 import mqgroups.operate.command_server
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import MQGROUPS, environment, invoke
+from mqgroups.operate.rules.judgement import GroupState
+from tests.fix_cli import MQGROUPS, environment, free_port, invoke
 from tests.operate.lost_records import A, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -32,7 +37,8 @@ def watch(owner):
     """A function that runs the command on the owner's queue; it looks again at once."""
 
     def run(*arguments):
-        return invoke("watch", "--queue", owner.queue, "--every", "0s", *arguments, **environment(owner.target))
+        words = ("watch", "--queue", owner.queue, "--every", "0s", "--wait", "0")
+        return invoke(*words, *arguments, **environment(owner.target))
 
     return run
 
@@ -48,6 +54,45 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
 
 
+def test_prometheus_sees_groups_by_state_and_how_long_the_oldest_complete_one_waits(owner):
+    owner.put_raw_group(THIS)
+    put(owner, A, 2)
+    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0s", "--http", f"127.0.0.1:{free_port()}"]
+    given = {**os.environ, **owner.target.environment(), **environment(owner.target)}
+    process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(2):
+            process.stdout.readline()  # type: ignore[union-attr]  # it is a pipe
+        with urllib.request.urlopen(f"http://{command[-1]}/metrics", timeout=PATIENCE_S) as answer:
+            page = answer.read().decode()
+    finally:
+        process.kill()
+        process.communicate()
+    samples = [sample for family in text_string_to_metric_families(page) for sample in family.samples]
+    assert {sample.labels["queue"] for sample in samples} == {owner.queue}
+    found = {
+        (sample.name.removeprefix("mqgroups_queue_"), sample.labels.get("state")): sample.value for sample in samples
+    }
+    assert 0 <= found.pop(("oldest_complete_seconds", None)) < PATIENCE_S
+    assert {key: value for key, value in found.items() if value} == {
+        ("seen", None): 1,
+        ("messages", None): 8,
+        ("groups", "complete"): 1,
+        ("groups", "no beginning"): 1,
+    }
+    assert ("groups", "stalled") in found
+
+
+def test_a_look_that_is_old_or_has_failed_shows_no_figures():
+    page = QueuePage(QueueLook("QM1", "ORDERS"))
+    unseen = page().text
+    assert 'mqgroups_queue_seen{queue_manager="QM1",queue="ORDERS"} 0' in unseen
+    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=60))
+    assert "mqgroups_queue_oldest_complete_seconds" in page().text
+    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=-1))
+    assert page().text == unseen
+
+
 def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     result = watch("--count", "2")
@@ -61,20 +106,21 @@ def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
 def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner, watch):
     owner.put_raw_group(THIS)
     owner.interrupt_put(THIS[:4])
-    (seen,) = map(json.loads, watch("--count", "1", "--json").stdout.splitlines())
+    (seen,) = map(json.loads, watch("--count", "1", "-o", "json").stdout.splitlines())
     assert seen["states"] == {"complete": 1, "stalled": 1}
     assert [each["state"] for each in seen["groups"]] == ["stalled"]
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
     assert set(seen["rates"]) == {"messages_in", "messages_out", "groups_in", "groups_out", "commits"}
 
 
-def test_groups_have_their_names_at_each_look(owner, watch):
+def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
+    monkeypatch.setattr("mqgroups.cli.watch.STALLED_AFTER", timedelta())
     qmgr = owner.connect()
     group = owner.producer(qmgr).group(name="orders-0815.csv")
     for data in THIS[:4]:
         group.put(data)
     qmgr.close()
-    looks = map(json.loads, watch("--count", "2", "--json", "--stalled-after", "0s").stdout.splitlines())
+    looks = map(json.loads, watch("--count", "2", "-o", "json").stdout.splitlines())
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
 
 
@@ -86,7 +132,7 @@ def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_
     for _ in range(3):
         next(messages)
     qmgr.close()
-    result = invoke("watch", "--queue", "TEST.ALIAS", "--count", "1", "--json", **environment(owner.target))
+    result = invoke("watch", "--queue", "TEST.ALIAS", "--count", "1", "-o", "json", **environment(owner.target))
     seen = json.loads(result.stdout)
     assert seen["states"] == {"stalled": 1}
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
@@ -136,23 +182,21 @@ class Terminal:
             pass
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "key", "code"), [(80, 24, b"q", ExitCode.DONE), (200, 50, b"\x03", ExitCode.CTRL_C)]
-)
-def test_at_a_terminal_there_is_a_screen_and_q_or_ctrl_c_leaves_it(owner, width, height, key, code):
+@pytest.mark.parametrize(("width", "height", "is_empty"), [(80, 24, False), (200, 50, True)])
+def test_at_a_terminal_there_is_a_screen_and_ctrl_c_leaves_it(owner, width, height, is_empty):
     shown = [owner.queue, "commits/s"]
     # Of an empty queue, there is a screen too.
-    if key == b"q":
+    if not is_empty:
         owner.put_raw_group(THIS)
         owner.interrupt_put(THIS[:4])
-        shown += ["stalled", "complete", "interrupted"]
+        shown += ["stalled", "complete", "interrupted", "not shown, for want of room: "]
     terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60s", width=width, height=height)
-    terminal.until("q quits")
+    terminal.until("Ctrl-C ends")
     assert [said for said in shown if said not in terminal.shown] == [], terminal.shown
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.shown).replace("\r", "").split("\n")
     assert max(map(len, lines)) <= width
-    terminal.press(key)
-    assert terminal.ended() == code
+    terminal.press(b"\x03")
+    assert terminal.ended() == ExitCode.INTERRUPTED
 
 
 def test_at_a_terminal_the_reason_is_there_when_the_screen_is_gone(owner):
@@ -167,14 +211,14 @@ def test_at_a_terminal_the_reason_is_there_when_the_screen_is_gone(owner):
 def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
     owner.put_raw_group(THIS)
     faults.arm(Fault("drop", "before", verb="MQGET", nth=5))
-    lost, again = map(json.loads, watch("--count", "2", "--json").stdout.splitlines())
+    lost, again = map(json.loads, watch("--count", "2", "-o", "json").stdout.splitlines())
     assert "connection lost: " in lost["problem"]
     assert again["messages"] == 7
 
 
 def test_rates_are_those_since_the_last_look(owner):
     program = subprocess.Popen(
-        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0.1s", "--json"],
+        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0.1s", "-o", "json"],
         env={**os.environ, **owner.target.environment(), **environment(owner.target), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         text=True,
@@ -200,8 +244,10 @@ def test_rates_are_those_since_the_last_look(owner):
     program.stdout.close()
 
 
-def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_6(owner, watch):
+def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address(owner, watch):
     wrong = invoke("watch", "--queue", "NO.SUCH.QUEUE", **environment(owner.target))
     assert (wrong.exit_code, str(mq.MQRC_UNKNOWN_OBJECT_NAME) in wrong.stderr) == (ExitCode.FAILED, True)
-    nowhere = invoke("watch", "--queue", "Q", **{**environment(owner.target), "MQGROUPS_CONN_NAME": "127.0.0.1(1)"})
-    assert nowhere.exit_code == ExitCode.NO_CONNECTION
+    nowhere = invoke(
+        "watch", "--queue", "Q", "--wait", "0", **{**environment(owner.target), "MQGROUPS_CONN_NAME": "127.0.0.1(1)"}
+    )
+    assert nowhere.exit_code == ExitCode.FAILED

@@ -35,6 +35,9 @@ def hang(group):
     pathlib.Path("hangs").touch()
     time.sleep(600)
 
+def set_up():
+    pathlib.Path(f"set-up-{os.getpid()}").touch()
+
 class Handler:
     @staticmethod
     def method(group):
@@ -67,6 +70,8 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
+        (("my_handlers:handle", "--setup", "my_handlers:no_such"), "module my_handlers has no no_such"),
+        (("my_handlers:handle", "--trace", "everything"), "'everything' is not one of"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
         (("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH"), "NO_SUCH is not set"),
@@ -107,7 +112,7 @@ def work(owner, in_directory, binding):
 
 
 def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
-    process = work("my_handlers:handle", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
+    process = work("my_handlers:handle", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
     wait_until((in_directory / "health" / "live").exists)
     assert not (in_directory / "health" / "ready").exists()
     process.terminate()
@@ -125,12 +130,16 @@ def handled(directory):
 def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
-    process = work("my_handlers:Handler.method", "--workers", 2, *how)
+    process = work("my_handlers:Handler.method", "--workers", 2, "--setup", "my_handlers:set_up", *how)
     wait_until(lambda: not owner.data())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, f"mqgroups: stopped by {number.name}; the same command goes on\n")
+    where, last = said.splitlines()
+    assert where.startswith(f"queue manager {owner.target.q_mgr_name} at ")
+    assert (process.returncode, last) == (0, f"mqgroups: stopped by {number.name}; the same command goes on")
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
+    set_up_in = {path.name for path in in_directory.glob("set-up-*")}
+    assert set_up_in == {f"set-up-{process.pid}"} if how else len(set_up_in) == 2
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 
@@ -152,7 +161,8 @@ def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, wo
     wait_until(lambda: len(owner.data(target)) == 2)
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, said) == (0, "mqgroups: stopped by SIGTERM; the same command goes on\n")
+    assert process.returncode == 0
+    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command goes on"]
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 

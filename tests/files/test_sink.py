@@ -108,7 +108,7 @@ def test_a_file_goes_on_after_what_is_committed(owner, tmp_path, every, stop_at)
 
 
 def test_a_name_that_is_no_file_name_is_replaced_by_the_group_id(owner, tmp_path):
-    for name in ("", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "-rf", "x" * 200):
+    for name in ("", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "-rf", "x" * 256):
         put(owner, name)
     group_ids = {found.group_id.hex() for found in owner.on_queue()}
     folder = tmp_path / "folder"
@@ -207,7 +207,7 @@ def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "folder"), [("a.csv", ""), ("../a.csv", ""), ("x" * 110, ""), ("x" * 110, "quarantine")]
+    ("name", "folder"), [("a.csv", ""), ("../a.csv", ""), ("x" * 255, ""), ("x" * 255, "quarantine")]
 )
 def test_groups_of_the_same_group_id_are_files_of_their_own(owner, tmp_path, name, folder):
     header = b"RFH " + struct.pack("<4i8s2i", 2, 36 + 4 + 300, 546, 1208, b"MQSTR   ", 0, 1208) + struct.pack("<i", 300)
@@ -226,6 +226,37 @@ def test_groups_of_the_same_group_id_are_files_of_their_own(owner, tmp_path, nam
                 file.writelines(message.data for message in group)
     found = [path for path in (tmp_path / folder).iterdir() if path.is_file() and path.suffix != ".reason"]
     assert sorted(path.read_bytes() for path in found) == [b"1", b"2", b"3", b"4"]
+
+
+def test_a_long_name_stays_as_it_is(owner, tmp_path):
+    name = "\u00e4" * 100 + ".csv"
+    put(owner, name)
+    get(owner, tmp_path)
+    assert in_place(tmp_path) == {name: WHOLE}
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+RECEIVER = r"""
+with connect() as qmgr, qmgr.group_consumer(queue, name=name, commit_every=2, wait_s=0) as consumer:
+    sink = mqgroups.FileSink(env["FOLDER"], consumer)
+    for group in consumer:
+        with sink.file(group) as file:
+            for message in group:
+                file.write(message.data + b"\n")
+"""
+
+
+def test_a_name_that_the_locale_lacks_is_escaped_also_if_an_earlier_start_had_another_locale(owner, tmp_path, program):
+    for name in ("\u540d.csv", "next \u540d.csv"):
+        put(owner, name)
+    qmgr = owner.connect()
+    with pytest.raises(Died):
+        get(owner, tmp_path, qmgr, stop_at=5)
+    qmgr.close()
+    program.environment |= {**ASCII, "FOLDER": str(tmp_path)}
+    done = program.run(RECEIVER)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert in_place(tmp_path) == {"\\u540d.csv": WHOLE, "next \\u540d.csv": WHOLE}
 
 
 def test_messages_in_no_group_are_files_too(owner, tmp_path):

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
+from mqgroups import errors
+from mqgroups.get import cursor, getter
 from tests.get.groups import THAT, THIS, Crash, process
 from tests.put.whole_groups import put_rest
 
@@ -46,3 +50,18 @@ def test_a_complete_group_overtakes_one_that_is_not(owner):
     owner.put_raw_group(THAT)
     assert owner.get_groups(complete_groups_only=True) == [THAT]
     assert owner.data() == THIS[:4]
+
+
+def test_the_log_says_once_which_message_of_a_group_is_waited_for(owner, monkeypatch, caplog):
+    monkeypatch.setattr(cursor, "_LONGEST_WAIT_MS", 10)
+    monkeypatch.setattr(getter, "_TELL_AFTER_S", 0.02)
+    owner.put_raw_group(THIS[:3], whole=False)
+    with (
+        caplog.at_level(logging.INFO, "mqgroups.get"),
+        owner.consumer(group_wait_s=0.2) as consumer,
+        pytest.raises(errors.GroupStalled),
+    ):
+        process(next(iter(consumer)))
+    group_id = owner.record("get")["group_id"]
+    said = [each.getMessage() for each in caplog.records if "waits for message" in each.getMessage()]
+    assert [each.partition(",")[0] for each in said] == [f"{owner.name} waits for message 4 of group {group_id}"]

@@ -15,7 +15,6 @@ from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.browse import inspect_queue
 from mqgroups.spark.browse import BrowsedQueue
 from tests.put.whole_groups import THIS, put_rest
 
@@ -61,8 +60,8 @@ def test_groups_are_put_and_got_whatever_the_order_in_which_their_messages_lie(o
 def test_groups_are_shown_and_read_by_spark_as_complete(owner):
     for _ in range(2):
         owner.put_group(THIS)
-    inspection = inspect_queue(owner.qmgr, "GROUPS")
-    assert [(group.whole, group.gaps, group.messages) for group in inspection.groups] == [(True, (), len(THIS))] * 2
+    found = owner.inspections("GROUPS")
+    assert [(group.has_end, group.gaps, group.messages) for group in found] == [(True, (), len(THIS))] * 2
     with BrowsedQueue(connection_of(owner.qmgr), "GROUPS") as browsed:
         heads = list(browsed.heads())
         found = [[got.data for got in browsed.messages(browsed.counted(head))] for head in heads]

@@ -7,6 +7,7 @@ import traceback
 
 import pytest
 
+from embedded_tests.tables import table
 from mqgroups import Secret
 from mqgroups.errors import ConfigurationError
 
@@ -20,10 +21,22 @@ def test_a_secret_is_read_again_each_time(tmp_path):
     assert secret.read("token") == "second"
 
 
-def test_only_the_newline_at_the_end_is_none_of_it(tmp_path):
+@table(
+    ("content", "secret"),
+    [
+        (b" p\xc3\xa4ss \n\n", " p\u00e4ss \n"),
+        (b"secret\n", "secret"),
+        (b"secret\r\n", "secret"),
+        # What editors of Windows write.
+        (b"\xef\xbb\xbfsecret\r\n", "secret"),
+    ],
+)
+def test_only_the_line_end_and_a_byte_order_mark_are_none_of_it(tmp_path, monkeypatch, content, secret):
     path = tmp_path / "password"
-    path.write_text(" p\u00e4ss \n\n", encoding="utf-8")
-    assert Secret.from_file(path).read("password") == " p\u00e4ss \n"
+    path.write_bytes(content)
+    assert Secret.from_file(path).read("password") == secret
+    monkeypatch.setenv("PW", content.decode("utf-8-sig"))
+    assert Secret.from_variable("PW").read("password") == secret
 
 
 def test_a_text_is_a_secret_and_a_secret_stays_one():

@@ -9,7 +9,7 @@ import pytest
 from mqgroups import errors
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
-from mqgroups.operate.owners import find_owners, owners_of_groups
+from mqgroups.operate.owners import find_owners
 from tests.operate.lost_records import A, interrupt_get, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
@@ -26,7 +26,7 @@ def put_named(owner, payloads, name, *, properties=None, **more):
 def names(owner, **more):
     """Return the names of the groups on the queue, in its order; and how many were left out."""
     clock = more.pop("now_s", lambda: 0.0)
-    owners = owners_of_groups(find_owners(owner.qmgr, names=[owner.name]).owners)
+    owners = find_owners(owner.qmgr, names=[owner.name])
     with browse_groups([owner.qmgr], owner.queue) as found, GroupNames([owner.qmgr], owner.queue, now_s=clock) as read:
         found.judge(owners, "0")
         return [row.name for row in read.named(found.groups(), **more)], read.left_out

@@ -11,18 +11,17 @@ from hypothesis import strategies as st
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.cluster import inspect_cluster
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
-from mqgroups.operate.owners import SeenOwner, SeenOwners
-from mqgroups.operate.rules.group_state import GroupState, judged
+from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import Browsed
-from mqgroups.operate.rules.owner_state import OwnerCondition
+from mqgroups.operate.rules.judgement import GroupState, Surroundings, judged
+from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from tests.operate.lost_records import A, B, put
 from tests.operate.rules.test_inspection import LAST, MIG, inspected
 
-QUIET = "2026010112000000"
+AROUND = Surroundings("Q", quiet_since="2026010112000000")
 
 
 def message(group, number, flags=MIG, when="2026010112000000"):
@@ -30,8 +29,8 @@ def message(group, number, flags=MIG, when="2026010112000000"):
 
 
 def listed(store, sort="queue"):
-    store.judge(lambda _at, group: judged(group, (), QUIET))
-    return [(at, group) for at, group, _ in store.all(sort)]
+    store.judge(lambda _at, group: judged(group, (), AROUND))
+    return [(at, group) for at, group, *_ in store.all(sort)]
 
 
 MESSAGES = st.lists(
@@ -76,7 +75,7 @@ def test_the_memory_for_groups_does_not_grow_with_their_number():
         store = GroupStore(500)
         for number in range(groups):
             store.add(0, message(number, 1, LAST))
-        store.judge(lambda _at, group: judged(group, (), QUIET))
+        store.judge(lambda _at, group: judged(group, (), AROUND))
         assert sum(1 for _ in store.all("state")) == groups
         store.close()
         found = tracemalloc.get_traced_memory()[1]
@@ -94,7 +93,7 @@ def test_progress_is_told_and_an_alias_is_followed(owner):
     with browse_groups(
         [owner.qmgr], owner.queue, lambda instance: told.append((instance.messages, instance.depth))
     ) as found:
-        found.judge({}, "0")
+        found.judge(SeenOwners(()), "0")
         (group,) = found.groups()
         assert (group.group.messages, group.state, group.q_mgr_name) == (
             3,
@@ -116,16 +115,15 @@ def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
 
 def test_a_queue_manager_that_is_named_twice_is_refused(owner):
     """Else each of its groups would seem to be doubled."""
-    for look in (browse_groups, inspect_cluster):
-        with pytest.raises(errors.ConfigurationError, match=f"{owner.target.q_mgr_name} is named twice"):
-            look([owner.qmgr, owner.connect()], owner.queue)
+    with pytest.raises(errors.ConfigurationError, match=f"{owner.target.q_mgr_name} is named twice"):
+        browse_groups([owner.qmgr, owner.connect()], owner.queue)
 
 
 def states(owner, meanwhile):
     """Browse, let something happen, and return the states of the groups by GroupId."""
     with browse_groups([owner.qmgr], owner.queue) as found:
         meanwhile()
-        found.judge({}, "0", records_of=[owner.target.q_mgr_name])
+        found.judge(SeenOwners((), (), (owner.target.q_mgr_name,)), "0")
         return {each.group.group_id: each.state for each in found.groups()}
 
 
@@ -136,15 +134,15 @@ def test_a_group_whose_end_is_put_while_the_queue_is_browsed_needs_no_record(own
 
 
 def test_a_producer_at_work_whose_record_is_not_seen_may_have_any_group():
-    def all_seen(role, condition, *unseen):
-        return SeenOwners((SeenOwner(role, "N", "Q", condition),), unseen).has_all_producers
+    def all_seen(role, state, *unseen):
+        return bool(SeenOwners((SeenOwner(role, "N", "Q", state),), unseen, ("QM1",)).records_of)
 
-    assert not all_seen("put", OwnerCondition.ACTIVE)
-    assert not all_seen(None, OwnerCondition.ACTIVE)
-    assert not all_seen("put", OwnerCondition.CLEAN, "the command server did not tell")
-    assert all_seen("get", OwnerCondition.ACTIVE)
+    assert not all_seen("put", OwnerState.ACTIVE)
+    assert not all_seen(None, OwnerState.ACTIVE)
+    assert not all_seen("put", OwnerState.CLEAN, "the command server did not tell")
+    assert all_seen("get", OwnerState.ACTIVE)
     # Its program is gone, and waits at its start.
-    assert all_seen("put", OwnerCondition.HIDDEN)
+    assert all_seen("put", OwnerState.HIDDEN)
 
 
 def test_a_group_that_is_got_while_the_queue_is_browsed_lacks_nothing(owner):

@@ -9,7 +9,7 @@ from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.browse import inspected
+from mqgroups.operate.groups import counted
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
 
 
@@ -100,7 +100,7 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
             MsgFlags=flags,
             Format=mq.MQFMT_DEAD_LETTER_HEADER,
         )
-    (group,) = operate.inspect_queue(owner.qmgr, owner.queue).groups
+    (group,) = owner.inspections()
     assert (group.dead_letters, group.is_doubled, group.has_end, group.data_bytes) == (2, False, True, 6)
     was, away = owner.on_queue(), make_queue()
     with pytest.raises(errors.RepairRefused, match=r"2 messages with a dead-letter header .*runmqdlq") as caught:
@@ -168,7 +168,7 @@ def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue,
     dying, naps = connect(), []
 
     def looked(connection, queue):
-        seen = inspected(connection, queue)
+        seen = counted(connection, queue)
         handle = dying.open(queue, mq.MQOO_INPUT_SHARED)
         assert handle.get(mq.MQGMO_SYNCPOINT).data == THIS[0]
         assert handle.close() == OK
@@ -178,7 +178,7 @@ def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue,
         assert len(owner.on_queue()) == len(THIS) - 1
         naps.append(dying.back_out())
 
-    monkeypatch.setattr("mqgroups.operate.move.inspected", looked)
+    monkeypatch.setattr("mqgroups.operate.move.counted", looked)
     qmgr = owner.connect(reconnect_wait_s=30)
     connection_of(qmgr).sleep = sleep
     assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away).done

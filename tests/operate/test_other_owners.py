@@ -102,12 +102,12 @@ def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha
     alpha.interrupt_put(THIS[:6])
     elsewhere = make_queue()
     for found in alpha.on_queue(alpha.status_queue("put")):
-        owner.put_raw(found.data, elsewhere)
+        owner.put_raw(found.data, elsewhere, MsgId=found.md.MsgId, CorrelId=found.md.CorrelId)
     lose(alpha, "put")
     with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, other_status_queues=[elsewhere])
     assert (caught.value.owner, caught.value.status_queue) == (alpha.name, elsewhere)
-    with pytest.raises(errors.QueueMissing):
+    with pytest.raises(errors.RepairRefused, match=r"NO.SUCH.QUEUE cannot be read"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, other_status_queues=["NO.SUCH.QUEUE"])
 
 

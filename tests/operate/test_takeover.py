@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from click.testing import CliRunner
 
 from mqembedded import Fault
 from mqgroups import errors, operate
-from mqgroups.cli.main import main
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, decode
 from mqgroups.mqi import constants as mq
-from tests.fix_cli import environment
+from tests.fix_cli import environment, invoke
 from tests.status.test_ownership import ZOMBIE, Stopped
 
 THIS = [b"%d" % number for number in range(1, 8)]
-MAY_START, _, USAGE, INTERRUPTED, OWNER_ACTIVE, DISARRAY, _, MISSING = range(8)
+DONE, FAILED, USAGE, _, OWNER_ACTIVE = range(5)
 WAIT_S = 30
 
 
@@ -55,13 +51,13 @@ def pair(make_owner):
 
 
 @pytest.fixture
-def recover(pair):
+def takeover(pair):
     """A function that has the second owner take over from the first by the command."""
     one, other = pair
 
-    def run(*arguments, name=other.name, role=("--role", "get")):
-        command = ["recover", "--name", name, *role, "--wait", "0", "--takeover", one.name, *arguments]
-        return CliRunner(env=environment(one.target)).invoke(main, command)
+    def run(of=one.name, *, name=other.name, role=("--role", "get"), check=False):
+        words = ("takeover", of, "--by", name, *role, "--wait", "0", *(() if check else ("--apply",)))
+        return invoke(*words, **environment(one.target))
 
     return run
 
@@ -70,13 +66,13 @@ def recover(pair):
 
 
 @pytest.mark.parametrize(("status", "its_status"), [("classic", "segmented"), ("segmented", "classic")])
-def test_another_name_takes_a_half_group_over(pair, recover, status, its_status):
+def test_another_name_takes_a_half_group_over(pair, takeover, status, its_status):
     one, other = pair
     one.put_group(THIS)
     half(one, status_layout=status)
     group_id = one.on_queue()[0].group_id
-    result = recover()
-    assert (result.exit_code, result.stderr) == (MAY_START, "")
+    result = takeover()
+    assert (result.exit_code, result.stderr.startswith(f"queue manager {one.target.q_mgr_name} at ")) == (DONE, True)
     assert f"{other.name} took over group {group_id.hex()} of {one.name}, at message 2" in result.stdout
     assert one.records("get") == []
     assert groups_of(one) == []
@@ -84,10 +80,10 @@ def test_another_name_takes_a_half_group_over(pair, recover, status, its_status)
     assert other.records("get") == []
 
 
-def test_a_producers_half_group_is_taken_over_with_its_checkpoint(pair, recover):
+def test_a_producers_half_group_is_taken_over_with_its_checkpoint(pair, takeover):
     one, other = pair
     one.interrupt_put(THIS[:4], checkpoints=[None, {"row": 2}])
-    assert recover(role=("--role", "put")).exit_code == MAY_START
+    assert takeover(role=("--role", "put")).exit_code == DONE
     with other.producer() as producer, producer.group() as group:
         assert (group.resume_from, group.checkpoint) == (2, {"row": 2})
         for data in THIS[2:]:
@@ -114,66 +110,52 @@ def test_a_takeover_that_stands_is_done_although_the_idle_record_could_not_be_re
     assert one.on_queue(one.status_queue("put")) == []
 
 
-def test_with_check_it_only_says_so(pair, recover):
+def test_with_check_it_only_says_so(pair, takeover):
     one, _ = pair
     one.put_group(THIS)
     half(one)
     before = one.records("get")
-    result = recover("--check", "--json")
-    said = json.loads(result.stdout)
-    # What is interrupted is not the other's yet.
-    assert (result.exit_code, said["owners"][0]["state"]) == (MAY_START, "unknown")
-    takeover = said["takeover"]
-    assert (takeover["from"], takeover["done"], takeover["record"]["msg_seq_number"]) == (one.name, False, 2)
+    result = takeover(check=True)
+    assert (result.exit_code, "would take over group" in result.stdout) == (DONE, True)
     assert one.records("get") == before
     assert groups_of(one) == [(2, THIS[2:])]
 
 
-def test_nothing_interrupted_is_nothing_to_take_over(pair, recover):
+def test_nothing_interrupted_is_nothing_to_take_over(pair, takeover):
     one, other = pair
     assert groups_of(one) == []
-    result = recover()
-    assert (result.exit_code, f"{one.name} has no interrupted group" in result.stdout) == (MAY_START, True)
+    result = takeover()
+    assert (result.exit_code, f"{one.name} has no interrupted group" in result.stdout) == (DONE, True)
     assert other.records("get") == []
 
 
-def test_a_checkpoint_goes_with_its_name_also_if_no_group_is_interrupted(pair, recover):
+def test_a_checkpoint_goes_with_its_name_also_if_no_group_is_interrupted(pair, takeover):
     one, other = pair
     complete_and_die(one)
-    result = recover(role=("--role", "put"))
-    assert (result.exit_code, f"took over the checkpoint of {one.name}" in result.stdout) == (MAY_START, True)
+    result = takeover(role=("--role", "put"))
+    assert (result.exit_code, f"took over the checkpoint of {one.name}" in result.stdout) == (DONE, True)
     assert one.records("put") == []
     with other.producer() as producer:
         assert producer.checkpoint == 1
 
 
-def test_a_takeover_for_another_queue_changes_nothing(pair, recover):
-    one, other = pair
-    one.put_group(THIS)
-    half(one)
-    before = one.records("get")
-    result = recover("--queue", "ANOTHER")
-    assert (result.exit_code, "Nothing was changed" in result.stdout) == (DISARRAY, True)
-    assert (one.records("get"), other.records("get")) == (before, [])
-
-
-def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(pair, recover):
-    for check in ((), ("--check",)):
-        result = recover("--takeover", "TYPO", *check)
-        assert result.exit_code == MISSING
+def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(pair, takeover):
+    for check in (False, True):
+        result = takeover("TYPO", check=check)
+        assert result.exit_code == FAILED
         assert result.stdout.splitlines() == [
             "TYPO was never started, or its status queue was deleted: there is no MQGROUPS.GET.TYPO"
         ]
     assert operate.take_over(pair[1].qmgr, "TYPO", "get", by=pair[1].name).unknown
 
 
-def test_one_that_still_works_is_not_taken_over(pair, recover):
+def test_one_that_still_works_is_not_taken_over(pair, takeover):
     one, _ = pair
     one.put_group(THIS)
     with one.consumer() as consumer:
         group = next(iter(consumer))
         assert [next(iter(group)).data for _ in range(1)] == THIS[:1]
-        result = recover()
+        result = takeover()
         assert (result.exit_code, "Another instance with this name is running" in result.stderr) == (OWNER_ACTIVE, True)
 
 
@@ -190,7 +172,7 @@ def test_one_that_was_cut_off_and_taken_over_can_commit_nothing_any_more(owner, 
 
 
 @pytest.mark.parametrize("what", ["a group", "a checkpoint"])
-def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
+def test_who_has_something_of_its_own_does_not_take_over(pair, takeover, what):
     one, other = pair
     one.interrupt_put(THIS[:4])
     if what == "a group":
@@ -198,15 +180,15 @@ def test_who_has_something_of_its_own_does_not_take_over(pair, recover, what):
     else:
         complete_and_die(other)
     before = one.records("put"), other.records("put")
-    result = recover(role=("--role", "put"))
-    assert (result.exit_code, f"already has {what.replace('a group', 'group ')}" in result.stdout) == (
-        DISARRAY,
+    result = takeover(role=("--role", "put"))
+    assert (result.exit_code, f"already has {what.replace('a group', 'group ')}" in result.stderr) == (
+        FAILED,
         True,
     )
     assert (one.records("put"), other.records("put")) == before
 
 
-def test_a_pipe_is_taken_over_with_its_outgoing_group_first(pair, recover, make_queue):
+def test_a_pipe_is_taken_over_with_its_outgoing_group_first(pair, takeover, make_queue):
     """Else the pipe that takes over would put the rest to a new group."""
     one, other = pair
     target = make_queue()
@@ -223,10 +205,10 @@ def test_a_pipe_is_taken_over_with_its_outgoing_group_first(pair, recover, make_
         return q_mgr.close()
 
     run(one, die_at=6)
-    refused = recover(role=("--role", "get"))
-    assert (refused.exit_code, "Take over the producer first (role put)" in refused.stdout) == (DISARRAY, True)
-    assert recover(role=("--role", "put")).exit_code == MAY_START
-    assert recover(role=("--role", "get")).exit_code == MAY_START
+    refused = takeover(role=("--role", "get"))
+    assert (refused.exit_code, "Take over the producer first (role put)" in refused.stderr) == (FAILED, True)
+    assert takeover(role=("--role", "put")).exit_code == DONE
+    assert takeover(role=("--role", "get")).exit_code == DONE
     run(other)
     assert [(found.msg_seq_number, found.data) for found in one.on_queue(target)] == list(enumerate(THIS, 1))
 
@@ -291,22 +273,22 @@ def test_a_takeover_that_is_dying_hides_the_record_but_not_that_there_is_one(mak
     assert groups_of(one, owner_wait_s=WAIT_S) == [(2, THIS[2:])]
 
 
-def test_to_check_a_takeover_removes_nothing(pair, recover):
+def test_to_check_a_takeover_removes_nothing(pair, takeover):
     one, _ = pair
     qmgr = one.connect()
     one.consumer(qmgr)
     qmgr.close()
     before = one.records("get")
     assert len(before) == 1
-    assert recover("--check").exit_code == MAY_START
+    assert takeover(check=True).exit_code == DONE
     assert one.records("get") == before
-    assert recover().exit_code == MAY_START
+    assert takeover().exit_code == DONE
     assert (one.records("get"), one.anchors("get")) == ([], 0)
 
 
-def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, recover):
+def test_a_name_cannot_take_over_from_itself_and_the_role_has_to_be_said(pair, takeover):
     one, _ = pair
-    result = recover(name=one.name)
+    result = takeover(name=one.name)
     assert (result.exit_code, "cannot take over its own group" in result.stderr) == (USAGE, True)
-    result = recover(role=())
-    assert (result.exit_code, "--takeover needs --role" in result.stderr) == (USAGE, True)
+    result = takeover(role=())
+    assert (result.exit_code, "Missing option '--role'" in result.stderr) == (USAGE, True)

@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark import SparkConf, SparkContext
 
-from mqgroups.cli.progress import JsonProgress
+from mqgroups.cli.batch_lines import JsonLines
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mqi
@@ -376,7 +376,7 @@ def command(case, settings, monkeypatch):
     """A function that runs ``mqgroups pipeline run`` in the session of the tests, which it does not stop."""
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "of the tests")
     monkeypatch.setattr(type(case.spark), "stop", lambda _: None)
-    return lambda *words: fix_cli.invoke("pipeline", "run", case.path, "--progress", "json", *words)
+    return lambda *words: fix_cli.invoke("pipeline", "run", case.path, "-o", "json", *words)
 
 
 def test_the_command_ends_with_1_and_one_sentence_when_its_pipeline_fails(case, command):
@@ -390,7 +390,7 @@ def test_the_command_ends_with_1_and_one_sentence_when_its_pipeline_fails(case, 
 
 
 def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, command, monkeypatch):
-    class Disturbed(JsonProgress):
+    class Disturbed(JsonLines):
         def done(self, record):
             super().done(record)
             if record.batch == 0:
@@ -398,7 +398,7 @@ def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, com
             else:
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("mqgroups.cli.pipeline.JsonProgress", Disturbed)
+    monkeypatch.setattr("mqgroups.cli.pipeline.JsonLines", Disturbed)
     case.put("a")
     done = command()
     assert done.exit_code == 0, done.output

@@ -87,7 +87,7 @@ class Pipeline:
             "pipeline",
             "run",
             str(self.path),
-            "--progress",
+            "-o",
             "json",
             *small,
             *more,
@@ -141,7 +141,7 @@ def test_a_cluster_that_loses_an_executor_and_a_worker_does_the_same(pipeline, s
         of_executors = {name: spark_environment[name] for name in OF_EXECUTORS if name in spark_environment}
         settings = cluster.settings({**of_executors, "PYTHONPATH": pipeline.environment["PYTHONPATH"]})
         words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-        command = pipeline.command("--available-now", "--master", cluster.url, *words)
+        command = pipeline.command("--available-now", "--conf", f"spark.master={cluster.url}", *words)
         assert not Driver(command, pipeline.environment, tmp_path / "log", disturber.reported).run()
     assert disturber.left == []
     pipeline.check()

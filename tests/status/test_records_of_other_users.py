@@ -177,7 +177,7 @@ def test_the_commands_believe_who_is_named(owner, tmp_path, role, command):
     forge(owner, role, state=RecordState.IDLE, checkpoint=None)
     file = tmp_path / "file"
     file.write_bytes(b"data")
-    more = [str(file)] if role == "put" else ["--into", str(tmp_path), "--wait", "0"]
+    more = [str(file)] if role == "put" else ["--into", str(tmp_path), "--idle", "0"]
     run = CliRunner(env=environment(owner.target))
     arguments = [command, "--queue", owner.queue, "--name", owner.name, *more]
     refused = run.invoke(main, arguments)

@@ -564,3 +564,29 @@ def test_a_name_of_mq_characters_makes_a_status_queue(owner, role, name):
     driver = start(owner, role)
     assert not is_free(owner, role)
     driver.close()
+
+
+def is_there(owner, role):
+    """Whether there is a status queue."""
+    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
+    handle.close()
+    return handle.code == OK
+
+
+@pytest.mark.parametrize("side", ["producer", "consumer", "source of a pipe", "target of a pipe"])
+def test_a_start_with_a_wrong_queue_leaves_no_status_queue(owner, side):
+    wrong, settings = "NO.SUCH.QUEUE", {"name": owner.name, "commit_every": 2}
+    start = {
+        "producer": lambda: owner.qmgr.group_producer(wrong, **settings),
+        "consumer": lambda: owner.qmgr.group_consumer(wrong, **settings),
+        "source of a pipe": lambda: owner.qmgr.group_pipe(wrong, owner.queue, **settings),
+        "target of a pipe": lambda: owner.qmgr.group_pipe(owner.queue, wrong, **settings),
+    }[side]
+    with pytest.raises(errors.QueueMissing, match=wrong):
+        start()
+    assert not any(is_there(owner, role) for role in ("put", "get"))
+    # One that was there stays.
+    owner.put_group([b"1"])
+    with pytest.raises(errors.QueueMissing, match=wrong):
+        start()
+    assert is_there(owner, "put")

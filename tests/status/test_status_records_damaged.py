@@ -168,6 +168,7 @@ def test_a_record_of_another_version_is_left_to_that_version(owner, role):
     for other in others:
         owner.put_raw(forged(data, **other), owner.status_queue(role))
         assert refuses(owner, role, "version", "Use the version of mqgroups that wrote this record")
+        assert refuses(owner, role, "version", r"written by 'mqgroups \d")
         owner.take_record(role)
 
 

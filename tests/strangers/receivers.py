@@ -204,7 +204,7 @@ def workers(site: Site) -> list[bytes]:
 def operator(site: Site) -> list[bytes]:
     """Move away the groups that are not complete, as ``mqgroups groups`` and ``salvage move`` do, and get the others."""
     owner, elsewhere = site.owner, site.make_queue()
-    for group in operate.inspect_queue(owner.qmgr, owner.queue).groups:
+    for group in owner.inspections():
         if group.gaps or not group.has_head or not group.has_end:
             operate.move_group(owner.qmgr, owner.queue, group.group_id, to=elsewhere)
     return [*consumer(site), *owner.data(elsewhere)]

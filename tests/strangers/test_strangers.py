@@ -16,7 +16,7 @@ import pytest
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
 from mqgroups.errors import MQGroupsError
-from mqgroups.operate import browse_groups
+from mqgroups.operate import SeenOwners, browse_groups
 from tests.strangers import receivers
 from tests.strangers.partners import GOOD, PARTNERS, TELLS, Partner
 
@@ -50,7 +50,7 @@ def told(lines) -> set[str]:
 def states(owner) -> set[str]:
     """Return the states in which ``mqgroups groups`` shows the groups that are left; none of them is being put any more."""
     with browse_groups([owner.qmgr], owner.queue) as groups:
-        groups.judge({}, "9" * 16)
+        groups.judge(SeenOwners(()), "9" * 16)
         return {row.state.value for row in groups.groups()}
 
 

@@ -6,6 +6,7 @@ import contextlib
 import logging
 
 import pytest
+from opentelemetry import trace
 
 from mqembedded import Fault
 from mqgroups import errors
@@ -16,7 +17,7 @@ FIELDS = {
     "messaging.system",
     "messaging.client.id",
     "messaging.destination.name",
-    "messaging.ibmmq.queue_manager",
+    "messaging.ibmmq.queue_manager.name",
     "messaging.ibmmq.group_id",
     "messaging.ibmmq.msg_seq_number",
     "messaging.ibmmq.unit_of_work",
@@ -57,7 +58,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
         "messaging.system": "ibmmq",
         "messaging.client.id": owner.name,
         "messaging.destination.name": owner.queue,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 4,
         "messaging.ibmmq.unit_of_work": 3,
@@ -78,12 +79,33 @@ def test_a_commit_in_doubt_is_told_with_its_reason_and_its_trace(owner, spans, l
             group.put(data)
     unit = spans.named(f"put {owner.queue}")[0]
     lost, *told = [record for record in lines() if record.levelno == logging.WARNING]
-    assert f"`mqgroups recover --name {owner.name} --role put --check`" in lost.getMessage()
+    assert f"`mqgroups check {owner.name} --role put`" in lost.getMessage()
     assert [record.getMessage().endswith(f"unit of work 1 was {verdict}") for record in told] == [True]
     assert fields(told[0])["messaging.ibmmq.reason_code"] == 2009
     assert fields(told[0])["messaging.ibmmq.unit_of_work"] == 1
     trace_id, span_id = ids(unit)
     assert (told[0].trace_id, told[0].span_id) == (f"{trace_id:032x}", f"{span_id:016x}")
+    # If it was backed out, the group was put again with another identifier.
+    (group_id,) = {fields(each)["messaging.ibmmq.group_id"] for each in (lost, told[0])}
+    assert (group_id == owner.on_queue()[0].group_id.hex()) is (verdict == "committed")
+    assert set(group_id) > {"0"}
+
+
+@pytest.mark.embedded
+def test_a_line_about_a_unit_of_work_is_logged_in_its_span(owner, spans, caplog, faults):
+    current = []
+
+    def note(_record):
+        current.append(ids(trace.get_current_span()))
+        return True
+
+    caplog.handler.addFilter(note)
+    with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
+        faults.arm(Fault("drop", verb="MQPUT", nth=2))
+        for data in THIS:
+            group.put(data)
+    lost = next(at for at, record in enumerate(caplog.records) if "Finding out" in record.getMessage())
+    assert current[lost] == ids(spans.named(f"put {owner.queue}")[0])
 
 
 @pytest.mark.embedded

@@ -24,17 +24,25 @@ class Crash(Exception):
     """The application's own trouble."""
 
 
+def where(owner):
+    """The attributes of all metrics of a queue."""
+    return {
+        "messaging.system": "ibmmq",
+        "messaging.destination.name": owner.queue,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+    }
+
+
 def at(owner, role, **more):
     """The attributes of this package's own metrics."""
-    own = {"messaging.system": "ibmmq", "messaging.destination.name": owner.queue, "mqgroups.role": role}
+    own = {**where(owner), "mqgroups.role": role}
     return frozenset({**own, **{f"mqgroups.{key}": value for key, value in more.items()}}.items())
 
 
 def of_operation(owner, name, type_, **more):
     """The attributes of the conventions' metrics."""
     operation = {"messaging.operation.name": name, "messaging.operation.type": type_}
-    where = {"messaging.system": "ibmmq", "messaging.destination.name": owner.queue}
-    return frozenset({**where, **operation, **more}.items())
+    return frozenset({**where(owner), **operation, **more}.items())
 
 
 def counts(points):
@@ -115,7 +123,7 @@ def test_what_is_backed_out_is_counted_apart(owner, measured):
             group.put(data)
         raise Crash
     found = measured()
-    error = {"error.type": "backed out"}
+    error = {"error.type": "Crash"}
     assert found["messaging.client.sent.messages"] == {
         of_operation(owner, "put", "send"): 2,
         of_operation(owner, "put", "send", **error): 1,

@@ -53,7 +53,7 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
         "messaging.system": "ibmmq",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
     }
     assert [dict(span.attributes) for span in puts] == [
         {
@@ -108,7 +108,7 @@ def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
         "messaging.batch.message_count": 3,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 7,
         "messaging.ibmmq.unit_of_work": 2,
@@ -144,8 +144,8 @@ def test_a_unit_of_work_that_was_backed_out_is_a_span_with_an_error(owner, spans
     assert (back_out.name, back_out.parent.span_id) == (f"back out {owner.queue}", ids(backed_out)[1])
     assert back_out.attributes[sc.OPERATION_TYPE] == "settle"
     assert back_out.status.status_code is StatusCode.UNSET
-    assert (backed_out.status.status_code, backed_out.status.description) == (StatusCode.ERROR, "backed out")
-    assert backed_out.attributes["error.type"] == "backed out"
+    assert (backed_out.status.status_code, backed_out.status.description) == (StatusCode.ERROR, "Crash")
+    assert backed_out.attributes["error.type"] == "Crash"
     assert backed_out.attributes[sc.BATCH_MESSAGE_COUNT] == 1
 
 
@@ -157,6 +157,34 @@ def test_a_consumer_that_fails_at_its_first_message_is_seen(owner, spans):
     back_out, got = spans()
     assert (back_out.name, got.name) == (f"back out {owner.queue}", f"get {owner.queue}")
     assert (got.status.status_code, got.attributes[sc.BATCH_MESSAGE_COUNT]) == (StatusCode.ERROR, 0)
+
+
+@pytest.mark.parametrize("trace_mode", ["unit of work", "message"])
+def test_the_span_of_a_failure_names_the_error_and_the_message_in_hand(owner, spans, trace_mode):
+    owner.put_raw_group(THIS)
+    group_id = owner.on_queue()[0].group_id
+    with pytest.raises(Crash), owner.consumer(owner.connect(trace=trace_mode), commit_every=5) as consumer:
+        for message in next(iter(consumer)):
+            if message.msg_seq_number == 3:
+                raise Crash
+    ended = spans()
+    (got,) = (span for span in ended if span.name == f"get {owner.queue}")
+    assert (got.status.description, got.attributes["error.type"]) == ("Crash", "Crash")
+    assert (got.attributes[sc.GROUP_ID], got.attributes[sc.MSG_SEQ_NUMBER]) == (group_id.hex(), 3)
+    processes = [span for span in ended if span.name == f"process {owner.queue}"]
+    assert [span.attributes.get("error.type") for span in processes] == (
+        [] if trace_mode == "unit of work" else [None, None, "Crash"]
+    )
+
+
+@pytest.mark.embedded
+def test_a_group_that_is_not_begun_has_no_identifier(owner, spans, faults):
+    with owner.producer() as producer, pytest.raises(errors.MQIError), producer.group() as group:
+        faults.arm(Fault("answer", verb="MQPUT", reason=2102))
+        group.put(b"0")
+        group.put(b"1")
+    (put,) = spans.named(f"put {owner.queue}")
+    assert not {sc.GROUP_ID, sc.MSG_SEQ_NUMBER} & set(put.attributes)
 
 
 @pytest.mark.embedded
@@ -269,6 +297,37 @@ def test_with_trace_message_the_span_of_a_message_is_current_while_it_is_process
     assert [span.parent.span_id for span in handles] == [span_id for _, span_id in current]
 
 
+def test_the_application_s_spans_are_below_the_unit_of_work_that_gets_its_messages(owner, spans):
+    owner.put_raw_group(THIS)
+    seen = []
+    with owner.consumer(commit_every=4) as consumer:
+        consumer.before_commit(lambda _: seen.append(trace.get_current_span()))
+        for message in next(iter(consumer)):
+            with spans.tracer.start_as_current_span(f"handle {message.msg_seq_number}"):
+                seen.append(trace.get_current_span())
+        assert trace.get_current_span() is trace.INVALID_SPAN
+    ended = spans()
+    gets = [span for span in ended if span.name == f"get {owner.queue}"]
+    handles = [span for span in ended if span.name.startswith("handle")]
+    assert [span.parent.span_id for span in handles] == [ids(gets[0])[1]] * 4 + [ids(gets[1])[1]] * 3
+    assert [ids(span) in map(ids, gets) for span in seen].count(True) == 2  # those before the commits
+
+
+def test_loops_that_take_turns_leave_no_span_behind(owner, make_owner, spans):
+    other = make_owner()
+    with spans.tracer.start_as_current_span("application") as application:
+        for each in owner, other:
+            each.put_raw_group(THIS)
+        with owner.consumer() as one, other.consumer() as two:
+            loops = [iter(next(iter(consumer))) for consumer in (one, two)]
+            for _ in THIS:
+                assert [next(loop).msg_seq_number for loop in loops]
+            assert [next(loop, None) for loop in loops] == [None, None]
+            assert trace.get_current_span() is application
+    gets = [span for span in spans() if span.name.startswith("get ")]
+    assert {span.parent.span_id for span in gets} == {ids(application)[1]}
+
+
 def test_before_a_commit_no_message_is_current(owner, spans):
     owner.put_raw_group(THIS)
     with spans.tracer.start_as_current_span("nightly load") as application:
@@ -370,7 +429,7 @@ def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": owner.on_queue()[0].group_id.hex(),
         "messaging.ibmmq.msg_seq_number": 4,
         "messaging.ibmmq.offset": 0,
@@ -569,7 +628,7 @@ def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans)
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 4,
         "mqgroups.outcome": "salvaged",
@@ -593,7 +652,7 @@ def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queu
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.batch.message_count": 7,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id.hex(),
         "messaging.ibmmq.backout_queue": away,
         "mqgroups.outcome": "moved",
@@ -615,7 +674,7 @@ def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": successor,
-        "messaging.ibmmq.queue_manager": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id.hex(),
         "messaging.ibmmq.msg_seq_number": 4,
         "mqgroups.outcome": "taken over",

@@ -14,14 +14,15 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mqgroups.workers import health, supervisor
-from mqgroups.workers.health import Health, prometheus
+from mqgroups import pages
+from mqgroups.workers import supervisor
+from mqgroups.workers.health import Health, figures
 from mqgroups.workers.status import Board, WorkerStatus
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
 
-BUSY = WorkerStatus("ORDERS.SINK.1", running=True, ready=True, groups=12, group_s=3.5, restarts=1)
-GONE = WorkerStatus("ORDERS.SINK.2", running=False, ready=False, groups=0, group_s=0.0, restarts=7)
+BUSY = WorkerStatus("ORDERS.SINK.1", running=True, ready=True, groups=12, group_s=3.5, quiet_s=1.5, restarts=1)
+GONE = WorkerStatus("ORDERS.SINK.2", running=False, ready=False, groups=0, group_s=0.0, quiet_s=0.0, restarts=7)
 
 
 class Supervised:
@@ -45,7 +46,7 @@ def ask(port, path, method="GET"):
 
 @pytest.fixture
 def served(caplog):
-    caplog.set_level(logging.INFO, logger="mqgroups.workers")
+    caplog.set_level(logging.INFO, logger="mqgroups")
     workers = Supervised()
     with Health(workers, ("127.0.0.1", 0), None):
         yield workers, port_in(caplog)
@@ -96,7 +97,7 @@ def half_sent(served):
 
 
 def test_connections_that_are_too_many_are_closed_the_oldest_first(monkeypatch, served, half_sent):
-    monkeypatch.setattr(health._Answers, "timeout", 60)
+    monkeypatch.setattr(pages._Answers, "timeout", 60)
     oldest = half_sent(1)[0]
     others = half_sent(31)
     assert ask(served[1], "/livez")[0] == 200
@@ -107,8 +108,8 @@ def test_connections_that_are_too_many_are_closed_the_oldest_first(monkeypatch, 
 
 
 def test_a_connection_that_says_nothing_is_closed(monkeypatch, served, half_sent):
-    assert 0 < health._Answers.timeout <= 10
-    monkeypatch.setattr(health._Answers, "timeout", 0.01)
+    assert 0 < pages._Answers.timeout <= 10
+    monkeypatch.setattr(pages._Answers, "timeout", 0.01)
     assert half_sent(1)[0].recv(1) == b""
 
 
@@ -129,10 +130,12 @@ def test_metrics_are_what_prometheus_reads(served):
         ("mqgroups_worker_groups_total", two): ("counter", 0),
         ("mqgroups_worker_group_seconds", one): ("gauge", 3.5),
         ("mqgroups_worker_group_seconds", two): ("gauge", 0),
+        ("mqgroups_worker_quiet_seconds", one): ("gauge", 1.5),
+        ("mqgroups_worker_quiet_seconds", two): ("gauge", 0),
         ("mqgroups_worker_restarts_total", one): ("counter", 1),
         ("mqgroups_worker_restarts_total", two): ("counter", 7),
     }
-    assert prometheus([]).count("# TYPE") == 5
+    assert len(figures([])) == 6
 
 
 def test_files_say_the_same(tmp_path, monkeypatch):
@@ -198,7 +201,7 @@ def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served
 
 
 def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site, caplog):
-    caplog.set_level(logging.INFO, logger="mqgroups.workers")
+    caplog.set_level(logging.INFO, logger="mqgroups")
     directory = site.directory / "health.d"
     workers = site.start(site.make(handlers.slowly), http=("127.0.0.1", 0), health_directory=directory)
     wait_until(lambda: workers.is_ready)
@@ -230,13 +233,15 @@ def test_a_supervisor_that_does_not_turn_is_not_live(site, monkeypatch):
 
 def test_a_board_forgets_a_worker_but_not_what_was_done():
     board = Board()
-    board.is_ready()
+    assert board.quiet_s == 0
+    board.beats(True)
     board.begins()
     assert board.ready
     assert board.group_s > 0
+    assert board.quiet_s > 0
     board.ends(whole=True)
     board.begins()
     board.ends(whole=False)
     board.begins()
     board.clear()
-    assert (board.ready, board.groups, board.group_s) == (False, 1, 0)
+    assert (board.ready, board.groups, board.group_s, board.quiet_s) == (False, 1, 0, 0)

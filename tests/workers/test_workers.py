@@ -18,6 +18,7 @@ import pytest
 
 import mqgroups
 from embedded_tests.fix_mqi import PATIENCE_S
+from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
@@ -60,7 +61,7 @@ def test_a_worker_that_has_failed_is_not_ended_by_another_exception():
         raise ZeroDivisionError
 
     opens = functools.partial(handlers.open_consumer, queue="Q", every=1)
-    failing = Worker(Job(print, connect, opens, "N", 1, 0.0, None), 1, Board())
+    failing = Worker(Job(print, connect, opens, "N", range(1, 2), 0.0, None), 1, Board())
     with pytest.raises(ZeroDivisionError):
         failing.run()
     assert not failing.can_leave
@@ -218,6 +219,61 @@ def test_a_worker_that_does_not_stop_in_time_is_killed_and_the_group_resumed(sit
     assert site.handled() == groups
 
 
+def test_a_worker_that_is_stuck_in_a_message_is_killed_and_the_group_resumed(site, quick_pauses, caplog):
+    groups = site.put_groups(1)
+    workers = site.run_until(site.is_done, handlers.hang, stuck_after_s=4)
+    assert site.handled() == groups
+    assert any("is stuck" in record.getMessage() for record in caplog.records)
+    assert sum(one.restarts for one in workers.status()) >= 1
+
+
+@pytest.mark.embedded
+def test_a_worker_whose_call_never_returns_is_killed(site, faults, quick_pauses):
+    workers = site.start(site.make(handlers.write, workers=1, stuck_after_s=2))
+    wait_until(lambda: workers.is_ready)
+    faults.arm(Fault("freeze", verb="MQGET"))
+    wait_until(lambda: workers.status()[0].restarts)
+    faults.clear_faults()
+    wait_until(lambda: workers.is_ready)
+    assert site.stop()
+
+
+def test_a_worker_that_waits_for_groups_is_not_stuck(site):
+    workers = site.start(site.make(handlers.write))
+    wait_until(lambda: workers.is_ready)
+    before = [0.0, 0.0]
+    beats = 0
+    while beats < 3:
+        now = [one.quiet_s for one in workers.status()]
+        beats += sum(after < was for was, after in zip(before, now, strict=True))
+        before = now
+    assert site.stop()
+
+
+def test_a_thread_that_is_stuck_is_for_whoever_looks_at_livez(site):
+    workers = site.start(site.make(handlers.slowly, workers=1, threads=True, stuck_after_s=2))
+    wait_until(lambda: workers.is_live)
+    site.put_groups(1)
+    wait_until(lambda: not workers.is_live)
+    (site.directory / "go.flag").touch()
+    wait_until(lambda: workers.is_live)
+    assert site.stop()
+
+
+@pytest.mark.embedded
+def test_workers_are_not_ready_while_they_reconnect(site, faults, threads):
+    workers = site.start(site.make(handlers.write, threads=threads))
+    wait_until(lambda: workers.is_ready)
+    faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=2059))
+    faults.arm(Fault("drop", verb="MQGET"))
+    wait_until(lambda: not workers.is_ready)
+    assert workers.is_live
+    faults.clear_faults()
+    wait_until(lambda: workers.is_ready)
+    assert [one.restarts for one in workers.status()] == [0, 0]
+    assert site.stop()
+
+
 def test_workers_that_wait_for_their_names_stop_at_once(site):
     blocked = site.owner.connect()
     consumers = [
@@ -264,6 +320,14 @@ def test_fewer_workers_than_before_finish_what_the_others_have_interrupted_and_n
     assert site.status_queues() == []
 
 
+def test_supervisors_that_share_a_name_finish_what_each_other_s_workers_have_interrupted(site):
+    groups = interrupt(site, 1, 4)
+    workers = site.run_until(site.is_done, handlers.write, workers=2, first=2, threads=True)
+    assert [one.name for one in workers.status()] == [f"{site.owner.name}.2", f"{site.owner.name}.3"]
+    assert site.handled() == groups
+    assert site.status_queues() == []
+
+
 def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_interrupted(site):
     groups = site.put_groups(2)
     for number in (1, 3):
@@ -294,7 +358,7 @@ def test_a_look_that_fails_or_comes_too_early_hides_no_other_name_and_is_repeate
         if name == failing and looks.count(name) == 1:
             raise errors.mqi_error("MQOPEN", name, mq.MQCC_FAILED, mq.MQRC_STORAGE_NOT_AVAILABLE)
         if name == not_yet_used and looks.count(name) == 1:
-            return operate.OwnerStatus("get", name, "", operate.OwnerState.UNKNOWN)
+            return operate.SeenOwner("get", name, "", operate.OwnerState.UNKNOWN)
         return operate.inspect_owner(q_mgr, name, *arguments, **more)
 
     monkeypatch.setattr(worker, "inspect_owner", look)
@@ -418,7 +482,9 @@ def supervised_before_they_begin(site, program):
 
 def states(site):
     names = (f"{site.owner.name}.{number}" for number in (1, 2))
-    return [operate.inspect_owner(site.owner.qmgr, name, "get").state for name in names]
+    found = [operate.inspect_owner(site.owner.qmgr, name, "get").state for name in names]
+    # Neither is gone yet.
+    return [operate.OwnerState.ACTIVE if each is operate.OwnerState.HIDDEN else each for each in found]
 
 
 def test_workers_stop_when_their_supervisor_is_killed(site, supervised):
@@ -467,10 +533,13 @@ def test_settings_that_cannot_be_are_refused(site):
     for wrong, text in (
         ({"workers": 0}, "workers must be 1 to 100, got 0"),
         ({"workers": 101}, "workers must be 1 to 100, got 101"),
+        ({"first": 0}, "so 2 cannot begin with 0"),
+        ({"first": 100}, "so 2 cannot begin with 100"),
         # Ten workers of this name would not fit, so nobody would look for what the tenth has left.
         ({"name": "X" * 32}, "a name has 1 to 35"),
         ({"name": "A B"}, "MQ names may contain only"),
         ({"grace_s": -1}, "grace_s must be 0 or more"),
+        ({"stuck_after_s": -1}, "stuck_after_s must be 0 or more"),
     ):
         with pytest.raises(errors.ConfigurationError, match=text):
             site.make(handlers.write, **wrong)

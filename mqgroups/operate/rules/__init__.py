@@ -2,7 +2,8 @@
 
     inspection.py    the groups on a queue, as browsing shows them
     cluster.py       groups that are split over the instances of a cluster queue
-    group_state.py   the state of a group, from its messages and the records of its owners
+    judgement.py     what is the matter with a group, from its messages, its owners' records and who is at work
+    remedies.py      what mends that, as lines to carry out
     owner_state.py   the state of an owner, from its status queue
     salvage.py       how to rebuild a lost status record
     findings.py      what is wrong with an installation, and what mends it

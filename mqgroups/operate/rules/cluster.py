@@ -1,7 +1,6 @@
 """Find groups whose messages are at more than one instance of a cluster queue.
 
-Each instance is inspected separately (``inspection.py``). Here the results are combined by GroupId, which is unique. A group
-at one instance only is not reported, whether it is whole or not.
+The groups of each instance are counted separately (``inspection.py``). Here they are combined by GroupId, which is unique.
 """
 
 from __future__ import annotations
@@ -10,15 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mqgroups.operate.rules.inspection import HEAD, GroupInspection, Place, QueueInspection, Run, Runs
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An instance of a cluster queue: its queue manager, and the messages on it."""
-
-    q_mgr_name: str
-    seen: QueueInspection
+from mqgroups.operate.rules.inspection import HEAD, GroupInspection, Place, Run, Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +46,6 @@ class GroupSplit:
     def gaps(self) -> tuple[Run, ...]:
         """The messages that no instance has, between the first and the last one found."""
         return tuple(Run(one.end, other.first) for one, other in pairwise(self.runs))
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterInspection:
-    """The messages on the instances of a cluster queue.
-
-    Attributes:
-        queue: its name.
-        instances: in the order in which the caller named them.
-        splits: the groups that are at more than one instance, in the order in which they were found.
-    """
-
-    queue: str
-    instances: tuple[Instance, ...]
-    splits: tuple[GroupSplit, ...]
-
-
-def group_splits(instances: Sequence[Instance]) -> tuple[GroupSplit, ...]:
-    """Return the groups that have messages at more than one instance."""
-    found: dict[bytes, list[GroupPart]] = {}
-    for instance in instances:
-        for group in instance.seen.groups:
-            found.setdefault(group.group_id, []).append(GroupPart(instance.q_mgr_name, group))
-    return tuple(split_group(group_id, parts) for group_id, parts in found.items() if len(parts) > 1)
 
 
 def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:

@@ -84,31 +84,13 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     alter = f"ALTER QLOCAL('{name}')"
     yield from _inhibition(subject, alter, facts, roles)
     yield from _depth(subject, alter, facts)
-    if facts.get("PLATFORM") == _ZOS and "INDXTYPE" in facts and Role.GET in roles:
-        yield _either(
-            facts["INDXTYPE"] == "GROUPID",
-            Finding(
-                f"{subject}: INDXTYPE",
-                Severity.ERROR,
-                f"INDXTYPE({facts['INDXTYPE']})",
-                "z/OS delivers groups in logical order only from a queue with this index (2394)",
-                mqsc=(f"{alter} INDXTYPE(GROUPID)",),
-            ),
-        )
+    if facts.get("PLATFORM") == _ZOS and Role.GET in roles:
+        why = "z/OS delivers groups in logical order only from a queue with this index (2394)"
+        yield from _attribute(subject, alter, facts, "INDXTYPE", "GROUPID", Severity.ERROR, why)
     if Role.GET in roles:
         yield from _backout(subject, alter, facts)
-    if "SHARE" in facts and Role.GET in roles:
-        yield _either(
-            facts["SHARE"] == "YES",
-            Finding(
-                f"{subject}: SHARE",
-                Severity.WARNING,
-                "NOSHARE",
-                "only one consumer at a time can open it",
-                mqsc=(f"{alter} SHARE",),
-            ),
-            "SHARE",
-        )
+        why = "only one consumer at a time can open it"
+        yield from _attribute(subject, alter, facts, "SHARE", "YES", Severity.WARNING, why, "SHARE")
     why = "messages of a group expire one by one, so the rest of a group can stay without its beginning"
     yield from _cap(subject, alter, facts, Severity.WARNING, why)
     if "DEFPSIST" in facts:
@@ -118,16 +100,14 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
             "package sets persistence and asks for properties itself, and gets in logical order",
         )
     if facts.get("CLUSTER") and Role.PUT in roles and "DEFBIND" in facts:
-        yield _either(
+        yield _check(
             facts["DEFBIND"] != "NOTFIXED",
-            Finding(
-                f"{subject}: DEFBIND",
-                Severity.WARNING,
-                "DEFBIND(NOTFIXED)",
-                "a program that binds as the queue says would split its groups over the instances",
-                mqsc=(f"{alter} DEFBIND(GROUP)",),
-            ),
-            f"DEFBIND({facts['DEFBIND']})",
+            f"{subject}: DEFBIND",
+            Severity.WARNING,
+            "DEFBIND(NOTFIXED)",
+            "a program that binds as the queue says would split its groups over the instances",
+            f"{alter} DEFBIND(GROUP)",
+            right=f"DEFBIND({facts['DEFBIND']})",
         )
     if facts.get("CLUSTER") and Role.PUT in roles and facts.get("CLWLUSEQ") in _USES:
         use = str(facts["CLWLUSEQ"])
@@ -140,24 +120,60 @@ def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]
     yield from _inhibition(f"alias {name}", f"ALTER QALIAS('{name}')", facts, roles)
 
 
-def _either(is_right: bool, finding: Finding, found: str = "") -> Finding:
-    return ok(finding.subject, found or finding.found) if is_right else finding
+def _check(
+    is_right: bool,
+    subject: str,
+    severity: Severity,
+    found: str,
+    why: str,
+    *mqsc: str,
+    remedy: str = "",
+    right: str = "",
+) -> Finding:
+    """Return the finding; or, if the attribute is right, that it is ``right``, by default ``found``."""
+    return ok(subject, right or found) if is_right else Finding(subject, severity, found, why, remedy, mqsc)
+
+
+def _attribute(
+    subject: str,
+    alter: str,
+    facts: Facts,
+    attribute: str,
+    right: str,
+    severity: Severity,
+    why: str,
+    mends: str = "",
+) -> Iterator[Finding]:
+    """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
+    mends = mends or f"{attribute}({right})"
+    if attribute in facts:
+        found = f"{attribute}({facts[attribute]})"
+        about, is_right = f"{subject}: {attribute}", facts[attribute] == right
+        yield _check(is_right, about, severity, found, why, f"{alter} {mends}", right=mends)
+
+
+def _long_enough(subject: str, facts: Facts, why: str, alter: str) -> Iterator[Finding]:
+    """Yield the finding on MAXMSGL of what the messages of the queue pass; 0 is no limit."""
+    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
+    if isinstance(longest, int) and isinstance(of_queue, int):
+        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
+        said = f"{found}, and the queue's is {of_queue}"
+        mends = f"{alter} MAXMSGL({of_queue})"
+        yield _check(is_right, f"{subject}: MAXMSGL", Severity.WARNING, said, why, mends, right=found)
 
 
 def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
     for role, attribute in ((Role.PUT, "PUT"), (Role.GET, "GET")):
         if role in roles and attribute in facts:
-            yield _either(
+            yield _check(
                 facts[attribute] == "ENABLED",
-                Finding(
-                    f"{subject}: {attribute}",
-                    Severity.ERROR,
-                    f"{attribute}(DISABLED)",
-                    f"nobody can {role.value}; programs wait, and then fail",
-                    # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-                    f"unless somebody disabled it to protect the queue: {alter} {attribute}(ENABLED)",
-                ),
-                f"{attribute}(ENABLED)",
+                f"{subject}: {attribute}",
+                Severity.ERROR,
+                f"{attribute}(DISABLED)",
+                f"nobody can {role.value}; programs wait, and then fail",
+                # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+                remedy=f"unless somebody disabled it to protect the queue: {alter} {attribute}(ENABLED)",
+                right=f"{attribute}(ENABLED)",
             )
 
 
@@ -167,16 +183,14 @@ def _cap(subject: str, alter: str, facts: Facts, severity: Severity, why: str) -
         return
     custom, cap = str(facts.get("CUSTOM", "")), facts.get("CAPEXPRY", "NOLIMIT")
     in_custom = "CAPEXPRY" in custom
-    yield _either(
+    yield _check(
         not in_custom and cap == "NOLIMIT",
-        Finding(
-            f"{subject}: CAPEXPRY",
-            severity,
-            f"CUSTOM({custom})" if in_custom else f"CAPEXPRY({cap})",
-            why,
-            mqsc=(f"{alter} CUSTOM(' ')" if in_custom else f"{alter} CAPEXPRY(NOLIMIT)",),
-        ),
-        "no limit on the expiry of messages",
+        f"{subject}: CAPEXPRY",
+        severity,
+        f"CUSTOM({custom})" if in_custom else f"CAPEXPRY({cap})",
+        why,
+        f"{alter} CUSTOM(' ')" if in_custom else f"{alter} CAPEXPRY(NOLIMIT)",
+        right="no limit on the expiry of messages",
     )
 
 
@@ -232,40 +246,26 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
             "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)",
         )
     if isinstance(most := facts.get("MAXUMSGS"), int):
-        yield _either(
+        yield _check(
             most >= _FEW_UNCOMMITTED,
-            Finding(
-                f"queue manager {name}: MAXUMSGS",
-                Severity.WARNING,
-                f"MAXUMSGS({most})",
-                "units of work end after so many messages at most; more make it faster",
-                mqsc=("ALTER QMGR MAXUMSGS(10000)",),
-            ),
+            f"queue manager {name}: MAXUMSGS",
+            Severity.WARNING,
+            f"MAXUMSGS({most})",
+            "units of work end after so many messages at most; more make it faster",
+            "ALTER QMGR MAXUMSGS(10000)",
         )
-    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
-    if isinstance(longest, int) and isinstance(of_queue, int):
-        yield _either(
-            of_queue <= longest,
-            Finding(
-                f"queue manager {name}: MAXMSGL",
-                Severity.WARNING,
-                f"MAXMSGL({longest}), and the queue's is {of_queue}",
-                "messages that fit the queue are refused (2031)",
-                mqsc=(f"ALTER QMGR MAXMSGL({of_queue})",),
-            ),
-            f"MAXMSGL({longest})",
-        )
+    yield from _long_enough(
+        f"queue manager {name}", facts, "messages that fit the queue are refused (2031)", "ALTER QMGR"
+    )
     if "DEADQ" in facts:
-        yield _either(
+        yield _check(
             bool(facts["DEADQ"]),
-            Finding(
-                f"queue manager {name}: DEADQ",
-                Severity.WARNING,
-                "no dead-letter queue",
-                "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
-                "ALTER QMGR DEADQ('...')",
-            ),
-            f"DEADQ({facts['DEADQ']})",
+            f"queue manager {name}: DEADQ",
+            Severity.WARNING,
+            "no dead-letter queue",
+            "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
+            remedy="ALTER QMGR DEADQ('...')",
+            right=f"DEADQ({facts['DEADQ']})",
         )
 
 
@@ -287,18 +287,16 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     interval = facts.get("HBINT")
     if isinstance(interval, int):
         late = _noticed(interval)
-        yield _either(
+        yield _check(
             _LEAST_HBINT_S <= interval <= _MOST_HBINT_S,
-            Finding(
-                f"channel {name}: HBINT",
-                Severity.WARNING,
-                f"HBINT({interval})",
-                f"{late}; until then its name and its group stay locked"
-                if not 0 < interval < _LEAST_HBINT_S
-                else f"{late}, but so is a connection whose network or MQCMIT is slow",
-                mqsc=(f"{alter} HBINT({_LEAST_HBINT_S})",),
-            ),
-            f"HBINT({interval}): {late}",
+            f"channel {name}: HBINT",
+            Severity.WARNING,
+            f"HBINT({interval})",
+            f"{late}; until then its name and its group stay locked"
+            if not 0 < interval < _LEAST_HBINT_S
+            else f"{late}, but so is a connection whose network or MQCMIT is slow",
+            f"{alter} HBINT({_LEAST_HBINT_S})",
+            right=f"HBINT({interval}): {late}",
         )
         negotiated = facts.get("CHS.HBINT")
         if isinstance(negotiated, int) and negotiated != interval:
@@ -310,16 +308,14 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs",
             )
     if isinstance(sharing := facts.get("SHARECNV"), int):
-        yield _either(
+        yield _check(
             sharing > 0,
-            Finding(
-                f"channel {name}: SHARECNV",
-                Severity.WARNING,
-                "SHARECNV(0)",
-                "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed",
-                mqsc=(f"{alter} SHARECNV(1)",),
-            ),
-            f"SHARECNV({sharing})",
+            f"channel {name}: SHARECNV",
+            Severity.WARNING,
+            "SHARECNV(0)",
+            "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed",
+            f"{alter} SHARECNV(1)",
+            right=f"SHARECNV({sharing})",
         )
         if sharing > 0 and facts.get("CHS.CURSHCNV") == 0:
             yield Finding(
@@ -329,19 +325,8 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed",
                 "connect with mqgroups, or pass an MQCD of version 9 or later",
             )
-    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
-    if isinstance(longest, int) and isinstance(of_queue, int):
-        yield _either(
-            not longest or of_queue <= longest,
-            Finding(
-                f"channel {name}: MAXMSGL",
-                Severity.WARNING,
-                f"MAXMSGL({longest}), and the queue's is {of_queue}",
-                "messages that fit the queue cannot be put or got through this channel (2010)",
-                mqsc=(f"{alter} MAXMSGL({of_queue})",),
-            ),
-            f"MAXMSGL({longest})",
-        )
+    why = "messages that fit the queue cannot be put or got through this channel (2010)"
+    yield from _long_enough(f"channel {name}", facts, why, alter)
 
 
 def _noticed(interval_s: int) -> str:
@@ -351,21 +336,9 @@ def _noticed(interval_s: int) -> str:
 
 # What a status queue may have from the site's default objects: attribute, right value, the MQSC of it, and why another matters.
 _INHERITED = (
-    (
-        "STREAMQ",
-        "",
-        "STREAMQ(' ')",
-        Severity.WARNING,
-        "each record is put to another queue too, and may be refused there",
-    ),
+    ("STREAMQ", "", "STREAMQ(' ')", Severity.WARNING, "records are put to another queue too, and may be refused there"),
     ("TRIGGER", "NO", "NOTRIGGER", Severity.WARNING, "trigger messages are in the unit of work, and count in MAXUMSGS"),
-    (
-        "USAGE",
-        "NORMAL",
-        "USAGE(NORMAL)",
-        Severity.ERROR,
-        "a transmission queue needs other authorities, and channels empty it",
-    ),
+    ("USAGE", "NORMAL", "", Severity.ERROR, "a transmission queue needs other authorities, and channels empty it"),
 )
 
 
@@ -382,17 +355,9 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
     subject = f"{'model queue' if kind == 'QMODEL' else 'status queue'} {name}"
     alter = f"ALTER {kind}('{name}')"
     yield from _inhibition(subject, alter, facts, (Role.PUT, Role.GET))
-    if kind == "QMODEL" and "DEFTYPE" in facts:
-        yield _either(
-            facts["DEFTYPE"] == "PERMDYN",
-            Finding(
-                f"{subject}: DEFTYPE",
-                Severity.ERROR,
-                f"DEFTYPE({facts['DEFTYPE']})",
-                "a status queue made from it is deleted with its connection, and its record with it",
-                mqsc=(f"{alter} DEFTYPE(PERMDYN)",),
-            ),
-        )
+    if kind == "QMODEL":
+        why = "a status queue made from it is deleted with its connection, and its record with it"
+        yield from _attribute(subject, alter, facts, "DEFTYPE", "PERMDYN", Severity.ERROR, why)
     elif facts.get("DEFTYPE") == "TEMPDYN":
         why = "it is deleted with its connection, and its record with it"
         yield Finding(
@@ -410,59 +375,36 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
     why = "a record expires, and then its group is put again from the beginning, or the rest of it never got"
     yield from _cap(subject, alter, facts, Severity.ERROR, why)
     for attribute, right, mends, severity, why in _INHERITED:
-        if attribute in facts:
-            yield _either(
-                facts[attribute] == right,
-                Finding(
-                    f"{subject}: {attribute}",
-                    severity,
-                    f"{attribute}({facts[attribute]})",
-                    f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*",
-                    mqsc=(f"{alter} {mends}",),
-                ),
-                mends,
-            )
+        inherited = f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
+        yield from _attribute(subject, alter, facts, attribute, right, severity, inherited, mends)
     if shared and facts.get("SHARE") == "NO":
         why = "many attempts have to open it at the same time"
         yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE",))
     if isinstance(longest := facts.get("MAXMSGL"), int):
-        yield _either(
+        yield _check(
             longest >= MOST_BYTES,
-            Finding(
-                f"{subject}: MAXMSGL",
-                Severity.WARNING,
-                f"MAXMSGL({longest})",
-                f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
-                mqsc=(f"{alter} MAXMSGL({4_194_304})",),
-            ),
+            f"{subject}: MAXMSGL",
+            Severity.WARNING,
+            f"MAXMSGL({longest})",
+            f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
+            f"{alter} MAXMSGL({4_194_304})",
         )
-    if "MSGDLVSQ" in facts:
-        yield _either(
-            facts["MSGDLVSQ"] == "FIFO",
-            Finding(
-                f"{subject}: MSGDLVSQ",
-                Severity.WARNING,
-                f"MSGDLVSQ({facts['MSGDLVSQ']})",
-                "records are found in any order, but FIFO needs no sorting by priority",
-                mqsc=(f"{alter} MSGDLVSQ(FIFO)",),
-            ),
-        )
+    why = "records are found in any order, but FIFO needs no sorting by priority"
+    yield from _attribute(subject, alter, facts, "MSGDLVSQ", "FIFO", Severity.WARNING, why)
 
 
 def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on an mqclient.ini. Facts: DEFRECON."""
     reconnects = str(facts.get("DEFRECON", "NO")).upper()
-    yield _either(
+    yield _check(
         reconnects in ("NO", "DISABLED"),
-        Finding(
-            f"{path}: DefRecon",
-            Severity.WARNING,
-            f"DefRecon={facts.get('DEFRECON')}",
-            "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
-            "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
-            "DefRecon=NO in the stanza Channels",
-        ),
-        "no automatic reconnection by default",
+        f"{path}: DefRecon",
+        Severity.WARNING,
+        f"DefRecon={facts.get('DEFRECON')}",
+        "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
+        "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
+        remedy="DefRecon=NO in the stanza Channels",
+        right="no automatic reconnection by default",
     )
 
 

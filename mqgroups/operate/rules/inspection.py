@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from mqgroups.core.model import MsgFlag
@@ -90,8 +90,6 @@ class GroupInspection:
         first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
         abandoned: whether its producer has abandoned it.
         dead_letters: how many messages have a dead-letter header (MQDLH) in front of their data.
-        whole: whether the queue manager delivers it as a complete group, in logical order, and no message occurs twice; ``False``
-            if it was not asked.
     """
 
     group_id: bytes
@@ -107,7 +105,6 @@ class GroupInspection:
     last_put: str = ""
     abandoned: bool = False
     dead_letters: int = 0
-    whole: bool = False
 
     @property
     def made_by(self) -> str:
@@ -166,37 +163,46 @@ class GroupInspection:
         return not self.overlapping and not self.goes_on_after_last and len(self.persistences) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class QueueInspection:
-    """The messages on a queue, and the other users of the queue.
+@dataclass(slots=True)
+class BrowsedInstance:
+    """What was seen of a queue, besides its groups.
 
     Attributes:
-        queue: its name, as the caller gave it.
-        resolved_q_name: of the local queue behind it.
-        groups: ordered by the first message of each on the queue.
-        others: the number of messages that are not in groups.
-        open_input, open_output: how many handles are open to get from the queue and to put to it. They show running programs.
-            No handle does not prove that a dead program's unit of work is backed out: its handles may be closed first.
-        uncommitted: how many messages were put or got in open units of work, before or after browsing, whichever is more. The
-            MQI cannot tell this, but the command server can. ``None``: the command server could not be asked.
-        unasked: why it could not be asked; empty if it was.
+        q_mgr_name, queue: where it is, and its name.
+        resolved_q_name: the local queue; another one than ``queue`` if that is an alias.
+        depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
+        messages: how many messages were browsed so far.
+        others: how many of them are in no group.
+        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
+        newer: how many messages were put after the time that the caller asked for.
+        open_input, open_output: how many handles are open to get from the queue and to put to it; ``None`` if that could not be
+            inquired. They show running programs. No handle does not prove that a dead program's unit of work is backed out: its
+            handles may be closed first.
+        hidden: how many messages were put or got in open units of work, before or after browsing, whichever is more. The MQI
+            cannot tell this, but the command server can; ``None`` if it could not be asked.
+        threshold, backout_queue: BOTHRESH and BOQNAME; 0 and empty if there are none, or if they could not be inquired.
+        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
+    q_mgr_name: str
     queue: str
-    resolved_q_name: str
-    groups: tuple[GroupInspection, ...]
-    others: int
-    open_input: int
-    open_output: int
-    uncommitted: int | None = None
-    unasked: str = ""
+    resolved_q_name: str = ""
+    depth: int | None = None
+    messages: int = 0
+    others: int = 0
+    newest: str = ""
+    newer: int = 0
+    open_input: int | None = None
+    open_output: int | None = None
+    hidden: int | None = None
+    threshold: int = 0
+    backout_queue: str = ""
+    unseen: list[str] = field(default_factory=list)
 
     @property
-    def hidden(self) -> str:
-        """A text on messages that browsing may not show; empty if there are none."""
-        if self.uncommitted is None:
-            return f"an unknown number of messages in units of work ({self.unasked})"
-        return f"{self.uncommitted} messages put or got in units of work" if self.uncommitted else ""
+    def may_be_read(self) -> bool:
+        """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
+        return self.open_input != 0 or bool(self.hidden)
 
 
 class Runs:
@@ -301,8 +307,8 @@ class GroupTally:
         """Whether every message from the first to the last was added."""
         return self._last > 0 and self._runs.is_one_from(HEAD, Place(self._last + 1))
 
-    def inspection(self, *, whole: bool = False) -> GroupInspection:
-        """Return the result; ``whole`` is the queue manager's own answer."""
+    def inspection(self) -> GroupInspection:
+        """Return the result."""
         return GroupInspection(
             self.group_id,
             self._runs.all(),
@@ -317,7 +323,6 @@ class GroupTally:
             self._last_put,
             self._abandoned,
             self._dead_letters,
-            whole,
         )
 
     def packed(self) -> Packed:

@@ -1,25 +1,28 @@
-"""The state of an owner, from what a browse of its status queue shows; nobody is asked to start.
+"""Owners as their status queues show them: who they are, what their next start would find, who is at work.
 
-Not here: what a start would do with the record (``core/restart.py``), and which messages make up a record
-(``core/status_chain.py``).
+Not here: what a start does with a record (``core/restart.py``), and which messages make up a record (``core/status_chain.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from mqgroups.core.group_properties import name_of
+from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
 
 
-class OwnerCondition(Enum):
+class OwnerState(Enum):
     """The state of an owner.
 
     ``LEFT_OVER``: a record that is no longer needed, of a program that has ended. ``HIDDEN``: nobody has the status queue open,
-    and a unit of work hides the record, or the record is lost. ``MOVED``: the record is needed, and of another queue manager: a
-    start refuses it. ``UNSEEN``: the status queue could not be browsed.
+    and a unit of work hides the record, or the record is lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is
+    needed, and of another queue manager: a start refuses it. ``SEVERAL_USERS``: records of several users; a start believes those
+    of its own user. ``UNKNOWN``: there is no status queue: this name was never used, or its queue was deleted. ``UNSEEN``: the
+    status queue could not be browsed.
     """
 
     ACTIVE = "active"
@@ -28,56 +31,137 @@ class OwnerCondition(Enum):
     LEFT_OVER = "left over"
     CLEAN = "clean"
     HIDDEN = "hidden"
+    LOST = "record lost"
     MOVED = "of another queue manager"
     DUPLICATE = "two records"
+    SEVERAL_USERS = "of several users"
     UNREADABLE = "unreadable"
+    UNKNOWN = "unknown"
     UNSEEN = "not seen"
 
 
-# Conditions in which an operator has to act before the owner can start.
-DISARRAY = frozenset({OwnerCondition.DUPLICATE, OwnerCondition.UNREADABLE, OwnerCondition.MOVED})
+# An operator has to act before the owner can start.
+DISARRAY = frozenset({OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.MOVED})
+# Nothing is interrupted, and nobody is at work.
+AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.LEFT_OVER})
+# A program is at work, or its unit of work is not backed out yet.
+AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerFinding:
-    """The condition, the current record with its message, and how many other records are there that nobody needs."""
+class Holder:
+    """A program that has a queue open for input, as the queue manager knows it (Inquire Queue Status, topic q087890).
 
-    condition: OwnerCondition
-    message: FoundMessage | None = None
+    Attributes:
+        appl_name: the application's tag.
+        process_id: of the application, or of the channel that it is connected by.
+        conn_name: the address that it connects from; empty for a local program.
+        user, channel: as which user it is connected, and through which channel.
+    """
+
+    appl_name: str
+    process_id: int
+    conn_name: str
+    user: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenOwner:
+    """An owner, as its status queue shows it.
+
+    Attributes:
+        role, name: of the owner; an empty role if neither its queue's name nor a record says it.
+        status_queue: the queue that its record is on.
+        state: its state.
+        record: its current record; ``None`` if there is none, or if it is hidden or unreadable.
+        put_by: the user who has put the record, which its owner compares with its own; empty if there is none.
+        committed_at: when the record was put: its last commit. 16 digits, UTC; empty if there is none.
+        queue: the queue it puts to or gets from, by the record, or by the anchor of a lost one; empty if it is not known.
+        holders: the programs that have the status queue open for input; empty if nobody has, or if nobody could be asked.
+        leftovers: how many other records are there that nobody needs.
+        unreadable: how many messages are not records.
+        problem: what is wrong, or could not be seen; empty if nothing.
+        is_shared: whether the status queue is shared by many owners.
+        taken_away: whether the record, which was no longer needed, has been removed.
+    """
+
+    role: RoleName | None
+    name: str
+    status_queue: str
+    state: OwnerState
+    record: StatusRecord | None = None
+    committed_at: str = ""
+    queue: str = ""
+    holders: tuple[Holder, ...] = ()
     leftovers: int = 0
+    unreadable: int = 0
+    problem: str = ""
+    is_shared: bool = False
+    put_by: str = ""
+    taken_away: bool = False
 
     @property
-    def record(self) -> StatusRecord | None:
-        """The current record."""
-        return self.message.record if self.message else None
+    def has_group(self) -> bool:
+        """Whether its record names an unfinished group."""
+        return self.record is not None and self.record.state is RecordState.IN_GROUP
+
+    @property
+    def is_active(self) -> bool | None:
+        """Whether a program works under this name; ``None``: another attempt may have the shared status queue open."""
+        active = self.state is OwnerState.ACTIVE
+        return None if active and self.is_shared else active
+
+    @property
+    def group_name(self) -> str:
+        """The name of the group in its record; empty if it has none."""
+        return name_of(self.record.properties) if self.record else ""
 
 
-def owner_finding(messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool) -> OwnerFinding:
-    """Return the state of an owner with a status queue of its own.
+def state_of(record: StatusRecord | None) -> OwnerState:
+    """Return the state of an owner that is not at work, by its record."""
+    if record is None:
+        return OwnerState.CLEAN
+    if record.state is RecordState.IN_GROUP or record.suspect is not None:
+        return OwnerState.INTERRUPTED
+    return OwnerState.LEFT_OVER if record.checkpoint is None else OwnerState.CHECKPOINT
+
+
+def state_of_queue(
+    messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool
+) -> tuple[OwnerState, FoundMessage | None, int]:
+    """Return the state of an owner, its current record, and how many other records are there that nobody needs.
 
     Args:
-        messages: those on its status queue that are records or anchors, in physical order.
+        messages: those on its own status queue that are records or anchors, in physical order.
         unreadable: how many others are there.
         is_active: whether a program has the queue open for input.
     """
     if unreadable:
-        return OwnerFinding(OwnerCondition.UNREADABLE)
+        return OwnerState.UNREADABLE, None, 0
+    users = users_of_records(messages)
     try:
         found, record = contents_of(messages, seen_twice=True)
     except (RecordHidden, LookAgain):
         # An active owner replaces its record all the time, so it may be hidden at this moment.
-        return OwnerFinding(OwnerCondition.ACTIVE if is_active else OwnerCondition.HIDDEN)
+        return OwnerState.ACTIVE if is_active else OwnerState.HIDDEN, None, 0
     except ChainBroken as error:
-        if is_active:
-            return OwnerFinding(OwnerCondition.ACTIVE)
-        return OwnerFinding(OwnerCondition.DUPLICATE if error.several else OwnerCondition.UNREADABLE)
+        several = OwnerState.SEVERAL_USERS if len(users) > 1 else OwnerState.DUPLICATE
+        broken = several if error.several else OwnerState.UNREADABLE
+        return OwnerState.ACTIVE if is_active else broken, None, 0
     message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
+    state = state_of(record)
     if is_active:
-        condition = OwnerCondition.ACTIVE
-    elif record is None:
-        condition = OwnerCondition.CLEAN
-    elif record.state is RecordState.IN_GROUP or record.suspect is not None:
-        condition = OwnerCondition.INTERRUPTED
-    else:
-        condition = OwnerCondition.CHECKPOINT if record.checkpoint is not None else OwnerCondition.LEFT_OVER
-    return OwnerFinding(condition, message, len(found.leftovers))
+        state = OwnerState.ACTIVE
+    elif len(users) > 1 and found.leftovers:
+        state = OwnerState.SEVERAL_USERS
+    return state, message, len(found.leftovers)
+
+
+def owners_of_groups(owners: Iterable[SeenOwner]) -> dict[bytes, tuple[SeenOwner, ...]]:
+    """Return the owners whose records name an unfinished group, by GroupId."""
+    found: dict[bytes, tuple[SeenOwner, ...]] = {}
+    for each in owners:
+        if each.has_group and each.record is not None:
+            found[each.record.group_id] = (*found.get(each.record.group_id, ()), each)
+    return found

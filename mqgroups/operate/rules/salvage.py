@@ -16,8 +16,7 @@ if it is there, shows the producer's position, even if all messages were got; th
 
 The MQI does not show whether units of work hide messages: a message that was got and not committed is neither browsed nor
 counted. The MQI does not show either whether the owner's own unit of work is backed out already; opening its status queue does
-not prove it. The command server's UncommittedMsgs shows both (``QueueInspection.uncommitted``). Without it, this check is in
-doubt.
+not prove it. The command server's UncommittedMsgs shows both (``BrowsedInstance.hidden``). Without it, this check is in doubt.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.inspection import GroupInspection, Place, QueueInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
 
 
 class Obstacle(Enum):
@@ -60,8 +59,10 @@ DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 class CannotSalvage(ValueError):
     """The messages on the queue do not show an owner's position."""
 
-    def __init__(self, because: Obstacle, found: str, expected: str) -> None:
+    def __init__(self, because: Obstacle, found: str, expected: str, *, unasked: bool = False) -> None:
+        """``unasked``: a user with more authorities would know."""
         super().__init__(f"found {found}, expected {expected}")
+        self.unasked = unasked
         self.because = because
         self.found = found
         self.expected = expected
@@ -76,9 +77,9 @@ def interrupted(role: Role, groups: Collection[GroupInspection]) -> list[GroupIn
 
 def interrupted_at(
     role: Role,
-    seen: QueueInspection,
+    groups: Collection[GroupInspection],
+    seen: BrowsedInstance,
     *,
-    q_mgr_name: str,
     group_id: bytes | None,
     accepted: Collection[Obstacle] = (),
 ) -> tuple[GroupInspection, GroupPosition] | None:
@@ -86,8 +87,7 @@ def interrupted_at(
 
     Args:
         role: the owner's.
-        seen: the messages on its queue.
-        q_mgr_name: the queue manager that the owner connects to.
+        groups, seen: what is on its queue.
         group_id: which group, if there are several; ``None`` finds the only one.
         accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
 
@@ -95,11 +95,11 @@ def interrupted_at(
         CannotSalvage: the messages do not show it with certainty.
     """
     if group_id is None:
-        candidates = interrupted(role, seen.groups)
+        candidates = interrupted(role, groups)
         if not candidates:
             # The messages of an interrupted group may all be in a unit of work, and come back when it is backed out.
-            _check_unused(accepted, seen.hidden)
-            found = f"{len(seen.groups)} group{'' if len(seen.groups) == 1 else 's'}, none interrupted"
+            _check_unused(accepted, seen)
+            found = f"{len(groups)} group{'' if len(groups) == 1 else 's'}, none interrupted"
             doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
             return None
         if len(candidates) > 1:
@@ -107,7 +107,7 @@ def interrupted_at(
             raise CannotSalvage(Obstacle.SEVERAL_GROUPS, found, "one interrupted group, or a group id to choose one")
         group = candidates[0]
     else:
-        group = the_group(seen, group_id)
+        group = the_group(groups, group_id)
         if role is Role.PUT and group.has_end:
             raise CannotSalvage(
                 Obstacle.GROUP_COMPLETE,
@@ -118,13 +118,13 @@ def interrupted_at(
             raise CannotSalvage(Obstacle.NOT_BEGUN, "the group's first message", "a group without its first message")
     _check_whole(group)
     if role is Role.GET:
-        _check_unused(accepted, seen.hidden, open_input=seen.open_input)
+        _check_unused(accepted, seen, "input")
         return group, _position(group, group.first)
-    _check_made_here(group, q_mgr_name)
+    _check_made_here(group, seen.q_mgr_name)
     if not group.has_head:
-        if seen.uncommitted:
+        if seen.hidden:
             # The consumer that got the first messages may have the last ones in its unit of work, too.
-            found = f"message {group.first.msg_seq_number} as the group's first on the queue, and {seen.hidden}"
+            found = f"message {group.first.msg_seq_number} as the group's first on the queue, and {_hidden(seen)}"
             raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "no messages in units of work")
         doubt(
             Obstacle.BEGUN,
@@ -132,13 +132,13 @@ def interrupted_at(
             f"message {group.first.msg_seq_number} as the group's first on the queue",
             "message 1",
         )
-    _check_unused(accepted, seen.hidden, open_output=seen.open_output)
+    _check_unused(accepted, seen, "output")
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
 
 
 def recorded_at(
     outgoing: Outgoing,
-    seen: QueueInspection,
+    groups: Collection[GroupInspection],
     *,
     group_id: bytes | None,
     in_cluster: bool,
@@ -148,7 +148,7 @@ def recorded_at(
 
     Args:
         outgoing: how much of the outgoing group is committed, by that record.
-        seen: the messages on the outgoing queue.
+        groups: those on the outgoing queue.
         group_id: which group, if it is asked for.
         in_cluster: whether the queue has instances at other queue managers.
         accepted: as for ``interrupted_at``.
@@ -169,7 +169,7 @@ def recorded_at(
     if group_id not in (None, outgoing.group_id):
         raise CannotSalvage(Obstacle.PIPE, f"that group {group_id.hex()} is asked for", expected)
     position = GroupPosition(outgoing.group_id, outgoing.msg_seq_number, retained=False)
-    group = next((each for each in seen.groups if each.group_id == outgoing.group_id), None)
+    group = next((each for each in groups if each.group_id == outgoing.group_id), None)
     if group is None:
         if in_cluster:
             found = f"no message of group {outgoing.group_id.hex()} at this instance of the cluster queue"
@@ -184,23 +184,25 @@ def recorded_at(
     return group, position
 
 
-def movable(seen: QueueInspection, group_id: bytes, accepted: Collection[Obstacle] = ()) -> GroupInspection:
+def movable(
+    group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
+) -> GroupInspection:
     """Return the group, if it can be moved and nobody else uses the queue.
 
     Raises:
         CannotSalvage: the group is not there, its messages have dead-letter headers, or somebody may use the queue.
     """
-    group = the_group(seen, group_id)
+    group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
         doubt(Obstacle.DEAD_LETTERS, accepted, f"{count} with a dead-letter header (MQDLH)", "messages without it")
-    _check_unused(accepted, seen.hidden, open_input=seen.open_input, open_output=seen.open_output)
+    _check_unused(accepted, seen, "input", "output")
     return group
 
 
-def the_group(seen: QueueInspection, group_id: bytes) -> GroupInspection:
+def the_group(groups: Collection[GroupInspection], group_id: bytes) -> GroupInspection:
     """Return the group; raises CannotSalvage if the queue has no message of it."""
-    for group in seen.groups:
+    for group in groups:
         if group.group_id == group_id:
             return group
     raise CannotSalvage(Obstacle.GROUP_MISSING, f"no message of group {group_id.hex()}", "at least one")
@@ -229,19 +231,30 @@ def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
         raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {q_mgr_name}")
 
 
-def _check_unused(accepted: Collection[Obstacle], hidden: str, **handles: int) -> None:
-    found = [
-        f"{number} handle{'s' if number > 1 else ''} open for {kind.removeprefix('open_')}"
-        for kind, number in handles.items()
-        if number
-    ]
-    if hidden:
+def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds: str) -> None:
+    found = []
+    for kind in kinds:
+        number = seen.open_input if kind == "input" else seen.open_output
+        if number != 0:
+            many = "an unknown number of" if number is None else str(number)
+            found.append(f"{many} handle{'' if number == 1 else 's'} open for {kind}")
+    if hidden := _hidden(seen):
         found.append(hidden)
     if found:
-        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue that nobody else uses")
+        unasked = seen.hidden is None
+        doubt(Obstacle.IN_USE, accepted, ", and ".join(found), "a queue that nobody else uses", unasked=unasked)
 
 
-def doubt(obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str) -> None:
-    """Raise CannotSalvage, unless the obstacle is in ``accepted``."""
+def _hidden(seen: BrowsedInstance) -> str:
+    """Return a text on messages that browsing may not show; empty if there are none."""
+    if seen.hidden is None:
+        return f"an unknown number of messages in units of work ({'; '.join(seen.unseen)})"
+    return f"{seen.hidden} messages put or got in units of work" if seen.hidden else ""
+
+
+def doubt(
+    obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str, *, unasked: bool = False
+) -> None:
+    """Raise CannotSalvage, unless the obstacle is in ``accepted``; ``unasked``: a user with more authorities would know."""
     if obstacle not in accepted:
-        raise CannotSalvage(obstacle, found, expected)
+        raise CannotSalvage(obstacle, found, expected, unasked=unasked)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from embedded_tests.tables import table
 from mqgroups.core.model import MsgFlag, Role
-from mqgroups.operate.rules.inspection import Browsed, GroupTally, Place, QueueInspection, Run
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, GroupTally, Place, Run
 from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
 
 G = b"G" * 24
@@ -32,14 +34,16 @@ def inspected(messages, group_id=G):
     return tally.inspection()
 
 
-def on_queue(*groups, uncommitted=0, unasked="", open_input=0, open_output=0):
-    """Return the inspection of a queue with these groups."""
-    return QueueInspection("Q", "Q", groups, 0, open_input, open_output, uncommitted, unasked)
+def on_queue(
+    *groups: GroupInspection, q_mgr_name: Any = "QM1", **more: Any
+) -> tuple[tuple[GroupInspection, ...], BrowsedInstance]:
+    """Return these groups, and what was seen of their queue."""
+    return groups, BrowsedInstance(q_mgr_name, "Q", "Q", **{"hidden": 0, "open_input": 0, "open_output": 0, **more})
 
 
 def position_of(role, messages):
     """Return where an owner of a group stands of which these messages are there."""
-    found = interrupted_at(role, on_queue(inspected(messages)), q_mgr_name="QM1", group_id=None)
+    found = interrupted_at(role, *on_queue(inspected(messages)), group_id=None)
     assert found is not None
     return found[1]
 
@@ -132,55 +136,56 @@ def test_a_consumer_stands_before_the_first_message(messages, msg_seq_number, of
 
 def test_the_queue_manager_that_made_a_group_id_is_its_first_twelve_characters():
     ours = inspected(WALK[:1], b"AMQ QUEUE.MANAGE12345678")
-    assert interrupted_at(Role.PUT, on_queue(ours), q_mgr_name="QUEUE.MANAGER.ONE", group_id=None)
+    assert interrupted_at(Role.PUT, *on_queue(ours, q_mgr_name="QUEUE.MANAGER.ONE"), group_id=None)
     with pytest.raises(CannotSalvage) as caught:
-        interrupted_at(Role.PUT, on_queue(ours), q_mgr_name="QUEUE", group_id=None)
+        interrupted_at(Role.PUT, *on_queue(ours, q_mgr_name="QUEUE"), group_id=None)
     assert caught.value.because is Obstacle.OTHER_Q_MGR
 
 
 @table(
     ("role", "use", "doubted"),
     [
-        (Role.PUT, {"uncommitted": 1}, True),
-        (Role.PUT, {"uncommitted": None, "unasked": "2035"}, True),
+        (Role.PUT, {"hidden": 1}, True),
+        (Role.PUT, {"hidden": None, "unseen": ["2035"]}, True),
         (Role.PUT, {"open_output": 1}, True),
         (Role.PUT, {"open_input": 1}, False),
-        (Role.GET, {"uncommitted": 1}, True),
-        (Role.GET, {"uncommitted": None, "unasked": "2035"}, True),
+        (Role.GET, {"hidden": 1}, True),
+        (Role.GET, {"hidden": None, "unseen": ["2035"]}, True),
         (Role.GET, {"open_input": 1}, True),
         (Role.GET, {"open_output": 1}, False),
+        (Role.GET, {"open_input": None}, True),
     ],
 )
 def test_only_who_could_change_where_an_owner_stands_is_in_the_way(role, use, doubted):
     group = inspected(WALK[:2] if role is Role.PUT else WALK[2:])
     seen = on_queue(group, **use)
-    accepted = interrupted_at(role, seen, q_mgr_name="QM1", group_id=None, accepted=DOUBTS)
+    accepted = interrupted_at(role, *seen, group_id=None, accepted=DOUBTS)
     assert accepted is not None
     if not doubted:
-        assert interrupted_at(role, seen, q_mgr_name="QM1", group_id=None) == accepted
+        assert interrupted_at(role, *seen, group_id=None) == accepted
         return
     with pytest.raises(CannotSalvage) as caught:
-        interrupted_at(role, seen, q_mgr_name="QM1", group_id=None)
+        interrupted_at(role, *seen, group_id=None)
     assert caught.value.because is Obstacle.IN_USE
 
 
-@table("use", ["uncommitted", "open_input", "open_output"])
+@table("use", ["hidden", "open_input", "open_output"])
 def test_a_group_is_moved_when_nobody_is_at_work(use):
     group = inspected(WALK[3:])
-    assert movable(on_queue(group), G) == group
+    assert movable(G, *on_queue(group)) == group
     with pytest.raises(CannotSalvage):
-        movable(on_queue(group, **{use: 1}), G)
-    assert movable(on_queue(group, **{use: 1}), G, {Obstacle.IN_USE}) == group
+        movable(G, *on_queue(group, **{use: 1}))
+    assert movable(G, *on_queue(group, **{use: 1}), accepted={Obstacle.IN_USE}) == group
 
 
 def test_what_is_no_doubt_is_not_accepted():
     gap = on_queue(inspected([message(1), message(3)]))
     with pytest.raises(CannotSalvage) as caught:
-        interrupted_at(Role.PUT, gap, q_mgr_name="QM1", group_id=None, accepted=frozenset(Obstacle))
+        interrupted_at(Role.PUT, *gap, group_id=None, accepted=frozenset(Obstacle))
     assert caught.value.because is Obstacle.GAP
 
 
 def test_a_queue_without_interrupted_groups_has_none():
     whole = on_queue(inspected(WALK))
-    assert interrupted(Role.PUT, whole.groups) == interrupted(Role.GET, whole.groups) == []
-    assert interrupted_at(Role.PUT, whole, q_mgr_name="QM1", group_id=None, accepted=DOUBTS) is None
+    assert interrupted(Role.PUT, whole[0]) == interrupted(Role.GET, whole[0]) == []
+    assert interrupted_at(Role.PUT, *whole, group_id=None, accepted=DOUBTS) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,10 +11,10 @@ from embedded_tests.tables import table
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
-from mqgroups.operate.rules.owner_state import OwnerCondition, owner_finding
+from mqgroups.operate.rules.owner_state import OwnerState, state_of_queue
 
 ANCHOR, RECORD, OTHER = b"a" * 24, b"r" * 24, b"o" * 24
-C = OwnerCondition
+C = OwnerState
 
 
 def message(state, msg_id=RECORD, correl_id=ANCHOR, checkpoint=None, epoch=1):
@@ -50,18 +52,19 @@ INTERRUPTED = message(RecordState.IN_GROUP)
         ([A], 0, True, C.ACTIVE),
         ([A, INTERRUPTED, message(RecordState.IN_GROUP, OTHER)], 0, False, C.DUPLICATE),
         ([A, INTERRUPTED, message(RecordState.IN_GROUP, OTHER)], 0, True, C.ACTIVE),
+        ([A, INTERRUPTED, replace(message(RecordState.IN_GROUP, OTHER), user="eve")], 0, False, C.SEVERAL_USERS),
+        ([A, INTERRUPTED, replace(message(RecordState.IDLE, OTHER), user="eve")], 0, False, C.SEVERAL_USERS),
         ([A, INTERRUPTED], 1, False, C.UNREADABLE),
         ([], 1, True, C.UNREADABLE),
     ],
 )
 def test_an_owner_has_the_state_that_its_status_queue_shows(messages, unreadable, is_active, expected):
-    assert owner_finding(messages, unreadable, is_active=is_active).condition is expected
+    assert state_of_queue(messages, unreadable, is_active=is_active)[0] is expected
 
 
 def test_records_that_nobody_needs_are_counted_beside_the_current_one():
     idle = message(RecordState.IDLE, OTHER)
-    found = owner_finding([A, idle, INTERRUPTED], 0, is_active=False)
-    assert (found.condition, found.message, found.leftovers) == (C.INTERRUPTED, INTERRUPTED, 1)
+    assert state_of_queue([A, idle, INTERRUPTED], 0, is_active=False) == (C.INTERRUPTED, INTERRUPTED, 1)
 
 
 MESSAGE = st.builds(
@@ -75,6 +78,6 @@ MESSAGE = st.builds(
 
 @given(st.lists(MESSAGE, max_size=6, unique_by=lambda found: found.msg_id), st.booleans(), st.randoms())
 def test_whatever_is_there_has_a_state_that_does_not_depend_on_its_order(messages, is_active, random):
-    before = owner_finding(messages, 0, is_active=is_active).condition
+    before = state_of_queue(messages, 0, is_active=is_active)[0]
     random.shuffle(messages)
-    assert owner_finding(messages, 0, is_active=is_active).condition is before
+    assert state_of_queue(messages, 0, is_active=is_active)[0] is before

@@ -9,13 +9,10 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
-from mqgroups.cli.options import output_option, wait_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Output
 from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
-from mqgroups.errors import ConfigurationError
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import (
     RELEASES,
@@ -35,20 +32,6 @@ from mqgroups.queue_manager import QueueManager
 Part = Literal["status", "roles", "spark", "all", "development"]
 
 
-def _queue(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    try:
-        return value if value is None else checked_queue_name(parameter.name or "", value)
-    except ConfigurationError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def _name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    try:
-        return value if value is None else checked_name(value)
-    except ConfigurationError as error:
-        raise click.BadParameter(str(error)) from error
-
-
 def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
     """Return the users of roles, of ROLE=USER."""
     known = roles(_templates()[1])
@@ -61,25 +44,20 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     return found
 
 
-@click.command("mqsc")
+@click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
-@click.option(
-    "--queue", default="ORDERS", show_default=True, callback=_queue, metavar="QUEUE", help="The queue for groups."
-)
+@click.option("--queue", default="ORDERS", show_default=True, metavar="QUEUE", help="The queue for groups.")
 @click.option(
     "--target",
     default="INVOICES",
     show_default=True,
-    callback=_queue,
     metavar="QUEUE",
     help="The queue that a pipe puts to.",
 )
-@click.option(
-    "--backout-queue", callback=_queue, metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT."
-)
+@click.option("--backout-queue", metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
 @click.option(
     "--name",
-    callback=_name,
+    default="",
     metavar="NAME",
     help="A producer or consumer, for its status queues and those who look at them.",
 )
@@ -104,21 +82,17 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.option(
     "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
 )
-@output_option
-@wait_option
 @connection_options(required=False)
-def definitions(
+def mqsc(
     part: Part,
     queue: str,
     target: str,
     backout_queue: str | None,
-    name: str | None,
+    name: str,
     users: dict[str, str],
     ask: bool,
     release: str,
     check: bool,
-    output: Output,
-    wait_s: float,
     **connection: Any,
 ) -> None:
     """Print the MQSC definitions that an installation needs, for your names.
@@ -138,18 +112,14 @@ def definitions(
 
     \b
     Exit codes:
-      0  done; --check: all is there
-      1  failed; standard error says why
+      0  done; --check: all is there, though a definition may differ
+      1  failed; --check: a definition or an authority is missing
       2  the command line is wrong
-      3  --check: a definition differs
-      5  --check: a definition or an authority is missing
-      6  the queue manager cannot be connected to
     """
-    try:
-        backout = checked_queue_name("--backout-queue", backout_queue or f"{queue}.BACKOUT")
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
-    names = Names(queue, target, backout, name or "", users, ask, release)
+    backout = backout_queue or f"{queue}.BACKOUT"
+    for option, given in (("--queue", queue), ("--target", target), ("--backout-queue", backout)):
+        checked_queue_name(option, given)
+    names = Names(queue, target, backout, name and checked_name(name), users, ask, release)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):
@@ -157,9 +127,9 @@ def definitions(
         return
     if not connection["q_mgr_name"]:
         raise click.UsageError("--check needs --q-mgr")
-    report = Report(output, q_mgr_name=connection["q_mgr_name"])
+    report = Report()
     shown = ShownFindings(report)
-    with connected(report, wait_s, **connection) as q_mgr:
+    with connected(report, **connection) as q_mgr:
         shown.add(_compared(q_mgr, found))
     shown.end()
 

@@ -1,0 +1,104 @@
+"""The output of ``mqgroups pipeline run``: a line for each micro-batch, and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mqgroups.cli.console import say
+from mqgroups.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from mqgroups.spark.pipeline.records import BatchRecord
+    from mqgroups.spark.pipeline.report import Report
+    from mqgroups.spark.pipeline.run import Reported
+
+_MOST_REJECTED = 10
+
+
+class TextLines:
+    """For people: a line for each micro-batch; at a terminal also the current step."""
+
+    def __init__(self) -> None:
+        self._step = Progress()
+        self._step.__enter__()
+
+    def say(self, sentence: str) -> None:
+        """Show the current step."""
+        self._step.say(sentence)
+
+    def step(self, batch: int, name: str) -> None:
+        """As ``Watcher``."""
+        words = {"began": "reading", "counted": "transforming", "parquet": "putting", "outgoing": "putting"}
+        self.say(f"micro-batch {batch}: {words.get(name, 'finishing')}")
+
+    def done(self, record: BatchRecord) -> None:
+        """As ``Watcher``."""
+        took_s = record.done_s - record.began_s
+        put = f" -> {record.rows_out:,} rows" + (f" in {record.groups_out:,} groups" if record.groups_out else "")
+        rejected = f", {len(record.rejected):,} rejected" if record.rejected else ""
+        say(
+            f"micro-batch {record.batch:3}  {record.groups:4,} groups  {record.messages:7,} messages  "
+            f"{record.messages / took_s:7,.0f}/s{put}{rejected}"
+        )
+        self.say("waiting for groups")
+
+    def report(self, found: Reported | None) -> None:
+        """Print the report and its file."""
+        self.end()
+        if found is None:
+            say("no micro-batch has run, so there is no report")
+            return
+        for line in report_lines(found.report):
+            say(line)
+        say(f"report  {found.json}")
+
+    def end(self) -> None:
+        """Stop showing the current step."""
+        self._step.__exit__(None, None, None)
+
+
+class JsonLines:
+    """For programs: a line of JSON for each step."""
+
+    def say(self, sentence: str) -> None:
+        """As ``TextLines``."""
+        self._write(event="says", text=sentence)
+
+    def step(self, batch: int, name: str) -> None:
+        """As ``Watcher``."""
+        self._write(event="step", batch=batch, step=name)
+
+    def done(self, record: BatchRecord) -> None:
+        """As ``Watcher``."""
+        rejected = [each.reason for each in record.rejected]
+        self._write(event="done", batch=record.batch, groups=record.groups, messages=record.messages, rejected=rejected)
+
+    def report(self, found: Reported | None) -> None:
+        """As ``TextLines``."""
+        files = {} if found is None else {"json": str(found.json)}
+        self._write(event="report", **files)
+
+    def end(self) -> None:
+        """As ``TextLines``."""
+
+    def _write(self, **values: Any) -> None:
+        # Written at once, because a program may be waiting for it.
+        click.echo(json.dumps({"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z", **values}))
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the report: its figures, the reasons of rejects, and the first rejected groups."""
+    from mqgroups.spark.pipeline.report import figures
+
+    yield f"pipeline {report.pipeline}"
+    for name, value in (*figures(report), *((f"  {reason}", f"{many:,}") for reason, many in report.reasons.items())):
+        yield f"  {name:30}{value:>14}"
+    for each in report.rejected[:_MOST_REJECTED]:
+        yield f"  rejected {each.group}: {each.reason}: {each.detail}"
+    if (more := len(report.rejected) - _MOST_REJECTED) > 0:
+        yield f"  and {more:,} more"

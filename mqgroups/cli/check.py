@@ -1,0 +1,195 @@
+"""The command ``mqgroups check``: whether a producer or consumer may be started, as text or JSON, and as an exit code.
+
+It is meant to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit code 0 must
+mean "start the application". So an interrupted group is not a failure, because the start resumes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from mqgroups import operate
+from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.groups import browsed
+from mqgroups.cli.options import output_option, own_status_queue_option
+from mqgroups.cli.report import Report, error_values, record_values
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import number, put_time
+from mqgroups.core.status import RecordState
+from mqgroups.errors import ConnectionBroken, MQIError, StatusError
+from mqgroups.operate.look import look_at_queue, pipe_findings
+from mqgroups.operate.rules.findings import Finding
+from mqgroups.operate.rules.judgement import Cause
+from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
+from mqgroups.queue_manager import QueueManager
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@click.option("--role", type=click.Choice(["put", "get"]), help="Producer (put) or consumer (get). Default: both.")
+@click.option(
+    "--queue",
+    metavar="QUEUE",
+    help="The queue that it puts to or gets from, to compare with its status record. For a producer the queue is browsed, too.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(["no-record"]),
+    help="no-record: groups on --queue without an end and without a record belong to other programs.",
+)
+@own_status_queue_option
+@output_option
+@connection_options()
+@click.pass_context
+def check(
+    context: click.Context,
+    /,
+    name: str,
+    role: Literal["put", "get"] | None,
+    queue: str | None,
+    accept: Sequence[str],
+    status_queue: str | None,
+    output: Output,
+    **connection: Any,
+) -> None:
+    """Say whether a producer or consumer may be started, and what its start would find on its status queue. Nothing is changed.
+
+    With --queue, a producer must not start if its record contradicts the messages, or if the queue has a group without an end
+    that no record names: its record may be lost, and a start would put these messages a second time.
+
+    If --wait is given, an instance that is active is waited for, too.
+
+    \b
+    Exit codes:
+      0  the application may start; if a group is interrupted, that resumes it
+      1  failed; or the status queue is in disarray, or messages could be put
+         twice
+      2  the command line is wrong
+      4  another instance of this name is active, or not gone yet
+    """
+    if status_queue is not None and role is None:
+        raise click.UsageError("--status-queue needs --role")
+    is_given = context.get_parameter_source("wait_s") is ParameterSource.COMMANDLINE
+    roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
+    report = Report(output, name=name, q_mgr_name=connection["q_mgr_name"], owners=[])
+    with connected(report, **connection) as q_mgr:
+        producer: SeenOwner | None = None
+        for each in roles:
+            try:
+                status = operate.inspect_owner(
+                    q_mgr,
+                    name,
+                    each,
+                    queue=queue,
+                    status_queue=status_queue,
+                    status_model=None,
+                    wait_s=connection["wait_s"] if is_given else 0.0,
+                )
+            except StatusError as error:
+                _show_disarray(report, each, error)
+            else:
+                of_pipe = pipe_findings(producer, status) if producer is not None else ()
+                contradictions = [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe]
+                _show(report, status, contradictions, is_compared=queue is not None)
+                producer = status if each == "put" else None
+    report.end()
+
+
+def _contradictions(
+    q_mgr: QueueManager, report: Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
+) -> Sequence[Finding]:
+    """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
+    if queue is None or status.role != "put" or status.state in AT_WORK:
+        return ()
+    named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
+    try:
+        look = look_at_queue(
+            q_mgr,
+            queue,
+            browsed,
+            named=named,
+            quiet_since=put_time(datetime.now(UTC)),
+            name=status.name,
+            status_queue=status.status_queue,
+        )
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
+        return ()
+    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
+        report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+    return list(look.against_start(status, other_programs="no-record" in accept))
+
+
+def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
+    """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
+    if contradictions:
+        report.found(ExitCode.FAILED)
+    if status.state in AT_WORK:
+        report.found(ExitCode.OWNER_ACTIVE)
+    report.values["owners"].append(
+        {
+            "role": status.role,
+            "status_queue": status.status_queue,
+            "state": status.state.value,
+            "put_by": status.put_by,
+            "record": record_values(status.record),
+            "contradictions": [
+                {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
+            ],
+        }
+    )
+    lines = _lines(status)
+    for each in contradictions:
+        lines[0] = f"{status.role} {status.name}: do NOT start it yet: {each.found}"
+        lines.append(f"why           {each.why}")
+    if status.role == "put" and status.record is None and status.state not in AT_WORK and not is_compared:
+        lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
+    report.print(lines[0], *(f"  {line}" for line in lines[1:]))
+    report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
+
+
+def _show_disarray(report: Report, role: str, error: StatusError) -> None:
+    """Report the error of a status queue that cannot be used."""
+    report.found(ExitCode.FAILED)
+    report.values["owners"].append(
+        {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
+    )
+    report.print(f"{role} {report.values['name']}: status queue in disarray", f"  {error}")
+
+
+_SENTENCES = {
+    OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
+    OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
+    OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
+    OwnerState.HIDDEN: "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
+    OwnerState.CHECKPOINT: "clean, with a checkpoint; no group is interrupted",
+}
+
+
+def _lines(status: SeenOwner) -> list[str]:
+    """Return the lines to print."""
+    record = status.record
+    sentence = _SENTENCES.get(status.state, "clean, no group is interrupted")
+    lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
+    if record is not None:
+        lines.append(f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}")
+    if status.put_by:
+        lines.append(f"put by        user {status.put_by}")
+    if record is not None and record.state is not RecordState.IDLE:
+        inside = f" and {record.offset} bytes of the next" if record.offset else ""
+        lines += [
+            f"group         {record.group_id.hex()} on queue {record.queue}",
+            f"committed     {number(record.msg_seq_number, 'message')}{inside}",
+            f"checkpoint    {record.checkpoint!r}",
+        ]
+        lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
+    return lines

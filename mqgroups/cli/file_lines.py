@@ -1,0 +1,35 @@
+"""Output of ``send`` and ``receive``: a line for each file, and how far the file in hand is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mqgroups.cli.console import say
+from mqgroups.cli.progress import Progress
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import size
+from mqgroups.files.description import OnBytes
+
+
+class FileLines:
+    """Prints a line for each file when it is done, so what was printed stays true if the command is killed."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def say(self, file: str, result: str, data_bytes: int | None, **more: str) -> None:
+        """Print what became of a file; an empty result says that all is well."""
+        if self._output == "json":
+            say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
+        else:
+            say(f"{file}: {result}" if result else file)
+
+
+def shown_by(line: Progress) -> OnBytes:
+    """Return the function that shows in a line how many bytes of a file are done."""
+
+    def show(doing: str, path: Path, done: int, total: int | None) -> None:
+        line.say(f"{doing} {path.name}: {size(done)}{'' if total is None else f' of {size(total)}'}", done, total)
+
+    return show

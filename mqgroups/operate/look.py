@@ -1,0 +1,126 @@
+"""One look at a queue: its groups, the owners, and what is wrong with them; for ``mqgroups doctor`` and ``mqgroups check``.
+
+Not here: how a group is judged (``rules/judgement.py``), and what mends it (``rules/remedies.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.operate.groups import GroupList, browse_groups
+from mqgroups.operate.owners import find_owners
+from mqgroups.operate.rules.findings import Finding, Severity, ok
+from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement, Surroundings, judged
+from mqgroups.operate.rules.owner_state import SeenOwner
+from mqgroups.operate.rules.remedies import remedy
+
+_Q = TypeVar("_Q", bound=ConnectionHolder)
+
+
+@dataclass(slots=True)
+class QueueLook:
+    """What was seen of a queue and its owners.
+
+    Attributes:
+        queue: its name.
+        counts: how many groups there are by cause.
+        first: the first group of each cause that needs an operator.
+        of_owner: those that a record of the owner in question names.
+        unseen: what could not be seen, and for want of what: a sentence each.
+    """
+
+    queue: str
+    counts: Counter[Cause] = field(default_factory=Counter)
+    first: dict[Cause, Judgement] = field(default_factory=dict)
+    of_owner: list[Judgement] = field(default_factory=list)
+    unseen: Sequence[str] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, the most dangerous first."""
+        for cause in Cause:
+            if cause in self.first:
+                yield self._all(cause)
+        in_order = sum(many for cause, many in self.counts.items() if cause not in self.first)
+        yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
+
+    def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
+        """Yield why a start of this producer would put messages twice, or leave a gap.
+
+        ``other_programs``: groups without a record belong to other programs.
+        """
+        for each in self.of_owner:
+            if each.cause in NOT_TO_START:
+                yield _finding(each)
+        if producer.record is None and Cause.NO_RECORD in self.first and not other_programs:
+            yield self._all(Cause.NO_RECORD)
+
+    def _all(self, cause: Cause) -> Finding:
+        """Return the finding on all groups of one cause: how to mend the first one."""
+        many = self.counts[cause]
+        found = _finding(self.first[cause], many)
+        if many == 1:
+            return found
+        others = f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')}"
+        return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
+
+    def _add(self, judgement: Judgement, status_queue: str) -> None:
+        self.counts[judgement.cause] += 1
+        if any(each.status_queue == status_queue for each in judgement.owners):
+            self.of_owner.append(judgement)
+        if judgement.cause.severity is not Severity.OK:
+            self.first.setdefault(judgement.cause, judgement)
+
+
+def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
+    """Yield that the two records of a name are of a pipe, and not of one commit."""
+    found = judged(None, [consumer], Surroundings(consumer.queue, owners=[producer, consumer]))
+    if found.cause is Cause.PIPE:
+        yield _finding(found)
+
+
+def _finding(judgement: Judgement, many: int = 1) -> Finding:
+    cause, lines = judgement.cause, "\n".join(remedy(judgement))
+    found = f"{many:,} group{'' if many == 1 else 's'}: {cause.value}"
+    return Finding(f"groups on {judgement.around.queue}", cause.severity, found, cause.danger, lines)
+
+
+def look_at_queue(
+    q_mgr: _Q,
+    queue: str,
+    browse: Callable[[Sequence[_Q], str], GroupList] = browse_groups,
+    *,
+    quiet_since: str,
+    named: Collection[str] = (),
+    name: str = "NAME",
+    status_queue: str = "",
+) -> QueueLook:
+    """Browse a queue, then the status queues, and judge the groups.
+
+    Args:
+        q_mgr: a connected queue manager.
+        queue: a local queue, or an alias of one.
+        browse: ``browse_groups``, or a function that shows its progress.
+        quiet_since: as for ``GroupList.judge``.
+        named: status queues to look at besides those that the command server lists.
+        name: the producer or consumer that the operator asks about, for remedies.
+        status_queue: its status queue.
+
+    Raises:
+        MQIError: a call failed.
+    """
+    look = QueueLook(queue)
+    with browse([q_mgr], queue) as found:
+        seen = find_owners(q_mgr, status_queues=named)
+
+        def wanted(judgement: Judgement) -> bool:
+            look._add(judgement, status_queue)
+            return False
+
+        for each in found.judge(seen, quiet_since, wanted, name=name):
+            wanted(each)
+    look.unseen = seen.unseen
+    return look

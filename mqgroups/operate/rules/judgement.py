@@ -1,0 +1,300 @@
+"""The one judgement of a group: what is wrong with it, from its messages, the records that name it, and who is at work.
+
+``groups``, ``watch``, ``doctor`` and ``check`` all judge by it. A group has one cause: what contradicts a record comes before
+what the messages say, and that before who is at work. Each cause has its state, its danger, and a remedy (``remedies.py``).
+
+A producer commits its record together with the messages, from the first unit of work on, and a pipe commits its two records
+together. So they disagree only if somebody has cleared, deleted or restored a queue, if messages have expired, or if they are on
+their way back through a channel. A group without a record of its producer is never a normal sight, if all records were seen that
+may name it: those of the queue manager that made its GroupId.
+
+Browsing takes time, and units of work hide messages. So a group that seems to lack something may be one that is being got or put:
+``operate/second_look.py`` finds that out.
+
+"Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
+each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
+compared as they are: 16 digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mqgroups.core.status import Outgoing
+from mqgroups.operate.rules.findings import Severity
+from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
+
+
+class GroupState(Enum):
+    """The state of a group on a queue."""
+
+    COMPLETE = "complete"
+    BEING_PUT = "being put"
+    BEING_GOT = "being got"
+    STALLED = "stalled"
+    BACKED_OUT = "backed out"
+    ABANDONED = "abandoned"
+    NO_BEGINNING = "no beginning"
+    NO_RECORD = "no record"
+    RECORD_DIFFERS = "record differs"
+    GAP = "gap"
+    INCONSISTENT = "inconsistent"
+    DOUBLED = "doubled"
+
+
+class Look(Enum):
+    """What a second look at a group has to find out: whether it was put, or got, while the queue was browsed."""
+
+    PUT = "put"
+    GOT = "got"
+
+
+_OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
+_S = GroupState
+
+
+class Cause(Enum):
+    """Why a group is in its state. Those that need an operator come first, in the order of their danger.
+
+    Attributes:
+        state: the state of such a group.
+        severity: how bad it is.
+        danger: what would go wrong, or why nothing goes on.
+        look: how to find out that its owner only works meanwhile; ``None`` if browsing cannot have shown it for that reason.
+    """
+
+    # fmt: off
+    OWNERS = ("two producers, or two consumers, have a record of it", _S.RECORD_DIFFERS, _ERROR,
+              "if both are started, messages are put or got twice", Look.PUT)
+    PIPE = ("the two records of its pipe disagree, or one is lost", _S.RECORD_DIFFERS, _ERROR,
+            "the pipe does not start (StatusQueueUnusable)", Look.PUT)
+    OLDER = ("its producer's record is older than its messages", _S.RECORD_DIFFERS, _ERROR,
+             "if its producer is started, it puts messages twice", Look.PUT)
+    NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
+             "if its producer is started, messages are missing", Look.PUT)
+    NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _WARNING,
+                 "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", Look.PUT)
+    UNNAMED = ("its last message is missing, and who puts it was not seen", _S.STALLED, _WARNING,
+               "if its producer's record is lost, its start would put the messages again: do NOT start it yet")
+    TWICE = ("a message is there twice", _S.DOUBLED, _ERROR, "a consumer gets messages twice, or stops at them")
+    AGAIN = ("messages that its consumer has got are there again", _S.DOUBLED, _ERROR,
+             "a consumer would get them a second time, as a group of their own", Look.PUT)
+    BEHIND_LAST = ("messages follow the last one", _S.INCONSISTENT, _ERROR, "no consumer gets them")
+    GAP = ("messages are missing in the middle", _S.GAP, _ERROR,
+           "a consumer stops at the gap (GroupStalled), and at each start again", Look.GOT)
+    GAP_AHEAD = ("the messages that its consumer gets next are missing", _S.GAP, _ERROR,
+                 "its consumer stops there (GroupStalled), and at each start again", Look.GOT)
+    NO_BEGINNING = ("its first message is gone, and no record says who gets it", _S.NO_BEGINNING, _ERROR,
+                    "no consumer gets it", Look.GOT)
+    BEGINNING_UNSEEN = ("its first message is gone, and who gets it was not seen", _S.NO_BEGINNING, _WARNING,
+                        "a consumer may be getting it, or no consumer gets it", Look.GOT)
+    REST_GONE = ("its consumer waits for the rest, and no message is on the queue", _S.STALLED, _WARNING,
+                 "its consumer waits (GroupStalled), and at each start again")
+    PUT_GONE = ("its producer is interrupted, and no message of it is on the queue", _S.STALLED, _WARNING,
+                "if its producer is started, it puts a rest without its beginning")
+    POISON = ("a message's backout count has reached BOTHRESH", _S.BACKED_OUT, _WARNING,
+              "its consumer fails at this message, and stops with PoisonMessage")
+    STOPPED = ("its producer or consumer is not at work", _S.STALLED, _WARNING, "nobody goes on with it")
+    SILENT = ("its producer or consumer is at work, and nothing happens", _S.STALLED, _WARNING,
+              "a second start is refused (OwnerActive)")
+    ABANDONED = ("its producer has given it up", _S.ABANDONED, _OK, "none: its consumer is told")
+    PUTTING = ("it is being put", _S.BEING_PUT, _OK, "none")
+    GETTING = ("it is being got", _S.BEING_GOT, _OK, "none")
+    WHOLE = ("all messages are there", _S.COMPLETE, _OK, "none")
+    # fmt: on
+
+    state: GroupState
+    severity: Severity
+    danger: str
+    look: Look | None
+
+    def __new__(cls, text: str, state: GroupState, severity: Severity, danger: str, look: Look | None = None) -> Cause:
+        """Make a member whose value is the text."""
+        self = object.__new__(cls)
+        self._value_, self.state, self.severity, self.danger, self.look = text, state, severity, danger, look
+        return self
+
+
+# The owner of such a group must not be started before the remedy.
+NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER})
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known besides a group and the records that name it.
+
+    Attributes:
+        queue, local, q_mgr_name: where the groups are; ``local``: the queue behind an alias.
+        owners: all owners that were seen.
+        records_of: the queue managers on which the records of all producers were seen.
+        all_seen: whether all records were seen.
+        quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
+        hidden: how many messages of the queue are in units of work; ``None`` if the command server could not be asked.
+        threshold, backout_queue: BOTHRESH and BOQNAME of the queue; 0 and empty if there are none, or if they are not known.
+        name: the owner that the operator asks about, or ``NAME``.
+    """
+
+    queue: str
+    local: str = ""
+    q_mgr_name: str = ""
+    owners: Sequence[SeenOwner] = ()
+    records_of: Collection[str] = ()
+    all_seen: bool = True
+    quiet_since: str = ""
+    hidden: int | None = 0
+    threshold: int = 0
+    backout_queue: str = ""
+    name: str = "NAME"
+
+    def owner(self, role: str, name: str) -> SeenOwner | None:
+        """Return the owner of this role and name that has a status queue of its own."""
+        named = (each for each in self.owners if each.role == role and each.name == name and not each.is_shared)
+        return next(named, None)
+
+    def pipe_disagrees(self, name: str) -> bool:
+        """Whether the records of a pipe are not from the same commit, or the producer's is lost.
+
+        A producer and a consumer that only have the same name are no pipe; the consumer's record says whether it is one.
+        """
+        put, get = self.owner("put", name), self.owner("get", name)
+        if get is None or get.record is None or get.record.outgoing is None or (put is None and not self.all_seen):
+            return False
+        unsettled = (OwnerState.ACTIVE, OwnerState.HIDDEN)
+        if get.state in unsettled or (put is not None and put.state in unsettled):
+            return False
+        found = Outgoing()
+        if put is not None and put.has_group and put.record is not None:
+            found = Outgoing(put.record.group_id, put.record.msg_seq_number)
+        return found != get.record.outgoing
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A group, why it is in its state, and since when: the time of the last message or commit known of it (16 digits, UTC).
+
+    Attributes:
+        group: its messages on the queue; ``None`` if none is there.
+        owners: those whose records name it as unfinished.
+        around: what else is known.
+    """
+
+    cause: Cause
+    since: str
+    group: GroupInspection | None
+    owners: Sequence[SeenOwner] = ()
+    around: Surroundings = field(default_factory=lambda: Surroundings(""))
+
+    @property
+    def producer(self) -> SeenOwner | None:
+        """The producer whose record names it."""
+        return _only("put", self.owners)
+
+    @property
+    def consumer(self) -> SeenOwner | None:
+        """The consumer whose record names it."""
+        return _only("get", self.owners)
+
+    @property
+    def group_id(self) -> bytes:
+        """Its GroupId."""
+        named = (each.record.group_id for each in self.owners if each.record)
+        return self.group.group_id if self.group else next(named)
+
+
+def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings) -> Judgement:
+    """Return the judgement of a group; ``owners``: those whose records name it as unfinished."""
+    since = max([group.last_put if group else "", *(owner.committed_at for owner in owners)])
+    return Judgement(_cause(group, owners, around, since), since, group, owners, around)
+
+
+def _cause(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings, since: str) -> Cause:
+    producer, consumer = _only("put", owners), _only("get", owners)
+    if len(owners) > (producer is not None) + (consumer is not None):
+        return Cause.OWNERS
+    if any(around.pipe_disagrees(each.name) for each in owners):
+        return Cause.PIPE
+    if group is None:
+        return _without_messages(producer, consumer, around, since)
+    return (
+        _against_producer(group, producer)
+        or _from_messages(group, consumer, around)
+        or _by_owners(group, producer, consumer, around, since)
+    )
+
+
+def _only(role: str, owners: Sequence[SeenOwner]) -> SeenOwner | None:
+    return next((each for each in owners if each.role == role), None)
+
+
+def _without_messages(
+    producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, since: str
+) -> Cause:
+    if producer is None and consumer is not None and consumer.is_active is False:
+        return Cause.REST_GONE
+    if producer is None or producer.is_active is not False or consumer is not None or producer.is_shared:
+        return _stalled(producer, consumer, around, since) or Cause.GETTING
+    record = producer.record
+    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.q_mgr_name)
+    return Cause.STOPPED if elsewhere or around.hidden else Cause.PUT_GONE
+
+
+def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:
+    """Return how the messages contradict the record of a producer that is not at work."""
+    # A shared queue has records of its own kind (``batches``).
+    if producer is None or producer.record is None or producer.is_active is not False or producer.is_shared:
+        return None
+    # Segments of the next message may be committed too.
+    expected = producer.record.msg_seq_number + (producer.record.offset > 0)
+    if group.last_msg_seq_number == expected:
+        return None
+    return Cause.OLDER if group.last_msg_seq_number > expected else Cause.NEWER
+
+
+def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: Surroundings) -> Cause | None:
+    """Return the cause if the messages alone say it, or contradict the record of a consumer that is not at work."""
+    if group.is_doubled:
+        return Cause.TWICE
+    if group.goes_on_after_last:
+        return Cause.BEHIND_LAST
+    if consumer is not None and consumer.record is not None and consumer.is_active is False:
+        record = consumer.record
+        if group.first.msg_seq_number <= record.msg_seq_number:
+            return Cause.AGAIN
+        if group.first > Place(record.msg_seq_number + 1, record.offset):
+            return Cause.GAP_AHEAD
+    if group.gaps:
+        return Cause.GAP
+    if not group.has_head or not group.has_end:
+        return None
+    if 0 < around.threshold <= group.backout_count:
+        return Cause.POISON
+    return Cause.ABANDONED if group.abandoned else Cause.WHOLE
+
+
+def _by_owners(
+    group: GroupInspection,
+    producer: SeenOwner | None,
+    consumer: SeenOwner | None,
+    around: Surroundings,
+    since: str,
+) -> Cause:
+    if not group.has_head and consumer is None:
+        return Cause.NO_BEGINNING if around.all_seen else Cause.BEGINNING_UNSEEN
+    lacks_producer = not group.has_end and producer is None
+    if lacks_producer and any(map(group.is_made_by, around.records_of)):
+        return Cause.NO_RECORD
+    stalled = _stalled(producer, consumer, around, since)
+    if stalled is None:
+        return Cause.PUTTING if group.has_head else Cause.GETTING
+    if 0 < around.threshold <= group.backout_count:
+        return Cause.POISON
+    return Cause.UNNAMED if lacks_producer else stalled
+
+
+def _stalled(producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, since: str) -> Cause | None:
+    if any(owner is not None and owner.is_active is False for owner in (producer, consumer)):
+        return Cause.STOPPED
+    return Cause.SILENT if since <= around.quiet_since else None

@@ -1,0 +1,143 @@
+"""Pages over HTTP, for probes and for Prometheus.
+
+Whoever reaches the port may send half a request, which takes a thread and a file descriptor of this process; so a connection that
+says nothing is closed, and of too many the oldest one. To refuse the newest one instead would keep the probes out.
+
+The figures are written here and not by prometheus_client: they are a few lines, what they are about needs no escaping, and
+prometheus_client would look for them in its own registry only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
+from types import TracebackType
+from typing import Any, NamedTuple
+
+_log = logging.getLogger("mqgroups")
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_SILENT_S = 5.0
+_MOST_CONNECTIONS = 32
+
+
+class Page(NamedTuple):
+    """The answer to a request."""
+
+    text: str
+    status: HTTPStatus = HTTPStatus.OK
+    content_type: str = "text/plain; charset=utf-8"
+
+
+class Figure(NamedTuple):
+    """A metric for Prometheus: its name, its type, what it is, and its values by labels. Texts are without quotes."""
+
+    name: str
+    kind: str
+    text: str
+    values: Iterable[tuple[Mapping[str, str], float]]
+
+
+def metrics_page(figures: Iterable[Figure]) -> Page:
+    """Return figures in Prometheus' text format, version 0.0.4."""
+    lines = []
+    for name, kind, text, values in figures:
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+        for labels, value in values:
+            of = ",".join(f'{label}="{of_what}"' for label, of_what in labels.items())
+            lines.append(f"{name}{{{of}}} {value}")
+    return Page("\n".join(lines) + "\n", content_type=_PROMETHEUS)
+
+
+class Pages:
+    """Serves pages for the ``with`` block."""
+
+    def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
+        """Take the address, host and port; raises OSError if it cannot be used. ``pages`` by path."""
+        self._server = _Server(address, pages)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Pages:
+        host, port = self._server.server_address[:2]
+        _log.info("%s are served at %s, port %s", ", ".join(self._server.pages), host, port)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        self.pages = pages
+        # In the order in which they were accepted.
+        self._connections: dict[socket, None] = {}
+        self._lock = threading.Lock()
+        try:
+            super().__init__(address, _Answers)
+        except OSError as error:
+            error.filename = f"{address[0]}:{address[1]}"  # the error itself does not say which address
+            raise
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin a connection. If there are too many, end the oldest one: its thread finds nothing more to read."""
+        with self._lock:
+            self._connections[request] = None
+            if len(self._connections) > _MOST_CONNECTIONS:
+                oldest = next(iter(self._connections))
+                del self._connections[oldest]
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection; under the lock, because its descriptor may be that of another file afterwards."""
+        with self._lock:
+            self._connections.pop(request, None)
+            super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a client could repeat it without end."""
+        _log.debug("the request of %s on %s failed", client_address, request, exc_info=True)
+
+
+class _Answers(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _SILENT_S
+
+    def do_GET(self) -> None:
+        """Answer a probe or a scrape."""
+        pages = self.server.pages
+        page = pages.get(self.path.partition("?")[0])
+        self._answer(page() if page is not None else Page(f"there are {', '.join(pages)}\n", HTTPStatus.NOT_FOUND))
+
+    def do_HEAD(self) -> None:
+        """Answer the same without a body: some load balancers ask so."""
+        self.do_GET()
+
+    def _answer(self, page: Page) -> None:
+        body = page.text.encode()
+        self.send_response(page.status)
+        self.send_header("Content-Type", page.content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def version_string(self) -> str:
+        """Return the header ``Server``, without versions."""
+        return "mqgroups"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: probes come every few seconds."""

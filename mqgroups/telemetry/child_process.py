@@ -1,0 +1,62 @@
+"""What a process that is started needs in its environment, so that it sends telemetry as this process does.
+
+Two things are different in each process of one program:
+
+* ``service.instance.id`` names the sender. Without a name of its own, the counters of several processes are one series to a
+  collector, which takes each fall for a restart. The name that is given stays the same when the process is started again.
+* ``opentelemetry-instrument`` works by a folder in ``PYTHONPATH``, which versions before 0.63b0 take out again, so that no
+  process below is instrumented.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+_RESOURCE = "OTEL_RESOURCE_ATTRIBUTES"
+_INSTANCE = "service.instance.id"
+_PATH = "PYTHONPATH"
+_AUTO = Path("opentelemetry", "instrumentation", "auto_instrumentation").parts
+
+
+def instrumented_by() -> str:
+    """Return the folder by which ``opentelemetry-instrument`` has instrumented this process; empty if it has not."""
+    site = getattr(sys.modules.get("sitecustomize"), "__file__", None) or ""
+    folder = Path(site).parent
+    return str(folder) if folder.parts[-len(_AUTO) :] == _AUTO else ""
+
+
+def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Return the variables to set for a process that is called ``instance``.
+
+    Args:
+        instance: its ``service.instance.id``.
+        given: the environment of this process.
+        folder: as ``instrumented_by`` returns it.
+    """
+    others = [each for each in given.get(_RESOURCE, "").split(",") if each and each.split("=")[0].strip() != _INSTANCE]
+    found = {_RESOURCE: ",".join([*others, f"{_INSTANCE}={quote(instance)}"])}
+    path = given.get(_PATH, "").split(os.pathsep) if given.get(_PATH) else []
+    if folder and folder not in path:
+        found[_PATH] = os.pathsep.join([folder, *path])
+    return found
+
+
+@contextmanager
+def traced_as(instance: str, environment: MutableMapping[str, str] = os.environ) -> Iterator[None]:
+    """Have the environment for a process that is started in this block, and is called ``instance``."""
+    new = variables(instance, environment, instrumented_by())
+    before = {name: environment.get(name) for name in new}
+    environment.update(new)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del environment[name]
+            else:
+                environment[name] = value

@@ -1,0 +1,337 @@
+"""Each trouble, role, with and without command server: the remedy is carried out as printed, and the result is whole.
+
+Or the remedy says that it cannot be: then nothing is lost that was still there, and the next group is not kept waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from pathlib import Path
+
+import pytest
+
+import mqgroups.operate.command_server
+from embedded_tests.fix_mqi import OK
+from mqembedded import constants as mqi
+from mqgroups import errors, operate
+from mqgroups.operate.rules.judgement import Cause
+from tests.fix_cli import environment, invoke
+from tests.operate.lost_records import A, put
+from tests.operate.night import THIS, Scene, as_if_minutes_had_passed
+
+LOST = ("record is lost", "is a pipe")
+NOWHERE = ("nowhere", "does not come", "nobody puts")
+TWICE = ("put messages twice", *NOWHERE)
+_KEPT = ("MsgId", "CorrelId", "GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "Persistence", "Format", "Encoding",
+         "CodedCharSetId", "UserIdentifier", "PutApplName", "PutDate", "PutTime")  # fmt: skip
+
+
+@pytest.fixture(params=["asks", "unasked"])
+def scene(request, make_owner, make_queue, monkeypatch):
+    """A function that makes a scene for a role; with a command server, or without."""
+    as_if_minutes_had_passed(monkeypatch)
+    if request.param == "unasked":
+        monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+
+    def make(role, model=None):
+        return Scene(make_owner(model=model), role, make_queue, asks=request.param == "asks")
+
+    return make
+
+
+# --- records that are lost
+
+
+def test_all_records_are_lost(scene):
+    for role in ("put", "get", "pipe"):
+        at = scene(role).interrupt()
+        at.lose()
+        at.mend(*LOST)
+        at.is_whole()
+
+
+def test_a_record_is_lost_and_its_anchor_is_left(scene):
+    for role in ("put", "get"):
+        at = scene(role).interrupt()
+        at.owner.take_record(role)
+        at.mend(*LOST)
+        at.is_whole()
+
+
+def test_the_record_of_a_complete_group_is_lost(scene):
+    at = scene("get").interrupt(len(THIS))
+    at.owner.take_record("get")
+    at.mend("not complete is its own")
+    at.is_whole()
+    assert at.owner.on_queue(at.owner.status_queue("get")) == []
+
+
+def test_one_record_of_a_pipe_is_lost(scene):
+    for side, keeps_anchor in itertools.product(("put", "get"), (False, True)):
+        at = scene("pipe").interrupt()
+        if keeps_anchor:
+            at.owner.take_record(side)
+        else:
+            at.lose(side)
+        at.mend(*LOST)
+        at.is_whole()
+
+
+def test_a_record_is_older_than_the_messages_or_newer(scene):
+    older, newer = scene("put").interrupt(2), scene("put").interrupt()
+    older.again(older.target, 3, 4)
+    newer.take(newer.target, 4)
+    for at in (older, newer):
+        at.mend(*NOWHERE)
+        at.is_whole()
+
+
+def test_a_producer_whose_record_is_lost_may_begin_its_group_again(scene):
+    at = scene("put").interrupt()
+    at.lose()
+    at.mend("begins the group again")
+    at.start()
+    at.is_whole()
+
+
+def test_check_refuses_a_start_that_would_put_messages_twice_until_the_remedy(scene):
+    lost, older, newer = scene("put").interrupt(), scene("put").interrupt(2), scene("put").interrupt()
+    lost.lose()
+    older.again(older.target, 3, 4)
+    newer.take(newer.target, 4)
+    for at in (lost, older, newer):
+        command = ["check", at.owner.name, "--role", "put", "--queue", at.target, "--wait", "0"]
+        if at.asks or at is not lost:
+            refused = invoke(*command, **environment(at.owner.target))
+            assert (refused.exit_code, "do NOT start it yet" in refused.output) == (1, True)
+        at.mend(*LOST, *NOWHERE)
+        assert invoke(*command, **environment(at.owner.target)).exit_code == 0
+
+
+def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner):
+    one = scene("put").interrupt()
+    other = Scene(make_owner(queue=one.target), "put", lambda: one.away, asks=one.asks)
+    other.owner.interrupt_put(THIS[:3])
+    first, second = {each.group_id: None for each in one.owner.on_queue()}
+    for at in (one, other):
+        at.owner.take_record("put")
+    if one.asks:
+        elsewhere = make_owner()
+        elsewhere.interrupt_put(THIS[:5])
+        elsewhere.take_record("put")
+        assert not any(elsewhere.name in line for each in one.looks(one.target) for line in each["remedy"].splitlines())
+    ways = {at: f"if {at.owner.name} put group {each.hex()[-12:]}" for at, each in ((one, first), (other, second))}
+    for at in (one, other, one):
+        for finding in at.looks(one.target):
+            if ways[at] in finding["remedy"]:
+                assert at.carry_out(finding, [ways[at]], {one.target})
+    for group_id in (first, second):
+        found = [each.data for each in one.owner.on_queue() if each.group_id == group_id]
+        assert found == THIS
+
+
+# --- programs
+
+
+def test_a_program_is_not_at_work(scene):
+    for role in ("put", "get", "pipe"):
+        at = scene(role).interrupt()
+        at.mend("is not:")
+        at.is_whole()
+
+
+def test_a_program_hangs(scene):
+    for role in ("put", "get", "pipe"):
+        at = scene(role)
+        at.hang()
+        at.mend("hangs", "is not:")
+        at.is_whole()
+
+
+# --- messages
+
+
+def test_messages_are_missing_behind_what_is_committed(scene):
+    for role, numbers in itertools.product(("get", "pipe"), ((5, 6), (6,))):
+        at = scene(role).interrupt()
+        at.take(at.source, *numbers)
+        at.mend(*NOWHERE)
+        at.is_apart(*(b"%d" % number for number in numbers))
+
+
+def test_messages_are_missing_before_what_is_committed(scene):
+    for role in ("put", "pipe"):
+        at = scene(role).interrupt()
+        at.take(at.target, 2)
+        at.mend(*NOWHERE, "is not:")
+        at.is_apart(*([b"2"] if role == "put" else []))
+
+
+def test_a_group_has_no_beginning(scene):
+    for role in ("put", "get"):
+        at = scene(role)
+        if role == "put":
+            at.interrupt()
+        else:
+            at.owner.put_raw_group(THIS)
+        at.take(at.source, 1)
+        at.mend(*NOWHERE)
+        at.is_apart(b"1")
+
+
+def test_a_group_has_no_end(scene):
+    for role, is_begun in (("get", False), ("get", True), ("pipe", True)):
+        at = scene(role)
+        put(at.owner, A, *range(1, 6))
+        if is_begun:
+            at.interrupt(2)
+        at.mend(*NOWHERE)
+        at.is_apart(b"6", b"7")
+
+
+def test_messages_are_there_twice(scene):
+    for role, is_begun in (("put", True), ("get", False), ("get", True), ("pipe", True)):
+        at = scene(role)
+        if is_begun:
+            at.interrupt(2)
+        else:
+            at.owner.put_raw_group(THIS)
+        at.again(at.source, 2 if role == "put" else 6)
+        at.mend(*TWICE)
+        at.is_apart()
+
+
+def test_messages_that_were_got_are_there_again(scene):
+    for role in ("get", "pipe"):
+        at = scene(role).interrupt()
+        at.again(at.source, 1, 2)
+        at.mend(*NOWHERE)
+        assert at.got == THIS
+        at.is_apart()
+
+
+def test_messages_follow_the_last_one(scene):
+    at = scene("get")
+    at.owner.put_raw_group(THIS)
+    at.again(at.source, 8)
+    at.mend(*TWICE)
+    assert at.owner.data(at.away) == [*THIS, b"8"]
+
+
+def test_a_queue_is_cleared_or_all_messages_have_expired(scene):
+    for role in ("put", "get", "pipe"):
+        at = scene(role).interrupt()
+        at.owner.empty(at.source)
+        at.mend(*NOWHERE)
+        if role == "put":
+            at.is_whole()
+        else:
+            at.is_apart(*THIS[4:])
+
+
+def test_the_queue_that_a_pipe_puts_to_is_cleared(scene):
+    at = scene("pipe").interrupt()
+    at.owner.empty(at.target)
+    at.mend(*NOWHERE, "is not:")
+    at.is_apart()
+
+
+@pytest.mark.parametrize(("way", "starts"), [("corrected", 3), ("corrected", 4), ("cannot be processed", 4)])
+def test_a_message_is_poison(scene, way, starts):
+    at = scene("get", model="TEST.BACKOUT.MODEL")
+    at.owner.put_raw_group(THIS)
+    at.refuses = 5
+    for _ in range(starts):
+        with contextlib.suppress(ZeroDivisionError, errors.PoisonMessage):
+            at.start()
+            # What was not committed is processed again.
+    at.got = THIS[:4]
+    if way == "corrected":
+        at.refuses = 0
+    at.mend(way)
+    if way == "corrected":
+        at.is_whole()
+    else:
+        assert sorted({*at.got, *at.owner.data("TEST.BACKOUT")}) == THIS
+    at.owner.empty("TEST.BACKOUT")
+
+
+# --- status queues
+
+
+def test_a_record_is_damaged_or_something_else_is_beside_it(scene):
+    for role, beside in itertools.product(("put", "get"), (True, False)):
+        at = scene(role).interrupt()
+        if not beside:
+            at.lose()
+        at.owner.put_raw(b"\x00\xff", at.owner.status_queue(role))
+        at.mend("was interrupted")
+        at.is_whole()
+
+
+def test_a_record_is_there_twice(scene):
+    for role in ("put", "get"):
+        at = scene(role).interrupt()
+        copy(at.owner, at.owner.status_queue(role), at.owner.status_queue(role))
+        at.mend("was interrupted")
+        at.is_whole()
+
+
+def test_another_user_has_forged_a_record(scene):
+    for role in ("put", "get"):
+        at = scene(role).interrupt()
+        copy(at.owner, at.owner.status_queue(role), at.owner.status_queue(role), b"eve")
+        at.mend("was interrupted")
+        at.is_whole()
+
+
+def test_a_record_is_of_another_user(scene):
+    for role in ("put", "get"):
+        at = scene(role).interrupt()
+        queue = at.owner.status_queue(role)
+        before = at.owner.on_queue(queue)
+        at.owner.empty(queue)
+        for each in before:
+            put_as(at.owner, queue, each, b"night")
+        at.mend("is not:")
+        at.is_whole()
+
+
+def test_two_owners_have_a_record_of_one_group(scene, make_owner):
+    for role in ("put", "get"):
+        at = scene(role).interrupt()
+        other = make_owner(queue=at.owner.queue)
+        before = at.owner.on_queue(at.owner.status_queue(role))
+        operate.take_over(at.owner.qmgr, at.owner.name, role, by=other.name)
+        for each in before:
+            put_as(at.owner, at.owner.status_queue(role), each)
+        if not at.asks:
+            continue
+        at.mend(f"only {role} {at.owner.name} ", "is not:")
+        at.is_whole()
+
+
+def copy(owner, queue, to, user=b""):
+    """Copy what is on a status queue, as a restore does; or as somebody who is allowed to put there, with another MsgId."""
+    for each in owner.on_queue(queue):
+        put_as(owner, to, each, user)
+
+
+def put_as(owner, queue, message, user=b""):
+    """Put a message with its identifiers and context, or as this user."""
+    handle = owner.eye.open(queue, mqi.MQOO_OUTPUT | mqi.MQOO_SET_ALL_CONTEXT)
+    fields = {name: getattr(message.md, name) for name in _KEPT}
+    if user:
+        fields["UserIdentifier"] = user
+    assert handle.put(message.data, mqi.MQPMO_SET_ALL_CONTEXT, **fields).code == OK
+    handle.close()
+
+
+# --- the page
+
+
+def test_the_page_has_the_causes_as_the_judgement_has_them():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "night.md").read_text()
+    rows = [f"| {cause.state.value} | {cause.value} | {cause.danger} |" for cause in Cause]
+    assert "\n".join(rows) in page
