@@ -21,7 +21,7 @@ The package from the application downwards; each line imports only from the line
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
-     settings.py        settings, which check themselves          config.py  names of queues, owners and users
+     settings.py        settings, which check themselves          names.py  names of queues, owners and users
      status/            units of work: messages + status record + MQCMIT or MQBACK, and the outcome of a commit
      connection/        calls the verbs, turns completion and reason codes into results or errors (errors.py), reconnects
      telemetry/         spans, metrics, log fields

@@ -12,13 +12,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from mqgroups.config import checked_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.names import checked_name, status_queue_name
 from mqgroups.queue_manager import QueueManager
 
 _log = logging.getLogger("mqgroups.home")

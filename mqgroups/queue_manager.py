@@ -1,6 +1,6 @@
 """Connect to a queue manager, and make producers, consumers and pipes of message groups on that connection.
 
-Not here: the operators' functions (``mqgroups.operate``), and the checks on settings (``config.py``).
+Not here: the operators' functions (``mqgroups.operate``), and what settings there are (``settings.py``).
 """
 
 from __future__ import annotations

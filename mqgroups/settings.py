@@ -1,6 +1,6 @@
 """Settings of connections, producers, consumers and pipes: each is said once, as a field (``setting.py``).
 
-Not here: names that queues and owners may have (``config.py``).
+Not here: names that queues and owners may have (``names.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol
 
 from mqgroups.code_pages import UTF_8
-from mqgroups.config import checked_name, checked_queue_name, checked_user, status_queue_name
 from mqgroups.connection import rules
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
@@ -23,6 +22,7 @@ from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
+from mqgroups.names import checked_name, checked_queue_name, checked_user, status_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK

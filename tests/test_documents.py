@@ -18,6 +18,9 @@ from mqembedded import testing
 from mqgroups import aio, errors, operate
 from mqgroups.batch.errors import BatchProblem
 from mqgroups.core.status import StatusRecord
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.secret import SECRETS
+from mqgroups.setting import settings_of
 from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -153,12 +156,12 @@ def test_every_environment_variable_is_documented():
     }
     for path in Path(str(mqembedded.__file__)).parent.rglob("*.c"):
         read.update(re.findall(f'"({variable})"', path.read_text(encoding="utf-8")))
-    # Secrets have a variable each, whose name is made from the option's; VERBS_H is the C compiler's.
-    secrets = {
-        f"MQGROUPS_{name}{end}" for name in ("PASSWORD", "TOKEN", "KEY_REPOSITORY_PASSWORD") for end in ("", "_FILE")
-    }
+    # Names that are made of settings: of a connection's options, and of secrets also with the name of a file. VERBS_H is the C
+    # compiler's.
+    made = {f"MQGROUPS_{name.upper()}_FILE" for name in SECRETS}
+    made |= {f"MQGROUPS_{each.name.upper()}" for each in settings_of(ConnectArguments) if each.name != "fips"}
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
-    assert set(re.findall(variable, page)) == read - {"MQEMBEDDED_VERBS_H"} | secrets
+    assert set(re.findall(variable, page)) == read - {"MQEMBEDDED_VERBS_H"} | made
 
 
 def test_every_field_of_the_status_record_is_documented():

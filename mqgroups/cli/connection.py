@@ -12,13 +12,20 @@ import click
 from mqgroups.cli.console import echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import wait_option
-from mqgroups.cli.profiles import ConnectionOption, profile_option
+from mqgroups.cli.profiles import ConnectionOption, profile_option, variable_of
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
 from mqgroups.cli.secrets import Command, secret, secret_options
 from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.secret import SECRETS
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager, connect
+from mqgroups.setting import Field, settings_of
+
+_METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
+_NO_OPTIONS = frozenset({"fips"})
+_USUAL_CHANNEL = "DEV.APP.SVRCONN"
 
 
 def connection_options(required: bool = True, *, waits: bool = True) -> Callable[[Command], Command]:
@@ -31,68 +38,12 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Callable
         waits: whether there is an option for how long to wait for it.
     """
 
-    def option(name: str, parameter: str, envvar: str, help_: str, **more: Any) -> Callable[[Command], Command]:
-        return click.option(
-            name,
-            parameter,
-            envvar=envvar,
-            show_envvar=True,
-            help=help_,
-            cls=ConnectionOption,
-            **{"metavar": "NAME", **more},
-        )
-
-    options: list[Callable[[Command], Command]] = [
-        *([wait_option] if waits else []),
-        profile_option,
-        option("--q-mgr", "q_mgr_name", "MQGROUPS_Q_MGR_NAME", "The queue manager.", required=required),
-        option(
-            "--conn-name",
-            "conn_name",
-            "MQGROUPS_CONN_NAME",
-            "Where it listens. Default: from MQSERVER or a CCDT.",
-            metavar="HOST(PORT)",
-        ),
-        option(
-            "--channel",
-            "channel",
-            "MQGROUPS_CHANNEL",
-            "Its server-connection channel; used with --conn-name only.",
-            default="DEV.APP.SVRCONN",
-            show_default=True,
-        ),
-        option(
-            "--ccdt-url",
-            "ccdt_url",
-            "MQGROUPS_CCDT_URL",
-            "A client channel definition table, instead of --conn-name; ibmmq only.",
-            metavar="URL",
-        ),
-        option("--user", "user", "MQGROUPS_USER", "The user to connect as; needs a password."),
-        *secret_options("password", "the user's password"),
-        *secret_options("token", "a JSON web token, used instead of a user; ibmmq only"),
-        option("--cipher-spec", "cipher_spec", "MQGROUPS_CIPHER_SPEC", "The CipherSpec of TLS; needs --conn-name."),
-        option(
-            "--key-repository",
-            "key_repository",
-            "MQGROUPS_KEY_REPOSITORY",
-            "The key repository of TLS.",
-            metavar="FILE",
-        ),
-        *secret_options("key-repository-password", "the password of the key repository; ibmmq only"),
-        option(
-            "--certificate-label",
-            "certificate_label",
-            "MQGROUPS_CERTIFICATE_LABEL",
-            "The label of this client's certificate in the key repository.",
-        ),
-        option(
-            "--peer-name",
-            "peer_name",
-            "MQGROUPS_PEER_NAME",
-            "The distinguished name that the queue manager's certificate must match.",
-        ),
-    ]
+    options: list[Callable[[Command], Command]] = [*([wait_option] if waits else []), profile_option]
+    for field in settings_of(ConnectArguments):
+        if field.name in SECRETS:
+            options += secret_options(field)
+        elif field.name not in _NO_OPTIONS:
+            options.append(_option(field, required=required and field.name == "q_mgr_name"))
 
     def add(command: Command) -> Command:
         for each in reversed(options):
@@ -100,6 +51,22 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Callable
         return command
 
     return add
+
+
+def _option(field: Field, *, required: bool) -> Callable[[Command], Command]:
+    more: dict[str, Any] = {"default": _USUAL_CHANNEL, "show_default": True} if field.name == "channel" else {}
+    text = field.first_sentence
+    return click.option(
+        "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),
+        field.name,
+        envvar=variable_of(field.name),
+        show_envvar=True,
+        metavar=_METAVARS.get(field.name, "NAME"),
+        help=text[:1].upper() + text[1:],
+        required=required,
+        cls=ConnectionOption,
+        **more,
+    )
 
 
 def connect_arguments(

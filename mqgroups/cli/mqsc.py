@@ -10,9 +10,9 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
 from mqgroups.cli.report import Report
-from mqgroups.config import checked_name, checked_queue_name
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
+from mqgroups.names import checked_name, checked_queue_name
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import (
     RELEASES,

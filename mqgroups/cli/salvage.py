@@ -23,10 +23,10 @@ from mqgroups.cli.group_rows import group_listing
 from mqgroups.cli.options import apply_option, name_option, own_status_queue_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.words import number
-from mqgroups.config import status_queue_name
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.names import status_queue_name
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged

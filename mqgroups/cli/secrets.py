@@ -11,22 +11,25 @@ import click
 
 from mqgroups.cli.profiles import ConnectionOption, variable_of
 from mqgroups.mqi.secret import Secret
+from mqgroups.setting import Field
 
 Command = Callable[..., None]
 
 
-def secret_options(name: str, what: str) -> list[Callable[[Command], Command]]:
-    """Return the options --NAME-env and --NAME-file; ``what`` describes the secret in their help."""
+def secret_options(field: Field) -> list[Callable[[Command], Command]]:
+    """Return the options --NAME-env and --NAME-file for a setting that is a secret."""
+    name, what = field.name.replace("_", "-"), field.first_sentence.removesuffix(".")
+    variable = variable_of(field.name)
     return [
         click.option(
             f"--{name}-env",
             metavar="VARIABLE",
-            help=f"The environment variable that holds {what}.  [env var: {variable_of(name)} has it]",
+            help=f"The environment variable that holds {what}.  [env var: {variable} has it]",
             cls=ConnectionOption,
         ),
         click.option(
             f"--{name}-file",
-            envvar=f"{variable_of(name)}_FILE",
+            envvar=f"{variable}_FILE",
             show_envvar=True,
             metavar="FILE",
             help=f"A file that holds {what}; not with --{name}-env.",

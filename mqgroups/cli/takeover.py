@@ -11,9 +11,9 @@ from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import apply_option
 from mqgroups.cli.report import Report
-from mqgroups.config import status_queue_name
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState
+from mqgroups.names import status_queue_name
 
 
 @click.command()

@@ -26,24 +26,24 @@ class ConnectArguments(Settings):
     Secrets are read at each MQCONNX. ``connection/rules.py`` checks which arguments may be combined.
 
     Attributes:
-        q_mgr_name: the queue manager's name. Not blank, ``*NAME`` or the name of a queue sharing group, because a group can be
-            resumed on one queue manager only.
-        channel: the server-connection channel. ``None`` uses the MQ client's own configuration: local bindings, MQSERVER, or a
-            client channel definition table.
-        conn_name: ``"host(port)"``, with ``channel``; several, separated by commas, are tried in order.
+        q_mgr_name: the queue manager. Not blank, ``*NAME`` or the name of a queue sharing group, because a group can be resumed
+            on one queue manager only.
+        channel: its server-connection channel, needed with an address.
+        conn_name: its address, ``host(port)``; several, separated by commas, are tried in order. Without it the MQ client's own
+            configuration counts: local bindings, MQSERVER, or a client channel definition table.
         user: the user to connect as, with a password, which the queue manager checks.
-        password: a string, or a ``Secret`` that names a file or an environment variable, which is then read again at each
-            reconnect.
-        token: a JSON web token instead of user and password (ibmmq only).
+        password: the user's password. A string, or a ``Secret`` that names a file or an environment variable, which is then read
+            again at each reconnect.
+        token: a JSON web token (ibmmq only), used instead of user and password.
         cipher_spec: the CipherSpec of the channel; the connection then uses TLS (MQCD.SSLCipherSpec).
         key_repository: the key repository with the certificates to check the queue manager's certificate against
-            (MQSCO.KeyRepository); by default the one in MQSSLKEYR or mqclient.ini.
-        key_repository_password: the password of the key repository (ibmmq only); by default MQKEYRPWD or a stash file.
+            (MQSCO.KeyRepository). By default the one in MQSSLKEYR or mqclient.ini.
+        key_repository_password: the password of the key repository (ibmmq only). By default MQKEYRPWD or a stash file.
         certificate_label: the label of this client's own certificate, which a channel with SSLCAUTH(REQUIRED) asks for.
         peer_name: a pattern for the distinguished name in the queue manager's certificate (``"CN=QM1,O=*"``).
-        ccdt_url: a client channel definition table, instead of ``channel`` and ``conn_name`` (ibmmq only); by default the one in
-            MQCCDTURL, MQCHLLIB and MQCHLTAB.
-        fips: whether only FIPS-certified CipherSpecs are used (MQSCO.FipsRequired); by default if MQSSLFIPS is YES.
+        ccdt_url: a client channel definition table (ibmmq only), instead of channel and address. By default the one in MQCCDTURL,
+            MQCHLLIB and MQCHLTAB.
+        fips: whether only FIPS-certified CipherSpecs are used (MQSCO.FipsRequired). By default if MQSSLFIPS is YES.
     """
 
     q_mgr_name: str = field(kw_only=False)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqgroups.config import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, Mismatch, Move, adopted, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, QueueMissing
+from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.setting import checked_seconds
 from mqgroups.status.records import foreign_record

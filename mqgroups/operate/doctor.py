@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mqgroups.config import checked_name, checked_queue_name, status_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
@@ -27,6 +26,7 @@ from mqgroups.errors import (
     StatusError,
 )
 from mqgroups.mqi import constants as mq
+from mqgroups.names import checked_name, checked_queue_name, status_queue_name
 from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.owner import inspect_owner

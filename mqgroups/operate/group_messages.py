@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import browsed_message
 from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.core.group_properties import MOST_BYTES, name_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders, rfh2
 from mqgroups.mqi import structures as st
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.groups import ListedGroup
 
 _OPTIONS = (

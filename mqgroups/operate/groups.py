@@ -16,11 +16,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
 from mqgroups.mqi import constants as mq
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import browsed_messages, hidden_messages
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.owners import SeenOwners

@@ -12,7 +12,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -24,6 +23,7 @@ from mqgroups.core.modes import Accept
 from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.groups import counted
 from mqgroups.operate.owners import find_owners

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mqgroups.config import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    status_queue_name,
-)
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
+from mqgroups.names import (
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    status_queue_name,
+)
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
@@ -20,6 +19,7 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at

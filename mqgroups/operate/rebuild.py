@@ -16,13 +16,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from mqgroups.config import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    checked_user,
-    status_queue_name,
-)
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -42,6 +35,13 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.names import (
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    checked_user,
+    status_queue_name,
+)
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.damaged_status import Damage, damage
 from mqgroups.operate.groups import counted

@@ -12,12 +12,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
-from mqgroups.config import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    status_queue_name,
-)
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
@@ -26,6 +20,12 @@ from mqgroups.core.protocol import left_by
 from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, RepairRefused
+from mqgroups.names import (
+    checked_name,
+    checked_queue_name,
+    checked_role,
+    status_queue_name,
+)
 from mqgroups.operate.repaired import RepairedQueue, move
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL

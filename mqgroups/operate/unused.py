@@ -6,11 +6,11 @@ identifier leave a queue each.
 
 from __future__ import annotations
 
-from mqgroups.config import checked_queue_name
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.errors import MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
+from mqgroups.names import checked_queue_name
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar
 
-from mqgroups.config import checked_queue_name
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
+from mqgroups.names import checked_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
 from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
 from mqgroups.spark.errors import SparkOptionError

@@ -22,9 +22,9 @@ from typing import overload
 
 import tenacity
 
-from mqgroups.config import checked_name
 from mqgroups.errors import ConfigurationError
 from mqgroups.get.group import IncomingGroup
+from mqgroups.names import checked_name
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
 from mqgroups.setting import checked_seconds

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mqgroups.config import checked_name
 from mqgroups.errors import ConfigurationError
+from mqgroups.names import checked_name
 from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Use
