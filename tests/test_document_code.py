@@ -376,8 +376,8 @@ def commands(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     code = [code for _, tag, code in BLOCK.findall(text) if tag in ("sh", "console")]
     code += INDENTED.findall(BLOCK.sub("", text))
-    if path.name != "CHANGELOG.md":  # it names what is gone, too
-        code += re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))
+    wrapped = re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", BLOCK.sub("", text))
+    code += [re.sub(r"\n\s*", " ", each) for each in wrapped]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(code))
     lines = [re.sub(r"^\s*(\$ )?((\w+=\S*|\w+=\"\$\(.*?\)\") )*", "", line) for line in joined.splitlines()]
     # Three blanks begin what is said about a command.
