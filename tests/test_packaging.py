@@ -37,7 +37,7 @@ def test_the_demo_refuses_a_table_that_is_none(tmp_path):
     (tmp_path / "flights.csv.zip").write_bytes(b"PK")
     done = CliRunner().invoke(main, ["demo", "--data", str(tmp_path / "flights.csv.zip")])
     assert done.exit_code == 1
-    assert "demo: " in done.output
+    assert "is not the file flights.csv.zip" in done.output
 
 
 def test_the_demo_leaves_a_directory_alone_that_holds_something(tmp_path):
