@@ -63,7 +63,7 @@ def check_not_owned(
         doubt(Obstacle.OTHER_OWNERS, accepted, f"that {found}", expected, unasked=unasked)
 
     if not seen.is_listed and not named:
-        unknown("the command server does not list the status queues", "the list, or the names from the operator")
+        unknown(seen.unseen[0], "the list, or the names from the operator")
     if seen.is_listed and own.startswith(USUAL) and all(each.status_queue != own for each in seen.owners):
         # The command server leaves out queues that the user may not display. This one exists, because it is open.
         unknown(f"the list of status queues lacks {own}, so it lacks those that this user may not display", "all")

@@ -67,7 +67,7 @@ def checkpoint(tmp_path):
     """A checkpoint whose last offset names the manifests 2 and 10."""
     (tmp_path / "offsets").mkdir()
     for number in (9, 10):
-        offset = {"source": SOURCE.hex(), "manifest": f"{number:032x}", "pending": [[f"{2:032x}", 0]]}
+        offset = {"source": SOURCE.hex(), "manifest": f"{number:032x}", "pending": [f"{2:032x}"]}
         (tmp_path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
     return tmp_path
 
