@@ -1,4 +1,4 @@
-"""Pages over HTTP, for probes and for Prometheus.
+"""Pages over HTTP, for probes, for Prometheus and for browsers.
 
 Whoever reaches the port may send half a request, which takes a thread and a file descriptor of this process; so a connection that
 says nothing is closed, and of too many the oldest one. To refuse the newest one instead would keep the probes out.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
 _log = logging.getLogger("mqgroups")
@@ -31,6 +31,7 @@ class Page(NamedTuple):
     text: str
     status: HTTPStatus = HTTPStatus.OK
     content_type: str = "text/plain; charset=utf-8"
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Figure(NamedTuple):
@@ -129,8 +130,12 @@ class _Answers(BaseHTTPRequestHandler):
     def _answer(self, page: Page) -> None:
         body = page.text.encode()
         self.send_response(page.status)
-        self.send_header("Content-Type", page.content_type)
-        self.send_header("Content-Length", str(len(body)))
+        for name, value in {
+            **page.headers,
+            "Content-Type": page.content_type,
+            "Content-Length": str(len(body)),
+        }.items():
+            self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count as count_from
 from itertools import islice
@@ -21,15 +20,17 @@ from mqgroups.cli.options import STALLED_AFTER, address, output_option, status_q
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.queue_figures import QueueLook, QueuePage
+from mqgroups.cli.seen import Seen, sums
 from mqgroups.cli.table import Listing, Output, Row
-from mqgroups.cli.words import Duration, age_s, number, put_time, size
+from mqgroups.cli.watch_page import WatchPage
+from mqgroups.cli.words import Duration, age_s, put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.groups import ListedGroup, browse_groups
+from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import GroupState, Judgement
-from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
-from mqgroups.operate.rules.rates import Look, Rates, rates
+from mqgroups.operate.rules.owner_state import OwnerState
+from mqgroups.operate.rules.rates import Look, rates
 from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
@@ -63,33 +64,8 @@ _OWNER_ORDER = {
 }
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What one look has seen, or why it has seen nothing.
-
-    Attributes:
-        at: when it began.
-        took_s: how long it took.
-        look: for the rates of the next look.
-        newest: the latest put time on the queue.
-        oldest_complete: since when the group is complete that has been so for longest; empty without one.
-    """
-
-    at: datetime
-    took_s: float = 0.0
-    look: Look | None = None
-    newest: str = ""
-    oldest_complete: str = ""
-    rates: Rates = field(default_factory=Rates)
-    messages: int = 0
-    others: int = 0
-    hidden: int | None = None
-    data_bytes: int = 0
-    states: dict[GroupState, int] = field(default_factory=dict)
-    groups: list[ListedGroup] = field(default_factory=list)
-    owners: list[SeenOwner] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
-    problem: str = ""
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    return address(context, parameter, f"127.0.0.1:{value}" if value and value.isdecimal() else value)
 
 
 @click.command()
@@ -107,9 +83,9 @@ class _Seen:
 )
 @click.option(
     "--http",
-    callback=address,
-    metavar="HOST:PORT",
-    help="Serve /metrics (for Prometheus) at this address: groups by state, and how long the oldest complete one waits.",
+    callback=_address,
+    metavar="[HOST:]PORT",
+    help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
 )
 @status_queues_option
 @output_option
@@ -143,14 +119,18 @@ def watch(
     with ExitStack() as stack:
         stack.callback(watcher.close)
         show = _shower(stack, queue, output)
-        page = QueuePage(QueueLook(connection["q_mgr_name"], queue))
+        figures, page = (
+            QueuePage(QueueLook(connection["q_mgr_name"], queue)),
+            WatchPage(connection["q_mgr_name"], queue),
+        )
         if http is not None:
-            stack.enter_context(Pages(http, {"/metrics": page}))
+            stack.enter_context(Pages(http, {**page.pages, "/metrics": figures}))
         for looks in count_from(1):
             seen = watcher.look()
             pause_s = max(every.total_seconds(), seen.took_s)
             show(seen, pause_s)
-            page.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
+            page.show(seen, pause_s)
+            figures.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
             if looks == count:
                 return
             time.sleep(pause_s)
@@ -166,7 +146,7 @@ class _Watcher:
         self._status_queues = status_queues
         self._connection = connection
         self._q_mgr = q_mgr
-        self._before: _Seen | None = None
+        self._before: Seen | None = None
         # The names of the groups of the last look, by GroupId.
         self._names: dict[bytes, str] = {}
 
@@ -175,14 +155,14 @@ class _Watcher:
         if self._q_mgr is not None:
             self._q_mgr.close()
 
-    def look(self) -> _Seen:
+    def look(self) -> Seen:
         """Look once.
 
         Raises:
             MQIError: a failure that trying again does not mend.
         """
         began_s = time.monotonic()
-        seen = _Seen(datetime.now(UTC))
+        seen = Seen(datetime.now(UTC))
         try:
             self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
         except (MQIError, BindingMissing) as error:
@@ -199,7 +179,7 @@ class _Watcher:
         self._before = seen
         return seen
 
-    def _look(self, q_mgr: QueueManager, seen: _Seen) -> None:
+    def _look(self, q_mgr: QueueManager, seen: Seen) -> None:
         before = self._before
         newer_than = before.newest if before else ""
         with browse_groups([q_mgr], self._queue, newer_than=newer_than) as found:
@@ -213,7 +193,7 @@ class _Watcher:
                     seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
                 return True
 
-            found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
+            seen.gone = found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
                 some = islice(found.groups("state"), _MOST_GROUPS)
@@ -262,11 +242,11 @@ def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
     return lambda seen, pause_s: live.update(_screen(queue, seen, pause_s, out.width, out.height), refresh=True)
 
 
-def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
+def _lines_of(queue: str) -> Callable[[Seen, float], None]:
     """Return the function that prints a look as a line, and what could not be seen once, on standard error."""
     told: set[str] = set()
 
-    def show(seen: _Seen, _: float) -> None:
+    def show(seen: Seen, _: float) -> None:
         for each in seen.unseen:
             if each not in told:
                 told.add(each)
@@ -276,28 +256,15 @@ def _lines_of(queue: str) -> Callable[[_Seen, float], None]:
     return show
 
 
-def _line(queue: str, seen: _Seen) -> str:
+def _line(queue: str, seen: Seen) -> str:
     """Return a look as one line."""
     when = seen.at.strftime("%Y-%m-%d %H:%M:%S")
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
-    return f"{when} {queue}: {'; '.join(_sums(seen))}; {owner_summary(seen.owners)}"
+    return f"{when} {queue}: {'; '.join(sums(seen))}; {owner_summary(seen.owners)}"
 
 
-def _sums(seen: _Seen) -> list[str]:
-    states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0)))
-    hidden = "" if not seen.hidden else f", {seen.hidden:,} hidden"
-    each = seen.rates
-    return [
-        f"{number(seen.messages, 'message')}{hidden}, {size(seen.data_bytes)}",
-        f"{number(sum(seen.states.values()), 'group')}{': ' if states else ''}{states}",
-        f"messages {each.messages_in:.1f}/s in, {each.messages_out:.1f}/s out",
-        f"groups {each.groups_in:.1f}/s in, {each.groups_out:.1f}/s out",
-        f"{each.commits:.1f} commits/s",
-    ]
-
-
-def _figures(q_mgr_name: str, queue: str, seen: _Seen, pause_s: float) -> QueueLook:
+def _figures(q_mgr_name: str, queue: str, seen: Seen, pause_s: float) -> QueueLook:
     """Return a look, for Prometheus."""
     if seen.problem:
         return QueueLook(q_mgr_name, queue)
@@ -305,7 +272,7 @@ def _figures(q_mgr_name: str, queue: str, seen: _Seen, pause_s: float) -> QueueL
     return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
 
 
-def _values(queue: str, seen: _Seen) -> dict[str, Any]:
+def _values(queue: str, seen: Seen) -> dict[str, Any]:
     """Return a look, for a line of JSON: all owners, and the groups that need attention."""
     at = f"{seen.at:%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z"
     if seen.problem:
@@ -331,7 +298,7 @@ def _values(queue: str, seen: _Seen) -> dict[str, Any]:
     }
 
 
-def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) -> Group:
+def _screen(queue: str, seen: Seen, pause_s: float, width: int, height: int) -> Group:
     """Return a look as a screen."""
     from rich.console import Group
     from rich.text import Text
@@ -340,9 +307,9 @@ def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) ->
     title = Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")
     if seen.problem:
         return Group(title, Text(printable(seen.problem), style="red"), footer)
-    sums = [Text(each, no_wrap=True, overflow="ellipsis") for each in _sums(seen)]
+    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in sums(seen)]
     # Half of the screen for the groups, or what the owners leave of it: the tables have titles, and lines of what they leave out.
-    room = height - len(sums) - 11
+    room = height - len(top) - 11
     groups = sum(seen.states.values())
     owner_rows = max(1, min(len(seen.owners), max(room // 2, room - len(seen.groups))))
     parts = [
@@ -350,7 +317,7 @@ def _screen(queue: str, seen: _Seen, pause_s: float, width: int, height: int) ->
         *_table(owner_listing(seen.at), seen.owners[:owner_rows], len(seen.owners), width),
         *(Text(printable(f"not seen: {each}"), style="cyan") for each in seen.unseen[:1]),
     ]
-    return Group(title, *sums, *parts, footer)
+    return Group(title, *top, *parts, footer)
 
 
 def _table(listing: Listing[Row], rows: Sequence[Row], total: int, width: int) -> Iterator[RenderableType]:

@@ -1,0 +1,158 @@
+"""The page of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
+
+It changes nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
+and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mqgroups.cli.group_rows import short_id
+from mqgroups.cli.owners import owner_listing
+from mqgroups.cli.seen import Seen
+from mqgroups.cli.words import age, number, size, timestamp
+from mqgroups.operate.rules.bar import Part, bar
+from mqgroups.operate.rules.findings import Severity
+from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.judgement import Cause, GroupState
+from mqgroups.operate.rules.owner_state import SeenOwner
+from mqgroups.pages import Page
+from mqgroups.printable import printable
+
+_HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
+_COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+# Parts of a bar that are told in words.
+_MOST_PARTS = 4
+
+
+def _hashed(element: str) -> str:
+    """Return the hash of the page's style or script, by which the browser knows it."""
+    text = re.findall(f"<{element}>(.*?)</{element}>", _HTML, re.DOTALL)[0]
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+_HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; connect-src 'self'; img-src data:; script-src {_hashed('script')}; "
+    f"style-src {_hashed('style')}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class WatchPage:
+    """The page of a queue, and what it shows."""
+
+    def __init__(self, q_mgr_name: str, queue: str) -> None:
+        self._where = {"q_mgr_name": printable(q_mgr_name), "queue": printable(queue)}
+        self._shown: tuple[Seen, float, float] | None = None
+
+    @property
+    def pages(self) -> Mapping[str, Callable[[], Page]]:
+        """The pages by path."""
+        return {
+            "/": lambda: Page(_HTML, content_type="text/html; charset=utf-8", headers=_HEADERS),
+            "/look.json": self._look,
+        }
+
+    def show(self, seen: Seen, pause_s: float) -> None:
+        """Show this look from now on; ``pause_s``: until the next one."""
+        self._shown = seen, pause_s, time.monotonic()
+
+    def _look(self) -> Page:
+        shown = self._shown
+        values: dict[str, Any] = {"problem": "there was no look yet", "every_s": 1.0, "old_s": 0.0}
+        if shown is not None:
+            seen, pause_s, at_s = shown
+            values = {**page_values(seen), "every_s": pause_s, "old_s": time.monotonic() - at_s}
+        text = json.dumps({**self._where, **values})
+        return Page(text, content_type="application/json", headers=_HEADERS)
+
+
+def page_values(seen: Seen) -> dict[str, Any]:
+    """Return a look as texts for the page."""
+    at = f"{seen.at:%Y-%m-%d %H:%M:%S}"
+    if seen.problem:
+        return {"at": at, "problem": printable(seen.problem)}
+    each = seen.rates
+    states = [f"{many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0))]
+    hidden = [f"{number(seen.hidden, 'more')} in units of work"] if seen.hidden else []
+    return {
+        "at": at,
+        "problem": "",
+        "sums": [
+            ("messages", f"{seen.messages:,}", ", ".join([size(seen.data_bytes), *hidden])),
+            ("groups", f"{sum(seen.states.values()):,}", ", ".join(states)),
+            ("messages/s in", f"{each.messages_in:.1f}", f"{each.messages_out:.1f} out"),
+            ("groups/s in", f"{each.groups_in:.1f}", f"{each.groups_out:.1f} out"),
+            ("commits/s", f"{each.commits:.1f}", ""),
+        ],
+        "groups": list(_groups(seen)),
+        "more": sum(seen.states.values()) - len(seen.groups),
+        "owners": list(_owners(seen)),
+        "unseen": [printable(sentence) for sentence in seen.unseen],
+    }
+
+
+def _groups(seen: Seen) -> Iterator[dict[str, Any]]:
+    for gone in seen.gone:
+        yield _group(seen, gone.group_id, None, gone.cause, gone.since, gone.owners)
+    for row in seen.groups:
+        yield _group(seen, row.group.group_id, row.group, row.cause, row.since, row.owners, row.name or "")
+
+
+def _group(
+    seen: Seen,
+    group_id: bytes,
+    group: GroupInspection | None,
+    cause: Cause,
+    since: str,
+    owners: Sequence[SeenOwner],
+    name: str = "",
+) -> dict[str, Any]:
+    parts = bar(group, cause, owners)
+    put_by = [each.name for each in owners if each.role == "put"] or (group.put_by if group else ())
+    got_by = [each.name for each in owners if each.role == "get"]
+    facts = {
+        "put by": ", ".join(put_by),
+        "got by": ", ".join(got_by),
+        "messages": f"{group.messages:,}, {size(group.data_bytes)}" if group else "none",
+        "GroupId": group_id.hex(),
+    }
+    return {
+        "name": printable(name or next(iter(filter(None, (each.group_name for each in owners))), short_id(group_id))),
+        "state": cause.state.value,
+        "colour": _COLOURS[cause.severity],
+        "cause": cause.value,
+        "danger": "" if cause.severity is Severity.OK else cause.danger,
+        "since": f"{age(since, seen.at)}, since {timestamp(since)} UTC",
+        "parts": parts,
+        "told": "; ".join([*map(_told, parts[:_MOST_PARTS]), *(["and so on"] if len(parts) > _MOST_PARTS else [])]),
+        "facts": [(key, printable(text)) for key, text in facts.items() if text],
+    }
+
+
+def _told(part: Part) -> str:
+    if part.last == 0:
+        return f"from {part.first:,} {part.kind}"
+    return f"{part.first:,} {part.kind}" if part.first == part.last else f"{part.first:,} to {part.last:,} {part.kind}"
+
+
+def _owners(seen: Seen) -> Iterator[dict[str, Any]]:
+    columns = {column.header: column for column in owner_listing(seen.at).columns}
+    for owner in seen.owners:
+        texts = {header: printable(column.text(owner)) for header, column in columns.items()}
+        yield {
+            "name": f"{texts.pop('role')} {texts.pop('name')}",
+            "colour": columns["state"].style(owner),
+            "state": texts.pop("state"),
+            "problem": texts.pop("problem"),
+            "facts": [(header, text) for header, text in texts.items() if text],
+        }

@@ -1,0 +1,66 @@
+"""A group as a bar: which of its messages are on the queue, which are got, and which are missing, from the first one to the last.
+
+A message of which only some segments are there counts as missing, unless its consumer has got the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.judgement import Cause, GroupState
+from mqgroups.operate.rules.owner_state import SeenOwner
+
+Kind: TypeAlias = Literal["got", "on the queue", "missing", "some missing", "not there yet"]
+# More would not be seen, and a group may have a gap behind each message.
+_MOST = 60
+
+
+class Part(NamedTuple):
+    """Messages that follow each other and are of the same kind. ``last`` is 0 where the group's end is not known."""
+
+    kind: Kind
+    first: int
+    last: int
+
+
+def bar(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]) -> list[Part]:
+    """Return the parts of a group; ``owners``: those whose records name it as unfinished."""
+    parts = list(_parts(group, cause, owners))
+    if len(parts) <= _MOST:
+        return parts
+    is_open = parts[-1].last == 0
+    end = parts[-1 - is_open].last
+    return [*parts[:_MOST], Part("some missing", parts[_MOST].first, end), *parts[len(parts) - is_open :]]
+
+
+def _parts(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:
+    got = max((_committed(each) for each in owners if each.role == "get"), default=Place(1))
+    put = max((_committed(each) for each in owners if each.role == "put"), default=Place(1))
+    # What a unit of work hides while a consumer works is not missing.
+    absent: Kind = "got" if cause.state is GroupState.BEING_GOT else "missing"
+
+    def absent_before(end: int) -> Iterator[Part]:
+        if (behind := min(got.msg_seq_number, end)) > at:
+            yield Part("got", at, behind - 1)
+        if (begin := max(at, behind)) < end:
+            yield Part(absent, begin, end - 1)
+
+    at = 1
+    for run in group.runs if group else ():
+        first = run.first.msg_seq_number + (run.first.offset > 0 and run.first > got)
+        if first < run.end.msg_seq_number:
+            yield from absent_before(first)
+            yield Part("on the queue", first, run.end.msg_seq_number - 1)
+            at = run.end.msg_seq_number
+    last = group.last if group else 0
+    end = max(at, got.msg_seq_number, put.msg_seq_number, last + 1)
+    yield from absent_before(end)
+    if not last:
+        yield Part("not there yet", end, 0)
+
+
+def _committed(owner: SeenOwner) -> Place:
+    """Return the place behind what an owner has committed."""
+    return Place(owner.record.msg_seq_number + 1, owner.record.offset) if owner.record else Place(1)

@@ -1,0 +1,121 @@
+"""The page of ``mqgroups watch``, in a browser: what it shows, that it fits, and that no name runs as a script."""
+
+from __future__ import annotations
+
+import os
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqgroups.cli.seen import Seen
+from mqgroups.cli.watch_page import WatchPage
+from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.rules.judgement import GroupState
+from mqgroups.operate.rules.owner_state import OwnerState
+from mqgroups.operate.rules.rates import Rates
+from mqgroups.pages import Pages
+from tests.fix_browser import chromium
+from tests.fix_cli import free_port
+from tests.operate.rules.test_inspection import LAST, message
+from tests.operate.rules.test_judgement import WHOLE, judgement, owner
+
+HOSTILE = "<img src=x onerror=\"document.body.id='run'\"><script>document.body.id='run'</script>\u202e"
+AT = datetime(2026, 1, 1, 12, 7, tzinfo=UTC)
+
+
+def listed(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> ListedGroup:
+    found = judgement(messages, *owners, group_id=group_id)
+    assert found.group is not None
+    return ListedGroup("QM1", found.group, found.cause, found.since, tuple(owners), name)
+
+
+GAP = listed([WHOLE[0], message(2), message(6), message(7, LAST)], name=HOSTILE)
+HALF = listed(WHOLE[2:], owner("get", 2, name="SINK"), name="orders-0815.csv")
+DONE = listed([message(n) for n in range(1, 300)] + [message(300, LAST)], name="L" * 200)
+SEEN = Seen(
+    AT,
+    0.1,
+    rates=Rates(12.5, 3.25, 1.0, 0.5, 2.0),
+    messages=306,
+    hidden=2,
+    data_bytes=3060,
+    states={GroupState.GAP: 1, GroupState.STALLED: 1, GroupState.COMPLETE: 400},
+    groups=[GAP, HALF, DONE],
+    gone=[judgement([], owner("put", 2, name="ORDERS"))],
+    owners=[owner("put", 2, name="ORDERS"), owner("get", 2, OwnerState.ACTIVE, name=HOSTILE, problem="W" * 300)],
+    unseen=[HOSTILE],
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def page():
+    page = WatchPage("QM1", HOSTILE)
+    port = free_port()
+    with Pages(("127.0.0.1", port), page.pages):
+        page.url = f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined] # of this test
+        yield page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
+    page.show(SEEN, 1.0)
+    browser.open(page.url, width, scheme)
+    browser.until("document.querySelectorAll('#attention article').length === 3")
+    # PNGs to look at.
+    if directory := os.environ.get("SCREENSHOTS"):
+        browser.screenshot(Path(directory) / f"watch-{width}-{scheme}.png")
+    text = browser.ask("document.body.innerText")
+    shown = (
+        "1 to 2 on the queue; 3 to 5 missing; 6 to 7 on the queue",
+        "a consumer stops at the gap (GroupStalled), and at each start again",
+        "1 to 2 got; 3 to 4 on the queue",
+        "1 to 2 missing; from 3 not there yet",
+        "SINK",
+        "7 m, since 2026-01-01 12:00:00 UTC",
+        "and 399 more",
+        HOSTILE.replace("\u202e", "?"),
+    )
+    assert [each for each in shown if each not in text] == []
+    assert browser.ask("document.body.id + document.images.length") == "0"
+    assert browser.ask("document.documentElement.scrollWidth") == width
+    parts = "[...document.querySelector('.bar').children].map((each) => each.className)"
+    assert browser.ask(parts) == ["part missing", "part yet"]
+    background = browser.ask("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(18, 22, 28)") == (scheme == "dark")
+    assert browser.complaints == []
+
+
+def test_it_follows_the_looks_and_says_why_there_is_none(browser, page):
+    page.show(SEEN, 0.1)
+    browser.open(page.url, 1440, "light")
+    browser.until("document.querySelectorAll('article').length === 6")
+    page.show(Seen(AT, groups=[DONE], states={GroupState.COMPLETE: 1}), 0.1)
+    browser.until("document.querySelectorAll('article').length === 1")
+    page.show(Seen(AT, problem="connection lost: 2009"), 0.1)
+    browser.until("document.getElementById('problem').innerText.startsWith('connection lost: 2009')")
+    assert browser.ask("document.querySelectorAll('article').length") == 1
+    page.show(SEEN, -10.0)
+    browser.until("document.getElementById('problem').innerText.startsWith('The next look does not end')")
+
+
+def test_a_script_that_came_in_after_all_would_not_run(browser, page):
+    page.show(SEEN, 1.0)
+    with urllib.request.urlopen(page.url) as answer:
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    browser.open(page.url, 1440, "light")
+    browser.until("document.querySelectorAll('article').length === 6")
+    put = "made => { made.textContent = \"document.body.id='run'\"; document.body.append(made); return document.body.id; }"
+    assert browser.ask(f"({put})(document.createElement('script'))") == ""
+    browser.until("true")
+    assert "Content Security Policy" in browser.complaints.pop()
+    browser.complaints.clear()
