@@ -18,7 +18,7 @@ from typing import Any
 from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.owners import owner_listing
 from mqgroups.cli.seen import Seen
-from mqgroups.cli.words import age, number, size, timestamp
+from mqgroups.cli.words import age, size, timestamp
 from mqgroups.operate.rules.bar import Part, bar
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import GroupInspection
@@ -29,6 +29,7 @@ from mqgroups.printable import printable
 
 _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 _COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+_RANKS = {cause: rank for rank, cause in enumerate(Cause)}
 # Parts of a bar that are told in words.
 _MOST_PARTS = 4
 
@@ -83,29 +84,32 @@ def page_values(seen: Seen) -> dict[str, Any]:
         return {"at": at, "problem": printable(seen.problem)}
     each = seen.rates
     states = [f"{many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0))]
-    hidden = [f"{number(seen.hidden, 'more')} in units of work"] if seen.hidden else []
+    hidden = [f"{seen.hidden:,} in units of work"] if seen.hidden else []
     return {
         "at": at,
         "problem": "",
         "sums": [
             ("messages", f"{seen.messages:,}", ", ".join([size(seen.data_bytes), *hidden])),
             ("groups", f"{sum(seen.states.values()):,}", ", ".join(states)),
-            ("messages/s in", f"{each.messages_in:.1f}", f"{each.messages_out:.1f} out"),
-            ("groups/s in", f"{each.groups_in:.1f}", f"{each.groups_out:.1f} out"),
+            ("messages/s", f"{each.messages_in:.1f} in", f"{each.messages_out:.1f} out"),
+            ("groups/s", f"{each.groups_in:.1f} in", f"{each.groups_out:.1f} out"),
             ("commits/s", f"{each.commits:.1f}", ""),
         ],
-        "groups": list(_groups(seen)),
+        "groups": _groups(seen),
         "more": sum(seen.states.values()) - len(seen.groups),
         "owners": list(_owners(seen)),
         "unseen": [printable(sentence) for sentence in seen.unseen],
     }
 
 
-def _groups(seen: Seen) -> Iterator[dict[str, Any]]:
-    for gone in seen.gone:
-        yield _group(seen, gone.group_id, None, gone.cause, gone.since, gone.owners)
-    for row in seen.groups:
-        yield _group(seen, row.group.group_id, row.group, row.cause, row.since, row.owners, row.name or "")
+def _groups(seen: Seen) -> list[dict[str, Any]]:
+    """Return the groups, the most dangerous ones first."""
+    gone = [(each.cause, _group(seen, each.group_id, None, each.cause, each.since, each.owners)) for each in seen.gone]
+    there = [
+        (row.cause, _group(seen, row.group.group_id, row.group, row.cause, row.since, row.owners, row.name or ""))
+        for row in seen.groups
+    ]
+    return [values for _, values in sorted([*gone, *there], key=lambda each: _RANKS[each[0]])]
 
 
 def _group(
@@ -149,6 +153,8 @@ def _owners(seen: Seen) -> Iterator[dict[str, Any]]:
     columns = {column.header: column for column in owner_listing(seen.at).columns}
     for owner in seen.owners:
         texts = {header: printable(column.text(owner)) for header, column in columns.items()}
+        committed, ago = texts.pop("committed"), texts.pop("ago")
+        texts = {"committed": committed and f"message {committed}, {ago} ago", **texts}
         yield {
             "name": f"{texts.pop('role')} {texts.pop('name')}",
             "colour": columns["state"].style(owner),

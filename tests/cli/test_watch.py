@@ -54,20 +54,30 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
 
 
-def test_prometheus_sees_groups_by_state_and_how_long_the_oldest_complete_one_waits(owner):
+def asked(port, path):
+    """Return a page of this machine."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=PATIENCE_S) as answer:
+        return answer.read().decode()
+
+
+def test_prometheus_and_browsers_see_groups_by_state_and_how_long_they_wait(owner):
     owner.put_raw_group(THIS)
     put(owner, A, 2)
-    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0s", "--http", f"127.0.0.1:{free_port()}"]
+    port = str(free_port())
+    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0s", "--http", port]
     given = {**os.environ, **owner.target.environment(), **environment(owner.target)}
     process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True)
     try:
         for _ in range(2):
             process.stdout.readline()  # type: ignore[union-attr]  # it is a pipe
-        with urllib.request.urlopen(f"http://{command[-1]}/metrics", timeout=PATIENCE_S) as answer:
-            page = answer.read().decode()
+        page, look = asked(port, "metrics"), json.loads(asked(port, "look.json"))
     finally:
         process.kill()
         process.communicate()
+    assert [(each["state"], each["told"]) for each in look["groups"]] == [
+        ("no beginning", "1 missing; 2 on the queue; from 3 not there yet"),
+        ("complete", "1 to 7 on the queue"),
+    ]
     samples = [sample for family in text_string_to_metric_families(page) for sample in family.samples]
     assert {sample.labels["queue"] for sample in samples} == {owner.queue}
     found = {

@@ -80,7 +80,8 @@ def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
         "a consumer stops at the gap (GroupStalled), and at each start again",
         "1 to 2 got; 3 to 4 on the queue",
         "1 to 2 missing; from 3 not there yet",
-        "SINK",
+        "message 2, 1 m ago",
+        "3.1 KB, 2 in units of work",
         "7 m, since 2026-01-01 12:00:00 UTC",
         "and 399 more",
         HOSTILE.replace("\u202e", "?"),
@@ -89,7 +90,7 @@ def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
     assert browser.ask("document.body.id + document.images.length") == "0"
     assert browser.ask("document.documentElement.scrollWidth") == width
     parts = "[...document.querySelector('.bar').children].map((each) => each.className)"
-    assert browser.ask(parts) == ["part missing", "part yet"]
+    assert browser.ask(parts) == ["part here", "part missing", "part here"]
     background = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(18, 22, 28)") == (scheme == "dark")
     assert browser.complaints == []
@@ -101,6 +102,7 @@ def test_it_follows_the_looks_and_says_why_there_is_none(browser, page):
     browser.until("document.querySelectorAll('article').length === 6")
     page.show(Seen(AT, groups=[DONE], states={GroupState.COMPLETE: 1}), 0.1)
     browser.until("document.querySelectorAll('article').length === 1")
+    assert "No group needs attention." in browser.ask("document.body.innerText")
     page.show(Seen(AT, problem="connection lost: 2009"), 0.1)
     browser.until("document.getElementById('problem').innerText.startsWith('connection lost: 2009')")
     assert browser.ask("document.querySelectorAll('article').length") == 1
