@@ -3,6 +3,9 @@
 Whoever reaches the port may send half a request, which takes a thread and a file descriptor of this process; so a connection that
 says nothing is closed, and of too many the oldest one. To refuse the newest one instead would keep the probes out.
 
+A page on the internet may have the name of its host lead to 127.0.0.1, and then a browser here lets it read what is served there.
+So at a loopback address only requests to this machine's own names are answered.
+
 The figures are written here and not by prometheus_client: they are a few lines, what they are about needs no escaping, and
 prometheus_client would look for them in its own registry only.
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
@@ -23,6 +27,8 @@ _log = logging.getLogger("mqgroups")
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _SILENT_S = 5.0
 _MOST_CONNECTIONS = 32
+_LOOPBACK = frozenset({"127.0.0.1", "::1"})
+_OWN_NAMES = frozenset({"", "localhost", "127.0.0.1", "[::1]"})
 
 
 class Page(NamedTuple):
@@ -120,6 +126,10 @@ class _Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a probe or a scrape."""
         pages = self.server.pages
+        asked = re.sub(r":\d*$", "", self.headers.get("Host", "")).lower()
+        if self.server.server_address[0] in _LOOPBACK and asked not in _OWN_NAMES:
+            self._answer(Page("ask for localhost\n", HTTPStatus.FORBIDDEN))
+            return
         page = pages.get(self.path.partition("?")[0])
         self._answer(page() if page is not None else Page(f"there are {', '.join(pages)}\n", HTTPStatus.NOT_FOUND))
 
@@ -130,11 +140,9 @@ class _Answers(BaseHTTPRequestHandler):
     def _answer(self, page: Page) -> None:
         body = page.text.encode()
         self.send_response(page.status)
-        for name, value in {
-            **page.headers,
-            "Content-Type": page.content_type,
-            "Content-Length": str(len(body)),
-        }.items():
+        self.send_header("Content-Type", page.content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in page.headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

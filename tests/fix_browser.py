@@ -34,11 +34,12 @@ class Browser:
             self._ask(f"{each}.enable")
 
     def open(self, url: str, width: int, scheme: str) -> None:
-        """Open a page in a window of this width, in the colour scheme ``light`` or ``dark``."""
+        """Open a page in a window of this width, in the colour scheme ``light`` or ``dark``; complaints are forgotten."""
         self._ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500
         )
         self._ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.complaints.clear()
         self._ask("Page.navigate", url=url)
 
     def ask(self, expression: str) -> Any:
@@ -93,7 +94,13 @@ def chromium(profile: Path) -> Iterator[Browser]:
     read, to_write = os.pipe()
     # The protocol wants descriptors 3 and 4. A sandbox is not to be had as root, and only pages of these tests are shown.
     command = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--hide-scrollbars",
+        "--remote-debugging-pipe",
+        f"--user-data-dir={profile}",
+    ]
     process = subprocess.Popen(
         ["bash", "-c", command, "bash", str(to_read), str(to_write), program, *options],
         pass_fds=(to_read, to_write),

@@ -31,7 +31,7 @@ _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 _COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _RANKS = {cause: rank for rank, cause in enumerate(Cause)}
 # Parts of a bar that are told in words.
-_MOST_PARTS = 4
+_MOST_PARTS = 6
 
 
 def _hashed(element: str) -> str:

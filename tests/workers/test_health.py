@@ -35,8 +35,9 @@ class Supervised:
         return (BUSY, GONE)
 
 
-def ask(port, path, method="GET"):
-    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
+def ask(port, path, method="GET", host=None):
+    headers = {} if host is None else {"Host": host}
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers)
     try:
         with urllib.request.urlopen(asked, timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -55,6 +56,13 @@ def served(caplog):
 def port_in(caplog):
     (port,) = re.findall(r"served at \S+ port (\d+)", caplog.text)
     return int(port)
+
+
+def test_at_a_loopback_address_only_its_own_names_are_answered(served):
+    _, port = served
+    own = ("localhost", f"LOCALHOST:{port}", "127.0.0.1", f"[::1]:{port}", "")
+    assert {ask(port, "/livez", host=host)[0] for host in own} == {200}
+    assert {ask(port, "/livez", host=host)[0] for host in ("evil.example", f"localhost.evil.example:{port}")} == {403}
 
 
 def test_a_port_that_is_taken_is_named(served):
