@@ -55,7 +55,8 @@ class Browser:
 
     def screenshot(self, path: Path) -> None:
         """Write the whole page as a PNG."""
-        shot = self._ask("Page.captureScreenshot", captureBeyondViewport=True)
+        clip = {**self._ask("Page.getLayoutMetrics")["cssContentSize"], "scale": 1}
+        shot = self._ask("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def _ask(self, method: str, **given: Any) -> dict[str, Any]:
