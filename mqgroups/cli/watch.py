@@ -119,10 +119,8 @@ def watch(
     with ExitStack() as stack:
         stack.callback(watcher.close)
         show = _shower(stack, queue, output)
-        figures, page = (
-            QueuePage(QueueLook(connection["q_mgr_name"], queue)),
-            WatchPage(connection["q_mgr_name"], queue),
-        )
+        q_mgr_name = connection["q_mgr_name"]
+        figures, page = QueuePage(QueueLook(q_mgr_name, queue)), WatchPage(q_mgr_name, queue)
         if http is not None:
             stack.enter_context(Pages(http, {**page.pages, "/metrics": figures}))
         for looks in count_from(1):
@@ -130,7 +128,7 @@ def watch(
             pause_s = max(every.total_seconds(), seen.took_s)
             show(seen, pause_s)
             page.show(seen, pause_s)
-            figures.show(_figures(connection["q_mgr_name"], queue, seen, pause_s))
+            figures.show(_figures(q_mgr_name, queue, seen, pause_s))
             if looks == count:
                 return
             time.sleep(pause_s)
