@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -94,23 +95,29 @@ def poison() -> None:
                             raise ZeroDivisionError
 
 
+def cut_off() -> None:
+    """Break this process's connections to the queue manager."""
+    port = int(os.environ["MQGROUPS_CONN_NAME"].rpartition("(")[2].rstrip(")"))
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(descriptor.name))) as each:
+            if each.getpeername()[1:2] == (port,):
+                each.shutdown(socket.SHUT_RDWR)
+
+
 def replaced() -> None:
-    """Lose a name to another connection while the first one reconnects. The test takes care that it has to."""
-    others: list[Any] = []
-
-    def take_over(seconds: float) -> None:
-        if not others:
-            others.append(connect())
-            others.append(others[0].group_producer("OTHER", name="TWICE", owner_wait_s=30))
-        time.sleep(seconds)
-
-    with connect(reconnect_wait_s=30, sleep=take_over) as q_mgr:
-        producer = q_mgr.group_producer("OTHER", name="TWICE", commit_every=1)
-        with contextlib.suppress(mqgroups.errors.OwnershipLost), producer.group() as group:
-            (HERE / "begun").touch()
-            while True:
-                group.put(b"0")
-                time.sleep(0.05)
+    """Lose a connection, and the name to another one before the first call that notices it."""
+    with (
+        contextlib.suppress(mqgroups.errors.OwnershipLost),
+        connect(reconnect_wait_s=30) as q_mgr,
+        q_mgr.group_producer("OTHER", name="TWICE", commit_every=1) as producer,
+        producer.group() as group,
+    ):
+        group.put(b"0")
+        group.put(b"0")
+        cut_off()
+        with connect() as other, other.group_producer("OTHER", name="TWICE", owner_wait_s=30):
+            group.put(b"0")
+    signal.pause()
 
 
 def holder() -> None:

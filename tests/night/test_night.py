@@ -216,9 +216,6 @@ def poison(night: Night) -> None:
 def replaced(night: Night) -> None:
     with night.expects("OwnerReplaced"):
         program = night.run("replaced")
-        until((night.directory / "begun").exists)
-        night.q_mgr.arm(Fault("answer", verb="MQCONNX", reason=2059))
-        night.q_mgr.arm(Fault("drop", verb="MQCMIT", appl_name=""))
         night.fires("OwnerReplaced")
         program.kill()
 
