@@ -60,7 +60,7 @@ def test_a_setting_that_is_added_is_found_everywhere():
     with pytest.raises(ConfigurationError, match="greetings must be 0 to 9, got 10"):
         Host().consumer("Q", name="N", greetings=10)
     with pytest.raises(ConfigurationError, match="tone must be 'kind' or 'cool', got 'loud'"):
-        Host().consumer("Q", name="N", tone="loud")  # type: ignore[arg-type]
+        Host().consumer("Q", name="N", tone="loud")  # type: ignore[arg-type]  # neither word
     assert "| `greetings` | `3` | greeting | how often the consumer greets. Nobody has asked for it. |" in table(
         ("greeting", Greeting), ("consumer", Consuming)
     )

@@ -18,7 +18,7 @@ import tenacity
 
 from mqgroups.errors import MQGroupsError, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.reasons import HANDLE_LOST
+from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
@@ -26,20 +26,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # The queue manager, its listener or its channel is not available at the moment.
-CONNECT_LATER = frozenset(
-    {
-        mq.MQRC_CONNECTION_BROKEN,
-        mq.MQRC_MAX_CONNS_LIMIT_REACHED,
-        mq.MQRC_Q_MGR_NOT_AVAILABLE,
-        mq.MQRC_Q_MGR_QUIESCING,
-        mq.MQRC_Q_MGR_STOPPING,
-        mq.MQRC_CONNECTION_QUIESCING,
-        mq.MQRC_CONNECTION_STOPPING,
-        mq.MQRC_CHANNEL_NOT_AVAILABLE,
-        mq.MQRC_HOST_NOT_AVAILABLE,
-        mq.MQRC_STANDBY_Q_MGR,
-    }
-)
+CONNECT_LATER = (CONNECTION_BROKEN - {mq.MQRC_HCONN_ERROR}) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
 # The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
 # After these a unit of work is redone, once it is known that it was not committed: the connection or a handle is gone, the queue

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import CommitOutcomeUnknown
@@ -135,9 +134,8 @@ class Removers:
 
     def _work(self, taker: Taker, waiting: deque[Share]) -> None:
         try:
-            with suppress(IndexError):
-                while True:
-                    waiting.popleft().remove(taker, self._every)
+            while (share := _next_of(waiting)) is not None:
+                share.remove(taker, self._every)
         except BaseException:
             self._takers.remove(taker)
             taker.connection.close()
@@ -154,3 +152,10 @@ class Removers:
         self.wait()
         while self._takers:
             self._takers.pop().connection.close()
+
+
+def _next_of(waiting: deque[Share]) -> Share | None:
+    try:
+        return waiting.popleft()
+    except IndexError:  # another remover was faster
+        return None

@@ -17,15 +17,7 @@ from mqgroups.__main__ import main as without_its_packages
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
 from tests.fix_cli import invoke
-
-
-def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:
-    """Return the commands of a group by name; of a command that is no group, none."""
-    if not isinstance(command, click.Group):
-        return []
-    with click.Context(command) as context:
-        found = ((name, command.get_command(context, name)) for name in sorted(command.list_commands(context)))
-        return [(name, each) for name, each in found if each is not None]
+from tools.site_pages import subcommands
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()):
