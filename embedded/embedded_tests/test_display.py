@@ -370,7 +370,7 @@ def test_stop_channel_quiesces_for_calls_that_ask_for_it_before_it_breaks_the_co
     source = waits.open("D.ONE", MQOO_INPUT_SHARED | MQOO_OUTPUT)
     waiting = background(source.get, MQGMO_FAIL_IF_QUIESCING, wait_ms=30_000)
     active = "DIS CONN(*) TYPE(HANDLE) WHERE(HSTATE EQ ACTIVE) OBJNAME"
-    wait_until(lambda: any("OBJNAME(D.ONE)" in text for text in escape(active)))
+    wait_until(lambda: any("OBJNAME(D.ONE)" in text for text in escape(active) or []))
     assert escape("STOP CHANNEL(D.SVRCONN) STATUS(INACTIVE)")
     assert waiting.result(30).code == failed(MQRC_CONNECTION_QUIESCING)
     assert handle.put(b"m", MQPMO_FAIL_IF_QUIESCING).code == failed(MQRC_CONNECTION_QUIESCING)
