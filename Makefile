@@ -75,7 +75,7 @@ mutations: setup ## each safety of the library taken away in turn: the tests hav
 bench: setup ## figures with their goals, written to docs/reference/measurements.md (OF=client|starting|latency|growth|tracing|spark, SHORT=1)
 	@$(RUN) -m tests.bench $(OF) $(A_SAMPLE) $(ARGS)
 
-compare: ## the same job and the same faults with pymqi, ibmmq, faststream-mq and mqgroups; writes recipes/why.md (SHORT=1)
+compare: ## the same job and the same faults with pymqi, ibmmq, faststream-mq and mqgroups; writes docs/explanation/why.md (SHORT=1)
 	@bash tools/setup.sh compare
 	@$(RUN) -m recipes.compare $(A_SAMPLE) $(ARGS)
 

@@ -129,5 +129,5 @@ def test_the_committed_page_has_figures_for_every_approach(mq):
     pytest.importorskip("pymqi", reason="the ways compared are on pymqi")
     from recipes.compare.worker import APPROACHES
 
-    page = (Path(__file__).parents[1] / "recipes" / "why.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "explanation" / "why.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| ([a-z][^:|]*) \| [0-9]+ \|", page, re.MULTILINE) == list(APPROACHES)

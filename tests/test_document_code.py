@@ -209,7 +209,7 @@ group = producer.group()
 """,
         after="group.put(b'the end', last=True) if False else group.abandon(1, 'enough')\nproducer.close()\n",
     ),
-    "recipes/clusters.md": Given(
+    "docs/how-to/clusters.md": Given(
         ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
     ),
     "docs/reference/tracing.md": Given(
@@ -228,7 +228,7 @@ COMPILED = {
     "embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
-    "recipes/security.md": "TLS, which the embedded queue manager does not have",
+    "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
     "tests/README.md": "lines with fixtures of this project",
 }
 

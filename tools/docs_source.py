@@ -2,9 +2,10 @@
 
     python tools/docs_source.py build/docs/source
 
-A document stays where its readers in the repository look for it, beside the code that it describes; docs/site.toml gives it a
-place in the site too. Links lead to these places. A file that has no place there, and that a page leads to, becomes a page of
-its own under files/: the site is enough without the repository.
+The site has the pages that docs/README.md lists, in its order; its headings are the site's parts. A document stays where its
+readers in the repository look for it, beside the code that it describes; docs/site.toml gives it a place in the site too. Links
+lead to these places. A file that has no place there, and that a page leads to, becomes a page of its own under files/: the site
+is enough without the repository.
 """
 
 from __future__ import annotations
@@ -45,30 +46,37 @@ def write(target: Path) -> None:
     places |= site["documents"]
     files = set[str]()
     texts = {place: linked((ROOT / source).read_text(), source, places, files) for source, place in places.items()}
-    texts |= site_pages.pages()
+    made = site_pages.pages()
+    texts |= made
     texts |= {f"{FILES}{file}.md": _file(file) for file in files}
     below = {
         page: sorted(place for place in texts if place.startswith(f"{folder}/"))
         for page, folder in site["below"].items()
     }
-    listed = {page for pages in [*site["parts"].values(), *below.values()] for page in pages}
-    if unplaced := sorted({place for place in texts if not place.startswith(FILES)} - {HOME} - listed):
+    parts = listed(texts[HOME]) | {"Made from the code": [*made]}
+    placed = {page for pages in [*parts.values(), *below.values()] for page in pages}
+    if unplaced := sorted({place for place in texts if not place.startswith(FILES)} - {HOME} - placed):
         raise LinkLost(
-            f"docs/site.toml has no place for {', '.join(unplaced)}: write each into the part that it belongs to"
+            f"docs/README.md does not list {', '.join(unplaced)}: list each below the heading that it belongs to"
         )
-    if missing := sorted(listed - texts.keys()):
-        raise LinkLost(f"docs/site.toml has a place for {', '.join(missing)}, which does not exist")
     shutil.rmtree(target, ignore_errors=True)
     for place, text in texts.items():
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         (target / place).write_text(text)
     (target / HOME).rename(target / "index.md")
-    for part, pages in site["parts"].items():
+    for part, pages in parts.items():
         _add_contents(target / "index.md", pages, f":caption: {part}\n")
     for page, pages in below.items():
         _add_contents(target / page, pages)
     shutil.copyfile(DOCS / "conf.py", target / "conf.py")
     shutil.copytree(DOCS / "_static", target / "_static")
+
+
+def listed(contents: str) -> dict[str, list[str]]:
+    """Return the pages below each heading of the page of contents; the table before the first heading repeats some of them."""
+    _, *parts = re.split(r"^## (.+)$", contents, flags=re.MULTILINE)
+    pages = [[link[2].partition("#")[0] for link in _LINK.finditer(text)] for text in parts[1::2]]
+    return dict(zip(parts[::2], pages, strict=True))
 
 
 def _add_contents(page: Path, pages: list[str], caption: str = "") -> None:

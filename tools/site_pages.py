@@ -25,18 +25,18 @@ def pages() -> dict[str, str]:
         "reference/api.md": api(),
         "reference/api-aio.md": _api(
             "API for asyncio",
-            "which classes and functions does `mqgroups.aio` have? Methods with `async` before them are awaited. `connect`, "
+            "The classes and functions of `mqgroups.aio`. Methods with `async` before them are awaited. `connect`, "
             "`group_producer`, `group_consumer` and `group_pipe` are for `async with`, or awaited. Others are not.",
             {"": [f"mqgroups.aio.{name}" for name in aio.__all__]},
         ),
         "reference/api-operate.md": _api(
             "API for operators",
-            "which functions does `mqgroups.operate` have?",
+            "The functions of `mqgroups.operate`.",
             {"": [f"mqgroups.operate.{name}" for name in operate.__all__]},
         ),
         "reference/api-embedded.md": _api(
             "API of the embedded queue manager",
-            "how do I start and disturb an embedded queue manager from Python?",
+            "How an embedded queue manager is started and disturbed from Python.",
             {
                 "": [f"mqembedded.{name}" for name in mqembedded.__all__],
                 "For tests": [
@@ -47,7 +47,7 @@ def pages() -> dict[str, str]:
         ),
         "reference/api-spark.md": _api(
             "API for Spark",
-            "which functions does `mqgroups.spark` have, beside the format `ibmmq`?",
+            "The functions of `mqgroups.spark`, beside the format `ibmmq`.",
             {"": [f"mqgroups.spark.{name}" for name in spark.__all__]},
         ),
         "reference/command-line.md": command_line(),
@@ -91,11 +91,11 @@ def api() -> str:
     sections = {
         title: [f"mqgroups.{name}" for name in names] for title, names in {**_API, "More": more}.items() if names
     }
-    return _api("API", "which classes and functions does `mqgroups` have?", sections)
+    return _api("API", "The classes and functions of `mqgroups`.", sections)
 
 
-def _api(title: str, question: str, sections: dict[str, list[str]]) -> str:
-    parts = [f"# {title}", f"This page answers: {question} It is made from their docstrings."]
+def _api(title: str, what: str, sections: dict[str, list[str]]) -> str:
+    parts = [f"# {title}", f"{what} This page is made from their docstrings."]
     for section, names in sections.items():
         parts += [f"## {section}"] if section else []
         parts += [f"```{{eval-rst}}\n{_directive(name)}\n```" for name in names]
@@ -117,7 +117,7 @@ def command_line() -> str:
     """Return the help of every command."""
     parts = [
         "# Command line",
-        "This page answers: which commands and options are there? It is made from the commands' own help.",
+        "All commands and options, as their own help describes them.",
         'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`, `pipeline` needs `spark`.',
         """Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. A command that has others
 names them.""",
@@ -175,8 +175,7 @@ def error_classes() -> str:
     """Return a page with each class of errors: where it is in the tree, what it says of itself, its attributes."""
     parts = [
         "# Classes of errors",
-        """This page answers: what does each class of errors mean, and which attributes does it have? It is made from their
-docstrings. [Errors](errors.md) says who has to act.""",
+        """What each class of errors means, and its attributes, from their docstrings. [Errors](errors.md) says who has to act.""",
     ]
     for cls in _tree(errors.MQGroupsError):
         above = ", ".join(f"`{base.__name__}`" for base in cls.__bases__)
@@ -212,8 +211,7 @@ def reason_codes() -> str:
     table = "\n".join(["| code | name | error | remedy |", "|---|---|---|---|", *rows])
     return f"""# Reason codes
 
-This page answers: which error does the library raise for a reason code, and what can you do? It is made from the
-library's tables. Any other reason code is an `MQIError` without a remedy.
+The error that the library raises for each reason code, and what you can do, from the library's tables. Any other reason code is an `MQIError` without a remedy.
 
 {table}
 

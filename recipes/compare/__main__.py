@@ -15,7 +15,7 @@ from recipes.compare.campaign import EVERY, MANY, MESSAGES, MQSC, Campaign, Outc
 from recipes.compare.report import by_kind, markdown, picture, text, totals, write
 
 _ROOT = Path(__file__).parents[2]
-_PAGE, _PICTURE = _ROOT / "recipes" / "why.md", _ROOT / "docs" / "_static" / "compare.svg"
+_PAGE, _PICTURE = _ROOT / "docs" / "explanation" / "why.md", _ROOT / "docs" / "_static" / "compare.svg"
 
 
 @click.command(help=__doc__)
