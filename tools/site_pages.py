@@ -175,7 +175,7 @@ def error_classes() -> str:
     """Return a page with each class of errors: where it is in the tree, what it says of itself, its attributes."""
     parts = [
         "# Classes of errors",
-        """What each class of errors means, and its attributes, from their docstrings. [Errors](errors.md) says who has to act.""",
+        "What each class means, and its attributes, from their docstrings. [Errors](errors.md) says who has to act.",
     ]
     for cls in _tree(errors.MQGroupsError):
         above = ", ".join(f"`{base.__name__}`" for base in cls.__bases__)
@@ -211,7 +211,8 @@ def reason_codes() -> str:
     table = "\n".join(["| code | name | error | remedy |", "|---|---|---|---|", *rows])
     return f"""# Reason codes
 
-The error that the library raises for each reason code, and what you can do, from the library's tables. Any other reason code is an `MQIError` without a remedy.
+The error that the library raises for each reason code, and what you can do, from the library's tables.
+Any other reason code is an `MQIError` without a remedy.
 
 {table}
 

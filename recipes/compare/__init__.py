@@ -1,6 +1,6 @@
 """Compare ways to put a message group: the same job, the same faults at every MQI call, and a reader that counts the messages.
 
-    python -m recipes.compare            all faults; writes figures into docs/explanation/why.md, and draws docs/_static/compare.svg
+    python -m recipes.compare            all faults; writes docs/explanation/why.md and docs/_static/compare.svg
     python -m recipes.compare --short    some of them, and only the table
 
     campaign.py     the faults, a supervisor that restarts programs, the counts, and what the job costs undisturbed
