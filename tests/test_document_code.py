@@ -213,14 +213,14 @@ group = producer.group()
     ),
     "embedded/README.md": Given(
         # orders.py is the page's own first program; the ports of its cluster may be in use.
-        '''
+        """
 from pathlib import Path
 page = Path("program.py").read_text()
 Path("orders.py").write_text(page[page.rindex("import ibmmq\\n"):page.rindex("import os\\n")])
 Path("queues.mqsc").touch()
 members = "".join(f'[[queue_manager]]\\nname = "{name}"\\n' for name in ("QM1", "QM2"))
 Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
-''',
+""",
         prints="b'an order'\n" * 2,
     ),
     "docs/reference/tracing.md": Given(
