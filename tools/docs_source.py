@@ -96,7 +96,7 @@ def _list_of(parts: Mapping[str, list[str]], texts: Mapping[str, str], made: Map
 
 
 def listed(contents: str) -> dict[str, list[str]]:
-    """Return the pages below each heading of the page of contents; the table before the first heading repeats some of them."""
+    """Return the pages below each heading of the page of contents."""
     _, *parts = re.split(r"^## (.+)$", contents, flags=re.MULTILINE)
     pages = [[link[2].partition("#")[0] for link in _LINK.finditer(text)] for text in parts[1::2]]
     return dict(zip(parts[::2], pages, strict=True))
