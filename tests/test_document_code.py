@@ -223,7 +223,7 @@ COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
     "docs/explanation/uniform-clusters.md": "three queue managers and a CCDT; tests/test_home.py",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
-    "docs/tutorial/developer-container.md": "IBM's container",
+    "docker/README.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
     "embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
