@@ -250,7 +250,10 @@ def test_segments_are_put_across_units_of_work_and_got_as_messages(kitchen):
 def test_segments_are_resumed_in_the_middle_of_a_logical_message(kitchen):
     kitchen.killed("segments_in_a_group", 3)
     assert kitchen.places() == SEGMENTED[:2]
-    assert kitchen.lines("segments_in_a_group")[:2] == ["resuming after 2 Offset 0", "MQPUT 2 Offset 16 ty bytes or so,"]
+    assert kitchen.lines("segments_in_a_group")[:2] == [
+        "resuming after 2 Offset 0",
+        "MQPUT 2 Offset 16 ty bytes or so,",
+    ]
     assert kitchen.is_done(SEGMENTED)
 
 
