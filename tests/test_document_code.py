@@ -153,10 +153,10 @@ pipe = mqgroups.connect("QM1").group_pipe("DEV.QUEUE.1", "INVOICES", name="INVOI
         # The producer and consumer of the first block are closed.
         instead={
             "with producer.group(name=": "with to_files.group(name=",
-            "for group in consumer:\n    file =": "for group in from_files:\n    file =",
+            "for group in consumer:\n    source,": "for group in from_files:\n    source,",
         },
         after="""
-assert expected == 1200
+assert (source, expected) == ("orders-0815.csv", 1200)
 with qmgr.group_consumer("INVOICES", name="CHECK") as check:
     for group in check:
         assert (group.name, group.properties["customer"]) == ("c7", 7)
