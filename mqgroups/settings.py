@@ -99,18 +99,19 @@ class Owning(Settings):
     """Settings of every owner of a name.
 
     Attributes:
-        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one instance of a name can work at
-            a time.
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one instance of a name can work
+            at a time.
         commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
             seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
             also end before they exceed MAXUMSGS.
         status_model: the model queue that the status queue is made from if it does not exist.
         status_layout: how status records are kept. ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"``
-            puts records as segments of one message, which saves that MQGET. Not on z/OS. The layout can be changed at any restart.
+            puts records as segments of one message, which saves that MQGET. Not on z/OS. The layout can be changed at any
+            restart.
         owner_wait_s: how long to wait for another owner of the same name to end, seconds.
         record_users: users whose status records are believed besides those of this program's own user. For example operators, or
-            the user that the program ran under before; a record of anybody else is refused. As UserIdentifier of MQMD has them, up
-            to 12 characters.
+            the user that the program ran under before; a record of anybody else is refused. As UserIdentifier of MQMD has them,
+            up to 12 characters.
         codec: turns values into message data and back: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
             ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
             ``group.put_value`` and ``message.value`` use it. A message that it cannot decode (ValueError) is poison; text in a
@@ -119,8 +120,8 @@ class Owning(Settings):
             error, so does that call.
         on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
             error, so does the call during which this happened; ``group()`` goes on after the last commit.
-        on_progress: called after each commit of messages, with what is committed (``Progress``). If it raises an error, so does the
-            call that committed; the commit stands.
+        on_progress: called after each commit of messages, with what is committed (``Progress``). If it raises an error, so does
+            the call that committed; the commit stands.
     """
 
     name: Annotated[str, _check_name]
@@ -195,14 +196,14 @@ class Getting(Owning):
             if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own. ``"halt"``
             raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves the rest of its
             group there and raises ``GroupQuarantined``.
-        repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the same
-            MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is handed
-            out. After a stop in order, which removes the status record, the first group is not compared.
+        repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
+            same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
+            handed out. After a stop in order, which removes the status record, the first group is not compared.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
-            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue, it
-            moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
-        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error is
-            raised. Use it to undo durably the effects of the group. If it raises an error, the group comes again.
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
+            it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
+        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error
+            is raised. Use it to undo durably the effects of the group. If it raises an error, the group comes again.
     """
 
     wait_s: float | None = None
