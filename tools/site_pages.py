@@ -216,5 +216,6 @@ Any other reason code is an `MQIError` without a remedy.
 
 {table}
 
-If MQCMIT ends with {unknown}, it may have committed: [a commit without an answer](../explanation/in-doubt.md).
+If MQCMIT ends with {unknown}, it may have committed:
+[a commit without an answer](../explanation/recovery.md#a-commit-without-an-answer).
 """
