@@ -208,8 +208,8 @@ group = producer.group()
     "docs/reference/tracing.md": Given(
         "import json, logging, sys\n",
         instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
-        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system': 'ibmmq', 'trace_id': ''})\n",
-        prints='{"level": "WARNING", "text": "lost", "messaging.system": "ibmmq", "trace_id": ""}\n',
+        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system.name': 'ibmmq', 'trace_id': ''})\n",
+        prints='{"level": "WARNING", "text": "lost", "messaging.system.name": "ibmmq", "trace_id": ""}\n',
     ),
 }
 COMPILED = {

@@ -159,7 +159,7 @@ def test_every_environment_variable_is_documented():
     # compiler's.
     made = {f"MQGROUPS_{name.upper()}_FILE" for name in SECRETS}
     made |= {f"MQGROUPS_{each.name.upper()}" for each in settings_of(ConnectArguments) if each.name != "fips"}
-    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     assert set(re.findall(variable, page)) == read - {"MQEMBEDDED_VERBS_H"} | made
 
 
