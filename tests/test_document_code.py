@@ -185,7 +185,6 @@ def stop_after(groups, workers):
         "import mqgroups, pymqi\nqueue_manager = pymqi.QueueManager(None)\nqueue_manager.connect('QM1')\n",
         {"    ...": "    pass"},
     ),
-    "docs/how-to/zos.md": Given(),
     "docs/reference/messages.md": Given(
         ORDERS
         + """
@@ -197,7 +196,13 @@ group = producer.group()
         after="group.put(b'the end', last=True) if False else group.abandon(1, 'enough')\nproducer.close()\n",
     ),
     "docs/how-to/clusters.md": Given(
-        ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
+        ORDERS,
+        PUT_ONE
+        | {
+            "complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass",
+            ', ccdt_url="file:///etc/mq/ccdt.json"': "",
+            '["QM1", "QM2", "QM3"]': '["QM1"]',
+        },
     ),
     "embedded/README.md": Given(
         # orders.py is the page's own first program; the ports of its cluster may be in use.
@@ -220,7 +225,6 @@ Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
 }
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
-    "docs/explanation/uniform-clusters.md": "three queue managers and a CCDT; tests/test_home.py",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
     "docker/README.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
