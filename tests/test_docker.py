@@ -215,7 +215,7 @@ def test_an_image_has_all_files_that_its_build_of_the_package_reads(image):
     sources = {word for *names, target in copied if target.startswith("/src/") for word in names}
     project = tomllib.loads((DOCKER.parent / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    read_by_the_build = {"pyproject.toml", "hatch_build.py", project["project"]["readme"], *wheel["packages"]}
+    read_by_the_build = {"pyproject.toml", "hatch_build.py", "README.md", *wheel["packages"]}
     assert sources == read_by_the_build | {*project["project"]["license-files"], *wheel["force-include"]}
 
 
