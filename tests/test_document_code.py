@@ -212,6 +212,19 @@ group = producer.group()
     "docs/how-to/clusters.md": Given(
         ORDERS, PUT_ONE | {"complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass"}
     ),
+    "docs/spark/writing.md": Given(
+        ORDERS
+        + """
+put_orders()
+import pymqi
+""",
+        instead={'"OUTGOING", name="REQUESTS"': '"ORDERS", name="REQUESTS", wait_s=0', '"REQUESTS",': '"INVOICES",'},
+        after="""
+with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as consumer:
+    got = [(message.text, message.reply_to_q, message.is_last) for group in consumer for message in group]
+assert got == [(row, "REPLIES", True) for row in rows]
+""",
+    ),
     "docs/reference/tracing.md": Given(
         "import json, logging, sys\n",
         instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
@@ -226,6 +239,7 @@ COMPILED = {
     "docs/tutorial/developer-container.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
     "embedded/README.md": "kills and disturbs queue managers that other tests kill and disturb",
+    "docs/spark/night.md": "a listener of a query; run by hand",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
