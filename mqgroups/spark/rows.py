@@ -160,7 +160,8 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         encoding,
     )
     if options.include_mqmd:
-        row += (priority, persistence, expiry, backout_count, msg_type, feedback, report, put_appl_type, accounting_token)
+        row += (priority, persistence, expiry, backout_count, msg_type, feedback, report)
+        row += (put_appl_type, accounting_token)
         names = reply_to_q, reply_to_q_mgr, user_identifier, put_appl_name, appl_identity_data, appl_origin_data
         row += tuple(format_text(each) or None for each in names)
     if options.include_headers:

@@ -7,6 +7,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
+from mqembedded import constants
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate import move_group
 from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved
@@ -88,10 +89,10 @@ def test_headers_and_more_of_the_descriptor(owner, batch):
 
 
 def test_the_context_of_a_message_is_in_columns(owner, batch):
-    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | mqi.MQOO_SET_ALL_CONTEXT)
-    context = {"AccountingToken": b"T" * 32, "ApplIdentityData": b"cost centre 7".ljust(32), "ApplOriginData": b"west"}
-    context |= {"PutApplType": 28, "PutApplName": b"loader".ljust(28), "PutDate": b"20240501", "PutTime": b"12000000"}
-    assert handle.put(b"data", mqi.MQPMO_SET_ALL_CONTEXT, **context).code == OK
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | constants.MQOO_SET_ALL_CONTEXT)
+    texts = {"AccountingToken": b"T" * 32, "ApplIdentityData": b"cost centre 7".ljust(32), "ApplOriginData": b"west"}
+    put = {"PutApplType": 28, "PutApplName": b"loader".ljust(28), "PutDate": b"20240501", "PutTime": b"12000000"}
+    assert handle.put(b"data", constants.MQPMO_SET_ALL_CONTEXT, **texts, **put).code == OK
     handle.close()
     (row,) = rows(*batch(includeMqmd="true"))
     assert (row["accounting_token"], row["appl_identity_data"]) == (b"T" * 32, "cost centre 7")
