@@ -96,10 +96,13 @@ def _list_of(parts: Mapping[str, list[str]], texts: Mapping[str, str], made: Map
 
 
 def listed(contents: str) -> dict[str, list[str]]:
-    """Return the pages below each heading of the page of contents."""
+    """Return the pages below each heading of the page of contents; one that stands below two has its place below the first."""
     _, *parts = re.split(r"^## (.+)$", contents, flags=re.MULTILINE)
-    pages = [[link[2].partition("#")[0] for link in _LINK.finditer(text)] for text in parts[1::2]]
-    return dict(zip(parts[::2], pages, strict=True))
+    part_of: dict[str, str] = {}
+    for part, text in zip(parts[::2], parts[1::2], strict=True):
+        for link in _LINK.finditer(text):
+            part_of.setdefault(link[2].partition("#")[0], part)
+    return {part: [page for page in part_of if part_of[page] == part] for part in parts[::2]}
 
 
 def _add_contents(page: Path, pages: list[str], caption: str = "") -> None:
