@@ -84,6 +84,7 @@ lint: setup ## ruff: rules and format; compose and workflow files against their 
 	@$(RUN) -m ruff format $(if $(FIX),,--check) .
 	@$(RUN) -m check_jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml docker/*/compose.yaml
 	@$(RUN) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(RUN) -m check_jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 
 types: setup ## mypy: strict for the package, the examples and the recipes
 	@$(RUN) -m mypy

@@ -54,6 +54,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 html_theme = "furo"
 html_title = f"mqgroups {release}"
 html_static_path = ["_static"]
+html_extra_path = ["plain"]
+exclude_patterns = ["plain"]
 html_css_files = ["site.css"]
 # The diagrams are drawn in the reader's browser, by the site's own copy of Mermaid.
 html_js_files = ["mermaid.min.js", "diagrams.js", "search.js", "tables.js"]

@@ -100,31 +100,28 @@ class Owning(Settings):
 
     Attributes:
         name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one instance of a name can work
-            at a time. Status queues are on the connected queue manager, so consumers at several instances of a cluster queue can
-            have the same name.
+            at a time.
         commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
             seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
             also end before they exceed MAXUMSGS.
         status_model: the model queue that the status queue is made from if it does not exist.
         status_layout: how status records are kept. ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"``
-            puts records as segments of one message, which saves that MQGET but is not available on z/OS. The layout can be
-            changed at any restart.
+            puts records as segments of one message, which saves that MQGET. Not on z/OS. The layout can be changed at any
+            restart.
         owner_wait_s: how long to wait for another owner of the same name to end, seconds.
-        record_users: users whose status records are believed besides those of this program's own user. For example operators who
-            write records, or the user that the program ran under before. A record of anybody else is refused. As UserIdentifier
-            of MQMD has them, up to 12 characters.
+        record_users: users whose status records are believed besides those of this program's own user. For example operators, or
+            the user that the program ran under before; a record of anybody else is refused. As UserIdentifier of MQMD has them,
+            up to 12 characters.
         codec: turns values into message data and back: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
-            ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text. A producer
-            puts ``group.put_value``; a consumer decodes each message to ``message.value``. A message that it cannot decode
-            (ValueError) is poison: ``"skip"`` and ``"quarantine"`` apply to it at once if the queue has BOTHRESH and BOQNAME;
-            otherwise ``PoisonMessage`` is raised, with the reason, and the messages before it are committed. Text in a CCSID
-            without a code page is never poison: the loop ends with ``CcsidUnknown``, and the message stays.
+            ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
+            ``group.put_value`` and ``message.value`` use it. A message that it cannot decode (ValueError) is poison; text in a
+            CCSID without a code page is not: the loop ends with ``CcsidUnknown``.
         on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
-            error, so does that call; the group stays as it was found.
+            error, so does that call.
         on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
             error, so does the call during which this happened; ``group()`` goes on after the last commit.
-        on_progress: called after each commit of messages, with what is committed (``Progress``). It should return quickly. If it
-            raises an error, so does the call that committed; the commit stands.
+        on_progress: called after each commit of messages, with what is committed (``Progress``). If it raises an error, so does
+            the call that committed; the commit stands.
     """
 
     name: Annotated[str, _check_name]
@@ -165,12 +162,12 @@ class Putting(Owning):
             their group can then not be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
         bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
-            group (MQOO_BIND_ON_GROUP). ``"open"``: one instance for all groups, until the producer is closed or reconnects.
-            DEFBIND of the queue is not used. An interrupted group always goes on at the instance where it began.
+            group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
+            used. An interrupted group always goes on at its instance.
         put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster if a
-            round trip takes long. The first message of a group and the last one of a unit of work are put synchronously, and no
-            unit of work is committed before the queue manager has confirmed all its messages. After a failure the unit of work is
-            put again synchronously, so that errors are the same; but on a wrapped connection the error is raised.
+            round trip takes long. No unit of work is committed before the queue manager has confirmed all its messages. After a
+            failure the unit of work is put again synchronously, so that errors are the same; on a wrapped connection the error is
+            raised instead.
     """
 
     full_wait_s: float = 30.0
@@ -200,14 +197,13 @@ class Getting(Owning):
             raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves the rest of its
             group there and raises ``GroupQuarantined``.
         repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
-            same MsgId (``group.repeats``). It is a copy, or a partner uses identifiers again. ``"tell"`` logs a warning;
-            ``"halt"`` raises ``GroupRepeated`` before a message is handed out. After a stop in order, which removes the status
-            record, the first group is not compared.
+            same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
+            handed out. After a stop in order, which removes the status record, the first group is not compared.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
-            ``GroupStalled``, at each start. ``"quarantine"`` waits once more, and if nothing of the group has changed on the
-            queue, it moves the rest of the group to the queue's BOQNAME and raises ``GroupQuarantined``.
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
+            it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
         on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error
-            is raised. Use it to undo durably the effects of the group's messages. If it raises an error, the group comes again.
+            is raised. Use it to undo durably the effects of the group. If it raises an error, the group comes again.
     """
 
     wait_s: float | None = None
@@ -373,9 +369,8 @@ class Connecting(ConnectArguments):
         trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
             for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
         propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
-            Consumers that pass no message handle then get an MQRFH2 in front of the data, unless PROPCTL prevents it; therefore
-            the default is off. This package's consumers remove the MQRFH2. They link to the context that they find, whatever
-            PROPCTL says. With ``trace="off"``, messages carry the context of the application's own span.
+            Consumers that pass no message handle then get an MQRFH2 in front of the data, unless PROPCTL prevents it; this
+            package's consumers remove it. With ``trace="off"``, messages carry the context of the application's own span.
     """
 
     connect_wait_s: float = 0.0

@@ -1,11 +1,10 @@
-"""The command ``mqgroups``, run in this process or in one of its own; its JSON has to fit docs/reference/json.md."""
+"""The command ``mqgroups``, run in this process or in one of its own; its JSON has to fit docs/reference/json-schema.json."""
 
 from __future__ import annotations
 
 import functools
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from mqgroups.cli.main import main
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "json.md"
+SCHEMA = Path(__file__).parents[1] / "docs" / "reference" / "json-schema.json"
 # These print a line for each look, file or step; the others one document.
 OF_LINES = ("watch", "send", "receive", "pipeline run")
 MQGROUPS = [sys.executable, "-m", "mqgroups"]
@@ -67,9 +66,8 @@ def run(*words: object, text: str = "", **variables: str) -> subprocess.Complete
 
 @functools.cache
 def schema(name: str) -> Any:
-    """Return what checks a value by the definition of this name in the documentation."""
-    (text,) = re.findall("```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    return jsonschema.Draft202012Validator({**json.loads(text), "$ref": f"#/$defs/{name}"})
+    """Return what checks a value by the definition of this name."""
+    return jsonschema.Draft202012Validator({**json.loads(SCHEMA.read_text()), "$ref": f"#/$defs/{name}"})
 
 
 def check_json(words: tuple[object, ...], stdout: str) -> None:

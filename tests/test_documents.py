@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import get_args
@@ -133,6 +134,8 @@ def test_every_example_is_listed():
 
 def test_the_source_of_the_site_is_put_together_with_links_that_lead_to_its_pages(tmp_path):
     docs_source.write(tmp_path / "site")
+    # Sphinx puts what is below plain/ beside the pages.
+    shutil.copytree(tmp_path / "site" / "_static", tmp_path / "site" / docs_source.PLAIN / "_static")
     lost = [
         f"{page.relative_to(tmp_path)}: {link}"
         for page in (tmp_path / "site").rglob("*.md")
@@ -156,7 +159,7 @@ def test_every_environment_variable_is_documented():
     # compiler's.
     made = {f"MQGROUPS_{name.upper()}_FILE" for name in SECRETS}
     made |= {f"MQGROUPS_{each.name.upper()}" for each in settings_of(ConnectArguments) if each.name != "fips"}
-    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     assert set(re.findall(variable, page)) == read - {"MQEMBEDDED_VERBS_H"} | made
 
 

@@ -7,8 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ class Kitchen:
             "DIE_AFTER": str(die_after),
             "PYTHONPATH": str(ROOT),
         }
-        (path,) = RECIPES.glob(f"{recipe}_*.py")
+        path = RECIPES / f"{recipe}.py"
         return subprocess.run(
             [sys.executable, "-W", "error", str(path), *(arguments or (self.queue, self.status))],
             env={**os.environ, **embedded, **given},
@@ -107,27 +106,6 @@ class Kitchen:
         q_mgr.disconnect()
         return found
 
-    @contextmanager
-    def hidden(self, queue: str) -> Iterator[None]:
-        """Have a message of the queue in a unit of work, and no handle of the queue."""
-        q_mgr = self.mq.connect(self.pymqi)
-        handle = self.pymqi.Queue(q_mgr, queue, mqi.MQOO_INPUT_SHARED)
-        handle.get(10_000, self.pymqi.MD(), self.pymqi.GMO(Options=mqi.MQGMO_SYNCPOINT))
-        handle.close()
-        yield
-        q_mgr.backout()
-        q_mgr.disconnect()
-
-    def clear(self, queue: str) -> None:
-        """Get all that is on a queue."""
-        pymqi = self.pymqi
-        q_mgr = self.mq.connect(pymqi)
-        handle = pymqi.Queue(q_mgr, queue, mqi.MQOO_INPUT_SHARED)
-        for _ in self.on_queue(queue):
-            handle.get(10_000)
-        handle.close()
-        q_mgr.disconnect()
-
     def places(self, queue: str | None = None) -> list[tuple[bytes, int, int, int]]:
         """Return data, MsgSeqNumber, Offset and MsgFlags of what is committed; it has to be one group."""
         found = self.on_queue(queue)
@@ -167,25 +145,17 @@ def puts(numbers: range) -> list[str]:
     return [f"MQPUT {number} order {number}" for number in numbers]
 
 
-def test_a_group_in_one_unit_of_work_is_put_and_got(kitchen):
-    assert kitchen.lines("a", arguments=(kitchen.queue,)) == [
-        *puts(range(1, 5)),
-        "MQCMIT",
-        *(f"MQGET {number} order {number} GroupStatus {'L' if number == 4 else 'G'}" for number in range(1, 5)),
-        "MQCMIT",
-    ]
-    assert kitchen.on_queue() == []
-
-
 def test_a_group_is_put_and_got_across_units_of_work(kitchen):
-    assert kitchen.lines("b") == [
+    assert kitchen.lines("put_group") == [
+        "nothing to resume",
         *puts(range(1, 4)), "StatusInfo 3", "MQCMIT",
         *puts(range(4, 7)), "StatusInfo 6", "MQCMIT",
         *puts(range(7, 10)), "MQCMIT",
     ]  # fmt: skip
     assert kitchen.places() == WHOLE
     assert kitchen.on_queue(kitchen.status) == []
-    assert kitchen.lines("c") == [
+    assert kitchen.lines("get_group") == [
+        "nothing to resume",
         *gets(range(1, 5)), "StatusInfo 4", "MQCMIT",
         *gets(range(5, 9)), "StatusInfo 8", "MQCMIT",
         *gets(range(9, 10)), "MQCMIT",
@@ -195,9 +165,9 @@ def test_a_group_is_put_and_got_across_units_of_work(kitchen):
 
 @pytest.mark.parametrize(("die_after", "committed"), [(1, 0), (3, 0), (4, 3), (9, 6)], ids=str)
 def test_the_putter_is_resumed_with_the_number_after_the_last(kitchen, die_after, committed):
-    kitchen.killed("b", die_after)
+    kitchen.killed("put_group", die_after)
     assert kitchen.places() == [(data, number, 0, MIG) for data, number, *_ in WHOLE[:committed]]
-    lines = kitchen.lines("d")
+    lines = kitchen.lines("put_group")
     assert lines[0] == (f"resuming after {committed}" if committed else "nothing to resume")
     assert lines[1] == f"MQPUT {committed + 1} order {committed + 1}"
     assert kitchen.is_done(WHOLE)
@@ -205,46 +175,38 @@ def test_the_putter_is_resumed_with_the_number_after_the_last(kitchen, die_after
 
 @pytest.mark.parametrize(("die_after", "committed"), [(1, 0), (5, 4), (9, 8)], ids=str)
 def test_the_getter_is_resumed_with_the_number_after_the_last(kitchen, die_after, committed):
-    kitchen.lines("b")
-    kitchen.killed("c", die_after)
+    kitchen.lines("put_group")
+    kitchen.killed("get_group", die_after)
     assert [data for data, _ in kitchen.on_queue()] == ORDERS[committed:]
-    lines = kitchen.lines("e")
+    lines = kitchen.lines("get_group")
     assert lines[0] == (f"resuming after {committed}" if committed else "nothing to resume")
     assert [line for line in lines if line.startswith("MQGET")] == gets(range(committed + 1, 10))
     assert kitchen.on_queue() == kitchen.on_queue(kitchen.status) == []
 
 
-@pytest.mark.parametrize(("straight", "restart"), [("b", "d"), ("c", "e")])
-def test_who_finds_a_status_message_does_not_begin_a_new_group(kitchen, straight, restart):
-    kitchen.lines("b")
-    if straight == "b":
-        kitchen.lines("c")
-    kitchen.killed(straight, 6)
-    done = kitchen.run(straight)
-    assert done.returncode == 1
-    assert f"{kitchen.status} is not empty" in done.stderr
-    assert f"{restart}_restart" in done.stderr
-    kitchen.lines(restart)
-
-
 @pytest.mark.embedded
 @pytest.mark.parametrize(
-    ("first", "second", "when", "nth"),
-    [("b", "d", "after", 2), ("b", "d", "before", 3), ("f", "f", "after", 4), ("g", "g", "after", 1)],
+    ("putter", "when", "nth"),
+    [
+        ("put_group", "after", 2),
+        ("put_group", "before", 3),
+        ("status_as_segments", "after", 4),
+        ("segments_in_a_group", "after", 1),
+    ],
 )
-def test_a_putter_killed_at_a_commit_leaves_a_group_that_is_resumed(kitchen, faults, first, second, when, nth):
-    whole = SEGMENTED if first == "g" else WHOLE
+def test_a_putter_killed_at_a_commit_leaves_a_group_that_is_resumed(kitchen, faults, putter, when, nth):
+    whole = SEGMENTED if putter == "segments_in_a_group" else WHOLE
     faults.arm(Fault("kill_client", when, nth, verb="MQCMIT"))
-    assert kitchen.run(first).returncode == -signal.SIGKILL
+    assert kitchen.run(putter).returncode == -signal.SIGKILL
     faults.clear_faults()
     kitchen.wait_until_gone()
     if not kitchen.is_done(whole):
-        kitchen.lines(second)
+        kitchen.lines(putter)
     assert kitchen.is_done(whole)
 
 
 def test_status_as_segments_is_cleared_with_one_get(kitchen):
-    assert kitchen.lines("f") == [
+    assert kitchen.lines("status_as_segments") == [
         *puts(range(1, 4)), "StatusInfo 3 at Offset 0", "MQCMIT",
         *puts(range(4, 7)), "StatusInfo 6 at Offset 82", "MQCMIT",
         *puts(range(7, 10)), "StatusInfo 9 at Offset 164", "MQCMIT",
@@ -254,10 +216,10 @@ def test_status_as_segments_is_cleared_with_one_get(kitchen):
 
 
 def test_status_as_segments_is_resumed_at_the_offset_behind_the_last_segment(kitchen):
-    kitchen.killed("f", 8)
+    kitchen.killed("status_as_segments", 8)
     status = kitchen.places(kitchen.status)
     assert [(offset, flags) for _, _, offset, flags in status] == [(0, SEG), (82, SEG)]
-    assert kitchen.lines("f") == [
+    assert kitchen.lines("status_as_segments") == [
         "resuming after 6", *puts(range(7, 10)), "StatusInfo 9 at Offset 164", "MQCMIT", "cleared 3 segments",
     ]  # fmt: skip
     assert kitchen.is_done(WHOLE)
@@ -266,105 +228,49 @@ def test_status_as_segments_is_resumed_at_the_offset_behind_the_last_segment(kit
 @pytest.mark.embedded
 def test_status_segments_with_their_last_one_mean_that_only_clearing_is_left(kitchen, faults):
     faults.arm(Fault("kill_client", "after", nth=3, verb="MQCMIT"))
-    assert kitchen.run("f").returncode == -signal.SIGKILL
+    assert kitchen.run("status_as_segments").returncode == -signal.SIGKILL
     assert kitchen.places(kitchen.status)[-1][3] == LAST_SEG
-    assert kitchen.lines("f") == ["cleared 3 segments"]
+    assert kitchen.lines("status_as_segments") == ["cleared 3 segments"]
     assert kitchen.is_done(WHOLE)
 
 
 def test_segments_are_put_across_units_of_work_and_got_as_messages(kitchen):
-    lines = kitchen.lines("g")
+    lines = kitchen.lines("segments_in_a_group")
     assert [line for line in lines if line.startswith("StatusInfo")] == [
         "StatusInfo 2 Offset 0",
         "StatusInfo 2 Offset 32",
     ]
     assert kitchen.is_done(SEGMENTED)
-    assert kitchen.lines("c") == [
+    assert kitchen.lines("get_group") == [
+        "nothing to resume",
         "MQGET 1 small", "MQGET 2 a message of forty bytes or so, in three", "MQGET 3 the last one, in two", "MQCMIT",
     ]  # fmt: skip
 
 
 def test_segments_are_resumed_in_the_middle_of_a_logical_message(kitchen):
-    kitchen.killed("g", 3)
+    kitchen.killed("segments_in_a_group", 3)
     assert kitchen.places() == SEGMENTED[:2]
-    assert kitchen.lines("g")[:2] == ["resuming after 2 Offset 0", "MQPUT 2 Offset 16 ty bytes or so,"]
+    assert kitchen.lines("segments_in_a_group")[:2] == [
+        "resuming after 2 Offset 0",
+        "MQPUT 2 Offset 16 ty bytes or so,",
+    ]
     assert kitchen.is_done(SEGMENTED)
 
 
-FIGURE = ["A", "Y1", "Z2", "Y2", "Y3 segment 1", "Y3 segment 2", "Z1", "B"]
-
-
-def test_browsing_shows_both_orders_and_each_group(kitchen):
-    assert kitchen.lines("i", arguments=(kitchen.queue,)) == [
-        "physical: " + ", ".join(FIGURE),
-        "logical:  A, Y1, Y2, Y3 segment 1, Y3 segment 2, Z1, Z2, B",
-        "group:    A",
-        "group:    Y1, Y2, Y3 segment 1, Y3 segment 2",
-        "group:    Z1, Z2",
-        "group:    B",
-    ]
-    assert [data.decode() for data, _ in kitchen.on_queue()] == FIGURE
-
-
 def test_forwarded_messages_keep_what_says_where_they_belong(kitchen):
-    kitchen.lines("i", arguments=(kitchen.queue,))
+    kitchen.lines("segments_in_a_group")
     there = kitchen.on_queue()
-    assert len(kitchen.lines("h")) == len(FIGURE)
+    assert len(kitchen.lines("forward_physical_messages")) == len(SEGMENTED)
     forwarded = kitchen.on_queue(kitchen.status)
     assert kitchen.on_queue() == []
-    assert [data.decode() for data, _ in forwarded] == FIGURE
+    assert kitchen.places(kitchen.status) == SEGMENTED
     for name in ("GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "MsgId", "Persistence"):
         assert [getattr(md, name) for _, md in forwarded] == [getattr(md, name) for _, md in there], name
 
 
-def test_a_putter_whose_status_is_lost_is_found_by_browsing_and_resumed(kitchen):
-    kitchen.killed("b", 7)
-    kitchen.clear(kitchen.status)
-    assert kitchen.lines("k") == ["group 1 to 6 not whole", "StatusInfo 6"]
-    assert kitchen.lines("d")[:2] == ["resuming after 6", *puts(range(7, 8))]
-    assert kitchen.is_done(WHOLE)
-
-
-def test_no_status_is_made_up_where_it_is_not_known(kitchen):
-    kitchen.killed("b", 4)
-    assert "not empty" in kitchen.run("k").stderr
-    # A StatusInfo that a unit of work hides is not lost, nor is a message at its end.
-    for queue in kitchen.status, kitchen.queue:
-        with kitchen.hidden(queue):
-            assert f"{queue} is in use: units of work have messages" in kitchen.run("k").stderr
-    assert len(kitchen.on_queue(kitchen.status)) == 1
-    kitchen.clear(kitchen.status)
-    kitchen.killed("b", 4)
-    kitchen.clear(kitchen.status)
-    assert "2 groups are not whole" in kitchen.run("k").stderr
-    kitchen.clear(kitchen.queue)
-    kitchen.lines("b")
-    done = kitchen.run("k")
-    assert (done.returncode, done.stdout) == (1, "group 1 to 9 whole\n")
-    assert kitchen.on_queue(kitchen.status) == []
-
-
-def test_chained_and_unchained_commits_are_told_apart(kitchen):
-    assert kitchen.lines("j", arguments=(kitchen.queue, f"J.{kitchen.queue[-16:]}")) == [
-        "begin after 0",
-        "chained commit: put up to 3",
-        "rollback to 3",
-        "begin after 3",
-        "chained commit: put up to 6",
-        "unchained commit: put up to 9",
-        "chained commit: got up to 4",
-        "chained commit: got up to 8",
-        "unchained commit: got up to 9",
-    ]
-    assert kitchen.on_queue() == []
-
-
-def test_every_recipe_is_in_the_table_with_its_command():
-    rows = re.findall(
-        r"^\| \(([a-z])\) .*`python recipes/([a-z_]+)\.py`", (RECIPES / "README.md").read_text(), re.MULTILINE
-    )
-    assert [f"{letter}_" for letter, _ in rows] == [name[:2] for _, name in rows]
-    assert [name for _, name in rows] == sorted(path.stem for path in RECIPES.glob("?_*.py"))
+def test_every_recipe_is_in_the_table():
+    rows = re.findall(r"^\| \[([a-z_]+\.py)\]\(\1\) \|", (RECIPES / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(path.name for path in RECIPES.glob("*.py"))
 
 
 @pytest.mark.embedded
@@ -380,7 +286,7 @@ def test_the_command_of_the_readme_runs_with_its_own_queues():
         sys.executable,
     ]
     done = subprocess.run(
-        [*command, "recipes/b_put_across_units_of_work.py"],
+        [*command, "recipes/put_group.py"],
         cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr, done.stdout.count("MQCMIT")) == (0, "", 3)

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 HOME = "README.md"
 FILES = "files/"
+PLAIN = "plain"
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".service": "ini", ".sql": "sql"}
 PICTURES = "docs/_static/"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)\s]+)\)")
@@ -61,8 +62,10 @@ def write(target: Path) -> None:
         )
     shutil.rmtree(target, ignore_errors=True)
     for place, text in texts.items():
-        (target / place).parent.mkdir(parents=True, exist_ok=True)
-        (target / place).write_text(text)
+        _write(target / place, _CODE.sub(lambda code: _diagram(code[0]), text))
+        if place not in made:
+            _write(target / PLAIN / ("index.md" if place == HOME else place), text)
+    _write(target / PLAIN / "llms.txt", _list_of(parts, texts, made))
     (target / HOME).rename(target / "index.md")
     for part, pages in parts.items():
         _add_contents(target / "index.md", pages, f":caption: {part}\n")
@@ -72,8 +75,28 @@ def write(target: Path) -> None:
     shutil.copytree(DOCS / "_static", target / "_static")
 
 
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _list_of(parts: Mapping[str, list[str]], texts: Mapping[str, str], made: Mapping[str, str]) -> str:
+    """Return the list of the pages, in the form of llmstxt.org: of what is made from the code, the site has HTML only."""
+    _, summary, *_ = texts[HOME].split("\n\n")
+    lines = ["# mqgroups", "", f"> {' '.join(summary.split())}"]
+    for part, pages in parts.items():
+        lines += ["", f"## {part}", ""]
+        for page in pages:
+            title, first, *_ = texts[page].split("\n\n")
+            place = f"{page.removesuffix('.md')}.html" if page in made else page
+            lines += [
+                f"- [{title.removeprefix('# ')}]({place}): {_LINK.sub(lambda link: link[1], ' '.join(first.split()))}"
+            ]
+    return "\n".join(lines) + "\n"
+
+
 def listed(contents: str) -> dict[str, list[str]]:
-    """Return the pages below each heading of the page of contents; the table before the first heading repeats some of them."""
+    """Return the pages below each heading of the page of contents."""
     _, *parts = re.split(r"^## (.+)$", contents, flags=re.MULTILINE)
     pages = [[link[2].partition("#")[0] for link in _LINK.finditer(text)] for text in parts[1::2]]
     return dict(zip(parts[::2], pages, strict=True))
@@ -89,10 +112,7 @@ def linked(text: str, source: str, places: Mapping[str, str], files: set[str]) -
     """Return a document with its links leading to places of the site. Files that get a page of their own are added to `files`."""
     parts, at = [], 0
     for code in _CODE.finditer(text):
-        parts += [
-            _LINK.sub(lambda link: _link(link, source, places, files), text[at : code.start()]),
-            _diagram(code[0]),
-        ]
+        parts += [_LINK.sub(lambda link: _link(link, source, places, files), text[at : code.start()]), code[0]]
         at = code.end()
     return "".join([*parts, _LINK.sub(lambda link: _link(link, source, places, files), text[at:])])
 

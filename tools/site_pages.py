@@ -119,8 +119,9 @@ def command_line() -> str:
         "# Command line",
         "All commands and options, as their own help describes them.",
         'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`, `pipeline` needs `spark`.',
-        """Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line is wrong. A command that has others
-names them.""",
+        """Exit codes of `mqgroups`: 0 done; 1 failed, or something needs an operator: the output says what; 2 the command
+line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
+A command says what each means for it.""",
     ]
     contexts = [click.Context(main, info_name="mqgroups"), click.Context(embedded_main, info_name="mqembedded")]
     for context in chain.from_iterable(map(_commands, contexts)):
@@ -216,5 +217,6 @@ Any other reason code is an `MQIError` without a remedy.
 
 {table}
 
-If MQCMIT ends with {unknown}, it may have committed: [a commit without an answer](../explanation/in-doubt.md).
+If MQCMIT ends with {unknown}, it may have committed:
+[a commit without an answer](../explanation/recovery.md#a-commit-without-an-answer).
 """

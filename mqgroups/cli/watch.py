@@ -23,7 +23,7 @@ from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.seen import Seen, sums
 from mqgroups.cli.table import Listing, Output, Row
 from mqgroups.cli.watch_page import WatchPage
-from mqgroups.cli.words import Duration, age_s, put_time
+from mqgroups.cli.words import age_s, duration, put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
@@ -72,7 +72,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option("--queue", required=True, metavar="QUEUE", help="The queue to watch: a local queue, or an alias of one.")
 @click.option(
     "--every",
-    type=Duration(),
+    type=duration,
     default="1s",
     show_default=True,
     metavar="TIME",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import click
 
@@ -71,19 +70,12 @@ def age(text: str, now: datetime) -> str:
     return "-" if seconds is None else span(seconds)
 
 
-class Duration(click.ParamType[timedelta]):
-    """A duration on the command line: a number of seconds, or a number with s, m, h or d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """As ``ParamType``."""
-        if isinstance(value, timedelta):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
-        if found is None:
-            self.fail(f"{value!r} is not a duration such as 90s, 15m, 1h or 2d", param, ctx)
-        try:
-            return timedelta(seconds=float(found[1]) * _UNITS_S[found[2] or "s"])
-        except OverflowError:
-            self.fail(f"{value!r} is too long", param, ctx)
+def duration(text: str) -> timedelta:
+    """Read a duration of the command line: a number of seconds, or a number with s, m, h or d."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not a duration such as 90s, 15m, 1h or 2d")
+    try:
+        return timedelta(seconds=float(found[1]) * _UNITS_S[found[2] or "s"])
+    except OverflowError:
+        raise click.BadParameter(f"{text!r} is too long") from None

@@ -1,19 +1,19 @@
 """All names of attributes, operations and metrics, in one place, because the conventions for messaging still change.
 
-They follow OpenTelemetry's semantic conventions 1.44.0, "Messaging" (status: development). These do not cover IBM MQ: the system
-name ``ibmmq`` is this package's choice, and attributes of IBM MQ have it as a prefix, as the conventions require. Names that
-concern this package, not IBM MQ, begin with ``mqgroups``.
+They follow OpenTelemetry's semantic conventions 1.45.0, "Messaging" (status: development). These do not cover IBM MQ: the system
+name ``ibmmq`` is this package's choice, and attributes of IBM MQ begin with ``messaging.ibmmq``, as in the spans of IBM MQ for
+z/OS (topic zos-span-attributes). Names that concern this package, not IBM MQ, begin with ``mqgroups``.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.44.0"
+SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.45.0"
 SCOPE: Final = "mqgroups"
 
 # Attributes of spans and metrics, and keys of log records.
-SYSTEM: Final = "messaging.system"
+SYSTEM: Final = "messaging.system.name"
 IBMMQ: Final = "ibmmq"
 OPERATION_NAME: Final = "messaging.operation.name"
 OPERATION_TYPE: Final = "messaging.operation.type"

@@ -68,13 +68,13 @@ def test_put_times_are_read_and_written():
 
 @table(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("2 d", 172_800), ("1.5h", 5400)])
 def test_a_duration_is_a_number_with_a_unit(text, seconds):
-    assert words.Duration().convert(text, None, None) == timedelta(seconds=seconds)
+    assert words.duration(text) == timedelta(seconds=seconds)
 
 
 @table("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(click.BadParameter):
-        words.Duration().convert(text, None, None)
+        words.duration(text)
 
 
 ROWS = st.lists(

@@ -14,7 +14,7 @@ from tests.fix_telemetry import ids
 
 THIS = [b"%d" % number for number in range(7)]
 FIELDS = {
-    "messaging.system",
+    "messaging.system.name",
     "messaging.client.id",
     "messaging.destination.name",
     "messaging.ibmmq.queue_manager.name",
@@ -55,7 +55,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
         (line,) = (record for record in lines() if "resumes" in record.getMessage())
     assert (line.name, line.levelno) == ("mqgroups.put", logging.INFO)
     assert fields(line) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.client.id": owner.name,
         "messaging.destination.name": owner.queue,
         "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,

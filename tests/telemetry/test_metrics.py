@@ -27,7 +27,7 @@ class Crash(Exception):
 def where(owner):
     """The attributes of all metrics of a queue."""
     return {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.destination.name": owner.queue,
         "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
     }
@@ -222,7 +222,7 @@ def test_waiting_for_a_status_queue_is_measured(owner, measured):
     holder.close()
     waits = measured()["mqgroups.status.queue.wait"]
     count, seconds = waits[
-        frozenset({"messaging.system": "ibmmq", "messaging.destination.name": owner.status_queue("put")}.items())
+        frozenset({"messaging.system.name": "ibmmq", "messaging.destination.name": owner.status_queue("put")}.items())
     ]
     assert count == 2
     assert seconds >= 0.2

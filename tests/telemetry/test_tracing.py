@@ -50,7 +50,7 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
     assert {span.status.status_code for span in ended} == {StatusCode.UNSET}
     group_id = owner.on_queue()[0].group_id.hex()
     where = {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
         "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
@@ -102,7 +102,7 @@ def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
     gets = ended[1::2]
     assert {span.kind for span in ended} == {SpanKind.CLIENT}
     assert dict(gets[1].attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "get",
         "messaging.operation.type": "receive",
         "messaging.destination.name": owner.queue,
@@ -269,7 +269,7 @@ def test_with_trace_message_every_message_that_is_put_is_a_span(owner, spans):
     assert (len(puts), len(creates), len(ended)) == (2, 7, 11)
     assert {span.kind for span in creates} == {SpanKind.PRODUCER}
     assert dict(creates[4].attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "create",
         "messaging.operation.type": "create",
         "messaging.destination.name": owner.queue,
@@ -425,7 +425,7 @@ def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
     recover, _, first, *_ = spans()
     assert (recover.name, recover.kind, recover.parent) == (f"recover {owner.queue}", SpanKind.INTERNAL, None)
     assert dict(recover.attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
@@ -577,7 +577,7 @@ def test_a_group_of_a_batch_is_traced_and_measured_as_any(batches, spans, measur
     found = measured()
     ((_, groups),) = found["mqgroups.group.messages"].items()
     assert groups == (1, 3)
-    status_queue = {"messaging.system": "ibmmq", "messaging.destination.name": batches.status_queue}
+    status_queue = {"messaging.system.name": "ibmmq", "messaging.destination.name": batches.status_queue}
     assert found["mqgroups.status.queue.wait"][frozenset(status_queue.items())][0] == 1
     # None is made for a group that is there already.
     assert batches.attempt().put_group("A", messages("A", 3)) == 0
@@ -624,7 +624,7 @@ def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans)
     group_id = owner.on_queue()[0].group_id.hex()
     assert (salvage.name, salvage.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
     assert dict(salvage.attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
@@ -648,7 +648,7 @@ def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queu
     operate.move_group(owner.qmgr, owner.queue, group_id, to=away)
     (move,) = spans()
     assert dict(move.attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.batch.message_count": 7,
@@ -670,7 +670,7 @@ def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped
     (takeover,) = spans()
     assert (takeover.name, takeover.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
     assert dict(takeover.attributes) == {
-        "messaging.system": "ibmmq",
+        "messaging.system.name": "ibmmq",
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": successor,
@@ -713,7 +713,7 @@ with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as
 scopes = {(s.instrumentation_scope.name, s.instrumentation_scope.schema_url) for s in exporter.get_finished_spans()}
 print(len(exporter.get_finished_spans()), *scopes)
 """)
-    expected = "6 ('mqgroups', 'https://opentelemetry.io/schemas/1.44.0')\n"
+    expected = "6 ('mqgroups', 'https://opentelemetry.io/schemas/1.45.0')\n"
     assert (done.stdout, done.stderr) == (expected, "")
 
 

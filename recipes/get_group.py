@@ -1,33 +1,46 @@
-"""Resume a group whose getter died: restart processing of the getter (IBM MQ, topic q026290).
+"""Get a message group in several units of work, with a STATUS queue, and resume it after a crash (IBM MQ, topic q026290).
 
-    MQGET   (from STATUS queue) GMO.Options = MQGMO_SYNCPOINT
-    if Reason == MQRC_NO_MSG_AVAILABLE: normal processing
-    else    MQGET   GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT | MQGMO_WAIT,
-                    GMO.MatchOptions = MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER,
-                    MQMD.GroupId = value from Status message, MQMD.MsgSeqNumber = value from Status message plus 1
-            then GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT | MQGMO_WAIT | MQGMO_LOGICAL_ORDER as usual
+    restart  MQGET   (from STATUS queue) GMO.Options = MQGMO_SYNCPOINT
+             if Reason != MQRC_NO_MSG_AVAILABLE:
+                     MQGET   GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT | MQGMO_WAIT,
+                             GMO.MatchOptions = MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER,
+                             MQMD.GroupId from StatusInfo, MQMD.MsgSeqNumber from StatusInfo plus 1
+    do
+        do          MQGET   GMO.Options = MQGMO_SYNCPOINT | MQGMO_WAIT | MQGMO_LOGICAL_ORDER | MQGMO_COMPLETE_MSG
+        while GroupStatus == MQGS_MSG_IN_GROUP and msgs < 4
+        not at first MQGET  from STATUS queue, GMO.Options = MQGMO_SYNCPOINT
+        not at last  MQPUT  StatusInfo (GroupId, MsgSeqNumber from MQMD) to STATUS queue, PMO.Options = MQPMO_SYNCPOINT
+        MQCMIT, msgs = 0
+    while GroupStatus == MQGS_MSG_IN_GROUP
 
-The first MQGET is without MQGMO_LOGICAL_ORDER. A new queue handle has no current group, and with the option only the
-first message of a group can be got; that of this group is gone. For the same reason other getters do not see the rest
-of the group in logical order: if StatusInfo is lost, the rest stays on the queue.
+Every message is got in syncpoint: outside syncpoint a message is lost with the reply. After MQCMIT the first messages of the
+group are gone for good, so the group of a dead getter must be resumed, not repeated.
 
-The first MQGET is also without MQGMO_ALL_MSGS_AVAILABLE, even if normal processing uses it. On a call without
-MQGMO_LOGICAL_ORDER it always applies, the group will never be complete again, and the MQGET would wait for ever.
+Two corrections of IBM's text: it tests GroupStatus before any message was got, but the first MQGET must come before the test,
+and counts. And it gets the old status message in the first unit of work, when there is none.
 
-MQMO_MATCH_MSG_SEQ_NUMBER selects the next message. MQMO_MATCH_GROUP_ID alone would select the first message of the
-group on the queue, which need not be the next one.
+The first MQGET after a restart is without MQGMO_LOGICAL_ORDER. A new queue handle has no current group, and with the option only
+the first message of a group can be got; that of this group is gone. For the same reason other getters do not see the rest of
+the group in logical order: if StatusInfo is lost, the rest stays on the queue. MQMO_MATCH_MSG_SEQ_NUMBER selects the next
+message; MQMO_MATCH_GROUP_ID alone would select the first one of the group on the queue.
 
-The program opens the STATUS queue exclusively, and waits for that, as in d_restart_put.py. The getter may have
-processed messages of the unit of work that was backed out, with effects outside the queue manager. These effects are
-not backed out; processing must allow for repetition.
+MQGMO_COMPLETE_MSG reassembles a message that was segmented. Without it StatusInfo needs Offset too (segments_in_a_group.py).
+MQGMO_ALL_MSGS_AVAILABLE would wait for the end of the group. At the restart it would wait for ever, because the group will
+never be complete again.
 
-With mqgroups: use the same ``for group in consumer``. The interrupted group comes first, and ``group.resume_from`` is
-the number of its messages that are processed and committed. ``group.set_checkpoint(...)`` commits a value of the
-application.
+The program opens the STATUS queue exclusively, and waits for that, as put_group.py does. The getter may have processed messages
+of the unit of work that was backed out, with effects outside the queue manager. These effects are not backed out; processing
+must allow for repetition.
+
+With mqgroups: ``group_consumer(queue, name=..., commit_every=4)``, ``for group in consumer: for message in group: ...``. The
+interrupted group comes first, and ``group.resume_from`` is the number of its messages that are processed and committed.
+
+With DIE_AFTER=6 this program ends with SIGKILL after the sixth message; run it again and it resumes.
 """
 
 import json
 import os
+import signal
 import sys
 import time
 
@@ -37,6 +50,7 @@ from pymqi import CMQC
 QUEUE, STATUS = sys.argv[1:] or ["RECIPES.ORDERS", "RECIPES.STATUS"]
 MESSAGES_IN_UNIT_OF_WORK = 4
 STATUS_WAIT_MS = 500
+DIE_AFTER = int(os.environ.get("DIE_AFTER", "0"))
 
 q_mgr = pymqi.QueueManager(None, disconnect_on_exit=False)
 q_mgr.connect_with_options(
@@ -81,10 +95,14 @@ while group_status == CMQC.MQGS_MSG_IN_GROUP:
     gmo = pymqi.GMO(
         Version=CMQC.MQGMO_VERSION_2, Options=options | logical_order, MatchOptions=match_options, WaitInterval=30_000
     )
+    # A length: without one pymqi tries with 4096 bytes, and makes a second MQGET for a longer message.
     order = queue.get(1_000_000, md, gmo)
     msgs += 1
     group_status = gmo.GroupStatus
     print("MQGET", md.MsgSeqNumber, order.decode())
+    if md.MsgSeqNumber == DIE_AFTER:
+        print("SIGKILL", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
     # Now normal processing is resumed.
     logical_order = CMQC.MQGMO_LOGICAL_ORDER
     match_options = CMQC.MQMO_NONE

@@ -16,7 +16,7 @@ another is MQRC_INCOMPLETE_MSG (topic q042750). In logical order the queue manag
 At restart the first MQPUT is without MQPMO_LOGICAL_ORDER, with GroupId, MsgSeqNumber and Offset of the physical
 message after the one in StatusInfo: the next segment, or the start of the next message.
 
-A getter that wants whole messages uses MQGMO_COMPLETE_MSG, as c_get_across_units_of_work.py does: run that one
+A getter that wants whole messages uses MQGMO_COMPLETE_MSG, as get_group.py does: run that one
 afterwards. A getter that gets single segments keeps Offset in its StatusInfo too, and adds MQMO_MATCH_OFFSET at
 restart.
 

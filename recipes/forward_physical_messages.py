@@ -18,7 +18,7 @@ restart of this program needs no status information, because it continues single
 With mqgroups: ``mqgroups salvage move`` moves one group to another queue in this way. Otherwise mqgroups puts and
 gets in logical order.
 
-To have messages to forward, run i_browse_logical_and_physical.py first; it leaves IBM's example on the queue.
+To have messages to forward, run segments_in_a_group.py first.
 """
 
 import os

@@ -10,7 +10,7 @@ messages put in a unit of work cannot be got before it is committed (topic q0267
 MQGMO_COMPLETE_MSG cannot be in the unit of work that puts the last segment. It comes after that MQCMIT, followed by
 another MQCMIT. A program that dies in between leaves the ended segments on the queue, which means "complete, but not
 cleared". So for a short time this pattern can distinguish a completed group from one that was not begun;
-b_put_across_units_of_work.py cannot.
+put_group.py cannot.
 
 At restart the program browses the STATUS queue with MQGMO_LOGICAL_ORDER to the last segment. It puts the next segment
 without MQPMO_LOGICAL_ORDER, with the GroupId (a segmented message has one, even outside a group) and with the Offset
