@@ -106,8 +106,9 @@ class BrowsedQueue:
         connection.reopening(self._open)
 
     def _open(self) -> None:
-        self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
-        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE)
+        # Read ahead (DEFREADA) would browse what is gone, and refuses other options in the next MQGET (2457).
+        self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
 

@@ -11,7 +11,8 @@ A missing group is not an error, so removal can be repeated after any interrupti
 the unit of work of a dead connection may hide it, and IBM does not document that it is backed out before another application can
 open the queue exclusively. A group counts as gone if it was got completely, in units of work that were committed; otherwise it is
 *missed*. A group that a remover got on a connection that was lost before MQCMIT is certain to reappear: it is *coming back*, and
-its share is not done.
+its share is not done. While a lost connection of this process may hide the beginning of a group, the rest stays: if the rest were
+gone when the beginning reappears, the messages of the next group with its GroupId would be taken for it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Share:
         self.coming_back: set[Key] = set()
         self.is_done = False
         self._uncommitted: dict[Key, Taken] = {}
+        # Keys of which a lost connection may hide messages: those that are coming back, and those of a commit of unknown outcome.
+        self._hidden: set[Key] = set()
 
     def remove(self, taker: Taker, every: int) -> None:
         """Remove what is left, with a commit after ``every`` physical messages. It runs in a remover.
@@ -52,7 +55,7 @@ class Share:
             with connection.unit_of_work(self):
                 for key in tuple(self.left):
                     at = key
-                    for md, length in taker.take(key, self.left[key]):
+                    for md, length in taker.take(key, self.left[key], may_be_hidden=key in self._hidden):
                         before = self._uncommitted.get(key) or self.left[key]
                         self._uncommitted[key] = before.and_also(md, length)
                         uncommitted += 1
@@ -62,10 +65,12 @@ class Share:
                             connection.begin(self)
                             uncommitted = 0
         except BaseException as error:
+            # If a reply was lost, a message of the group that was being got may have been got.
+            lost = {key for key in (*self._uncommitted, at) if key in self.left}
+            self._hidden |= lost
             # A commit with an unknown outcome may have removed them; then the next try does not find them.
             if not isinstance(error, CommitOutcomeUnknown):
-                # If a reply was lost, a message of the group that was being got may have been got.
-                self.coming_back.update(key for key in (*self._uncommitted, at) if key in self.left)
+                self.coming_back |= lost
             self._uncommitted.clear()
             raise
         self._committed()

@@ -4,6 +4,7 @@ Spark uses one object of this class in one process for as long as the query runs
 Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones were planned and what can be removed,
 ``offsets.py`` how many fit. This module carries it out:
 
+    getDefaultReadLimit()   reserve the queue
     latestOffset(start)     find new groups, put their manifest  → the next offset; or start, and begin to remove its groups
     partitions(start, end)  the groups of end's manifest, in bundles; meanwhile find groups ahead (``ahead.py``)
     read(bundle)            browse each group, then put a sign     in tasks
@@ -76,8 +77,18 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reserved()
         return Offset().to_json()
 
+    @told_briefly
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here."""
+        """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here. Raises QueueReserved.
+
+        Spark asks for it before it reads its log. So the queue is reserved by then: what another driver did with this checkpoint
+        while this one waited for it is in the log that this one reads.
+        """
+        self._reserved()
+        return self._default_limit
+
+    @property
+    def _default_limit(self) -> ReadLimit:
         return ReadMaxRows(self._options.max_groups_per_trigger)
 
     @told_briefly
@@ -206,7 +217,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _look_ahead(self) -> Iterator[Planned]:
         """Yield the groups of the next micro-batch as they are found and counted; they wait."""
         _, manifests, arrivals = self._opened
-        limits = self._limits(self.getDefaultReadLimit())
+        limits = self._limits(self._default_limit)
         return admitted(self._candidates(arrivals.found(manifests), limits), limits)
 
     def _remove(self, offset: Offset) -> None:

@@ -1,8 +1,8 @@
 """Gets the messages of a group from a queue, in syncpoint: those that ``browse.py`` reads, in the same order, without their data.
 
 Applications may use a GroupId more than once, so a group is got from its first message on, which is known by its MsgId and put
-time, and each number once, as it is read. If the first message is gone, the rest goes too, up to the next message with number 1,
-which begins another group.
+time, and each number once, as it is read. If the first message is gone, the rest goes too, up to the next first message, which
+begins another group.
 
 Not here: commits, and what becomes of a group that is not there (``removal.py``).
 """
@@ -25,7 +25,7 @@ from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups.spark")
 
-_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE
+_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD
 _REMOVE = mq.MQGMO_SYNCPOINT | DESCRIPTOR_ONLY
 _BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
 _REMOVE_BY_NUMBER = st.gmo(_REMOVE, match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER)
@@ -78,8 +78,11 @@ class Taker:
         self._head_match = match_of_heads(connection)
         self._queue = connection.open_queue(name, _OPEN_OPTIONS)
 
-    def take(self, key: Key, got: Taken) -> Iterator[_Physical]:
-        """Get the physical messages of a group, or the messages outside groups, in syncpoint, except those that were ``got``."""
+    def take(self, key: Key, got: Taken, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
+        """Get the physical messages of a group, or the messages outside groups, in syncpoint, except those that were ``got``.
+
+        ``may_be_hidden``: if the first message is not there, and was not got, it may reappear, so the rest stays with it.
+        """
         if not key.is_group:
             yield from self._take_alike(key, key.copies - got.messages)
             return
@@ -96,7 +99,7 @@ class Taker:
             number, ended = number + 1, part.last > 0
         if ended:
             self._tell_what_is_left(key)
-        elif is_first or number == 1:
+        elif is_first or (number == 1 and (got != Taken() or not may_be_hidden)):
             yield from self._take_rest(key)
 
     def _place_of_head(self, key: Key) -> int | None:
@@ -144,7 +147,7 @@ class Taker:
     def _take_rest(self, key: Key) -> Iterator[_Physical]:
         """Get the rest of a group: the messages before those of the next group with its GroupId."""
         for md, _ in self._browsed(_BY_GROUP_ID, group_id=key.identifier):
-            if st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1:
+            if is_head(md):
                 return
             yield from self._take_under_cursor()
 

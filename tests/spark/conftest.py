@@ -167,8 +167,8 @@ class Gate:
 def gate(monkeypatch):
     gate, take = Gate(), Taker.take
 
-    def held(taker, key, got):
-        for found in take(taker, key, got):
+    def held(taker, key, got, **more):
+        for found in take(taker, key, got, **more):
             gate.pass_through(key)
             yield found
 

@@ -2,7 +2,7 @@
 
 The checkpoint is what a killed driver was seen to leave with PySpark 4.3: the offset log is written before ``commit`` of the
 micro-batch before; a micro-batch without an entry in the commit log is planned again from the same two offsets, in a new process;
-a ``commit`` that was skipped is never made up for.
+a ``commit`` that was skipped is never made up for. A driver asks for the read limit before it reads these logs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class Checkpoint:
         """Do micro-batches until no more come. ``step`` is called wherever a driver may die."""
         if available_now:
             reader.prepareForTriggerAvailableNow()
+        limit = reader.getDefaultReadLimit()
         if len(self.offsets) > self.committed:
             self._micro_batch(reader, step)
         while True:
             step()
             start = self._start(reader)
-            end = reader.latestOffset(start, reader.getDefaultReadLimit())
+            end = reader.latestOffset(start, limit)
             if end == start:
                 return
             step()

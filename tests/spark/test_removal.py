@@ -17,7 +17,7 @@ from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 from tests.spark.conftest import Reserved
-from tests.spark.test_browse import data_of, put_in_order, put_stamped
+from tests.spark.test_browse import data_of, put_in_order, put_stamped, put_to
 
 # --- keeping the queue
 
@@ -171,6 +171,19 @@ def test_one_missing_segment_is_missed(owner, browsed, reserve, connect):
         assert queue.remove_all([head.key]) == {head.key}
 
 
+@pytest.mark.parametrize("got", [1, 2])
+def test_segments_of_a_first_message_are_removed_if_its_beginning_is_gone(owner, browsed, reserve, got):
+    put_in_order(owner, *SEGMENTED)
+    (head,) = browsed.heads()
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    for _ in range(got):
+        assert handle.get().code == OK
+    handle.close()
+    with reserve() as queue:
+        queue.remove_all([head.key])
+    assert owner.data() == []
+
+
 # --- several removers
 
 
@@ -282,6 +295,30 @@ def test_removal_waits_for_what_its_own_lost_connection_hides(make_owner, own_qu
 
 
 @pytest.mark.embedded
+@pytest.mark.parametrize(("verb", "number"), [("MQGET", 3), ("MQGET", 4), ("MQGET", 5), ("MQCMIT", 1)])
+def test_another_group_with_the_group_id_stays_while_a_lost_connection_hides_the_beginning_of_one(
+    make_owner, own_queue_manager, verb, number
+):
+    """The queue manager notices late that the connection is lost. Until then the rest of the group lies before the other one."""
+    target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
+    owner = make_owner(target, "ORDERS")
+    put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2"), (3, b"a3"), (4, b"a4."))
+    with Reserved(owner, 30, every=3, reconnect_wait_s=30) as queue:
+        (group,) = queue.heads()
+        others = [b"b1", b"b2", b"b3", b"b4."]
+        put_to(owner, b"G" * 24, *enumerate(others, 1))
+        target.arm(Fault("drop", "before", number, verb))
+        missed = queue.remove_all([group.key])
+        assert target.faults_fired() == 1
+        target.clear_faults()
+        if verb == "MQCMIT":
+            assert missed == {group.key}
+            wait_until(lambda: owner.data() == [b"a1", b"a2", b"a3", b"a4.", *others])
+            assert queue.remove_all([group.key]) == frozenset()
+        assert owner.data() == others
+
+
+@pytest.mark.embedded
 @pytest.mark.parametrize(("verb", "calls"), [("MQGET", 10), ("MQCMIT", 4)])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve, faults, verb, calls, when):
@@ -293,9 +330,12 @@ def test_removal_goes_on_when_the_connection_is_lost_at_any_call(owner, reserve,
             one, other = (head.key for head in queue.heads() if not head.messages)
             queue.remove_all([])
             faults.arm(Fault("drop", when, number, verb))
-            queue.remove_all([one], [other])
+            missed = queue.remove_all([one], [other])
             assert faults.faults_fired() == 1
             faults.clear_faults()
+            # If it is not known whether the beginning of a group was committed, the rest stays, until nothing can reappear.
+            assert not missed or verb == "MQCMIT"
+            queue.remove_all(missed)
         assert owner.data() == [b"stays"] * number
 
 

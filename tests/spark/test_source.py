@@ -7,6 +7,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
+from mqgroups.connection.connection import Connection
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate import move_group
 from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved
@@ -247,6 +248,20 @@ def test_a_second_query_on_a_queue_is_refused(owner, stream):
             stream.reader(**options).initialOffset()
 
 
+def test_a_driver_that_waits_for_another_one_begins_where_that_one_ended(owner, stream):
+    """Spark reads its log after it has asked for the read limit, so the queue is reserved by then."""
+    owner.put_raw_group([b"a"])
+    stream.run()
+    first = stream.reader()
+    limit = first.getDefaultReadLimit()
+    with pytest.raises(QueueReserved):
+        stream.reader().getDefaultReadLimit()
+    owner.put_raw_group([b"b"])
+    first.latestOffset(stream.checkpoint.offsets[-1], limit)
+    first.stop()
+    assert stream.reader().getDefaultReadLimit() == limit
+
+
 def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, stream, gate):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name + b"1", name + b"2"])
@@ -280,11 +295,29 @@ def test_the_next_micro_batch_is_looked_for_while_one_is_read(owner, stream):
     assert found == [[b"a1", b"a2"], [b"b1", b"b2"], [b"c1", b"c2"]]
 
 
+def test_no_handle_that_browses_or_gets_reads_ahead(owner, stream, monkeypatch):
+    """With DEFREADA(YES) it would browse what is gone, and the next MQGET with other options would fail (2457)."""
+    owner.put_raw_group([b"a1", b"a2"])
+    opened: list[int] = []
+    open_queue = Connection.open_queue
+
+    def noted(connection, name, options, **more):
+        opened.append(options)
+        return open_queue(connection, name, options, **more)
+
+    monkeypatch.setattr(Connection, "open_queue", noted)
+    assert stream.run() == [[[b"a1", b"a2"]]]
+    reads = [options for options in opened if options & mqi.MQOO_BROWSE]
+    assert len(reads) >= 7  # the driver's, a task's and its sign's, a remover's
+    assert all(options & mqi.MQOO_NO_READ_AHEAD for options in reads)
+    assert owner.data() == []
+
+
 def test_an_error_of_a_remover_fails_the_query_at_the_next_call(owner, stream, monkeypatch):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name])
 
-    def refused(*_):
+    def refused(*_, **__):
         raise mqi_error("MQGET", f"queue {owner.queue}", mqi.MQCC_FAILED, mqi.MQRC_GET_INHIBITED)
 
     with monkeypatch.context() as patch:
