@@ -32,5 +32,5 @@ finally:
     for progress in query.recentProgress:
         if progress.numInputRows:
             read = progress.observedMetrics["read"].asDict()
-            waiting = json.loads(progress.sources[0].latestOffset)
+            waiting = json.loads(progress.sources[0].latestOffset or "null")
             print(f"micro-batch {progress.batchId}: {read}; the queue: {waiting}")

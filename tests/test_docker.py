@@ -1,6 +1,7 @@
 """docker/: the files for IBM's container. It is not started here; what can be checked without it is."""
 
 import stat
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,17 @@ def test_the_spark_image_is_made_of_files_that_exist_and_a_client_outside_git():
     assert client.startswith("docker/spark/")
     assert client.endswith(".tar.gz")
     assert "/docker/spark/*.tar.gz" in (DOCKER.parent / ".gitignore").read_text().splitlines()
+
+
+@table("image", ["app", "spark"])
+def test_an_image_has_all_files_that_its_build_of_the_package_reads(image):
+    lines = (DOCKER / image / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1:] for line in lines if line.startswith("COPY ")]
+    sources = {word for *names, target in copied if target.startswith("/src/") for word in names}
+    project = tomllib.loads((DOCKER.parent / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    read_by_the_build = {"pyproject.toml", "hatch_build.py", "README.md", *wheel["packages"]}
+    assert sources == read_by_the_build | {*project["project"]["license-files"], *wheel["force-include"]}
 
 
 def test_the_spark_image_has_the_python_that_its_paths_name():

@@ -413,18 +413,26 @@ def test_group_at_an_inhibited_instance(make_cluster, value, letters):
 # --- what is written about them
 
 
-def test_the_readme_has_the_table():
-    text = (ROOT / "README.md").read_text()
-    rows = [
+def rows_below(page, heading):
+    return [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.partition("## Readings\n")[2].partition("\n## ")[0].splitlines()
+        for line in page.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0].splitlines()
         if line.startswith("| ")
     ]
-    assert rows[0] == ["reading", "values, the default first", "source", "what the library does"]
-    assert [row[:3] for row in rows[1:]] == [
-        [reading.name, "; ".join(value.name for value in reading.values), reading.source] for reading in TABLE
+
+
+def test_the_readme_has_the_table():
+    assert rows_below(ROOT / "README.md", "Readings") == [
+        ["reading", "values, the default first", "source"],
+        *([reading.name, "; ".join(value.name for value in reading.values), reading.source] for reading in TABLE),
     ]
-    assert all(row[3] for row in rows)
+
+
+def test_a_page_says_what_mqgroups_does_about_each():
+    page = ROOT.parent / "docs" / "explanation" / "embedded.md"
+    rows = rows_below(page, "What mqgroups does about each reading")
+    assert [row[0] for row in rows] == ["reading", *(reading.name for reading in TABLE)]
+    assert all(row[1] for row in rows)
 
 
 MODEL_ONLY = """

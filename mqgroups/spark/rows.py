@@ -37,13 +37,17 @@ _COLUMNS = {
     "encoding": "INT",
 }
 _MQMD_COLUMNS = {
-    **dict.fromkeys("priority persistence expiry backout_count msg_type feedback report".split(), "INT"),
-    **dict.fromkeys("reply_to_q reply_to_q_mgr user_identifier put_appl_name".split(), "STRING"),
+    **dict.fromkeys("priority persistence expiry backout_count msg_type feedback report put_appl_type".split(), "INT"),
+    "accounting_token": "BINARY",
+    **dict.fromkeys(
+        "reply_to_q reply_to_q_mgr user_identifier put_appl_name appl_identity_data appl_origin_data".split(), "STRING"
+    ),
 }
 _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
 # Report, MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount,
-# ReplyToQ, ReplyToQMgr, UserIdentifier; PutApplName, PutDate and PutTime; GroupId, MsgSeqNumber: at their places in the MQMD.
-_MD = struct.Struct("=8xiiiiii8sii24s24si48s48s12s68x28s16s4x24si12x")
+# ReplyToQ, ReplyToQMgr, UserIdentifier, AccountingToken, ApplIdentityData, PutApplType, PutApplName, PutDate and PutTime,
+# ApplOriginData, GroupId, MsgSeqNumber: at their places in the MQMD. The rest of it says how a message is divided.
+_MD = struct.Struct("=8xiiiiii8sii24s24si48s48s12s32s32si28s16s4s24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
 _BATCH_BYTES = 4 * 1024 * 1024
 # A limit on rows, because each row costs a few machine words besides its data.
@@ -117,8 +121,12 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
         reply_to_q,
         reply_to_q_mgr,
         user_identifier,
+        accounting_token,
+        appl_identity_data,
+        put_appl_type,
         put_appl_name,
         stamp,
+        appl_origin_data,
         group_id,
         msg_seq_number,
     ) = _MD.unpack(message.md)
@@ -153,7 +161,9 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     )
     if options.include_mqmd:
         row += (priority, persistence, expiry, backout_count, msg_type, feedback, report)
-        row += tuple(format_text(each) or None for each in (reply_to_q, reply_to_q_mgr, user_identifier, put_appl_name))
+        row += (put_appl_type, accounting_token)
+        names = reply_to_q, reply_to_q_mgr, user_identifier, put_appl_name, appl_identity_data, appl_origin_data
+        row += tuple(format_text(each) or None for each in names)
     if options.include_headers:
         row += (list(headers.items()),)
     return row

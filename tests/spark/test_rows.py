@@ -132,6 +132,6 @@ def test_there_are_the_columns_that_are_documented():
         "value key queue group_id msg_seq_number last_msg_in_group msg_id correl_id timestamp format ccsid encoding".split()
     )
     assert list(columns(options(includeMqmd="true", includeHeaders="true")))[12:] == (
-        "priority persistence expiry backout_count msg_type feedback report reply_to_q reply_to_q_mgr user_identifier "
-        "put_appl_name headers".split()
+        "priority persistence expiry backout_count msg_type feedback report put_appl_type accounting_token reply_to_q "
+        "reply_to_q_mgr user_identifier put_appl_name appl_identity_data appl_origin_data headers".split()
     )

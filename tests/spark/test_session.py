@@ -273,6 +273,43 @@ def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_i
     assert owner.data() == [b"b1"]
 
 
+def test_two_queues_united_are_read_and_removed_in_one_query_which_goes_on_after_a_failure(
+    spark, owner, make_queue, mq_options, tmp_path
+):
+    queues = [owner.queue, make_queue()]
+    batches, fails = [], True
+
+    def keep(frame, _):
+        found = sorted(bytes(row.value) for row in frame.collect())
+        assert not fails
+        batches.append(found)
+
+    def run(queues):
+        first, *others = [
+            spark.readStream.format("ibmmq").options(**mq_options, queue=queue, maxGroupsPerTrigger="1").load()
+            for queue in queues
+        ]
+        for other in others:
+            first = first.union(other)
+        writer = first.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        assert writer.trigger(availableNow=True).start().awaitTermination(120)
+
+    for name in (b"a", b"b"):
+        owner.put_raw_group([name + b"1", name + b"2"])
+    owner.put_raw(b"c1", queues[1])
+    assert "AssertionError" in error_of(lambda: run(queues))
+    assert (len(owner.data()), owner.data(queues[1])) == (4, [b"c1"])
+    fails = False
+    run(queues)
+    assert batches == [[b"a1", b"a2", b"c1"], [b"b1", b"b2"]]
+    assert [owner.data(queue) for queue in queues] == [[], []]
+    # Spark knows the streams by their order; the offset of one leads to no manifest of the other.
+    owner.put_raw_group([b"d1"])
+    assert cause(error_of(lambda: run(queues[::-1]))).startswith("CheckpointUnusable")
+    run(queues)
+    assert (batches[2:], owner.data()) == ([[b"d1"]], [])
+
+
 # --- batch write
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
+from mqembedded import constants
 from mqgroups.connection.connection import Connection
 from mqgroups.mqi import constants as mqi
 from mqgroups.operate import move_group
@@ -86,6 +87,17 @@ def test_headers_and_more_of_the_descriptor(owner, batch):
     assert row["put_appl_name"] == (found.md.PutApplName.decode().rstrip(" \0") or None)
     (row,) = rows(*batch())
     assert (row["value"], row["format"]) == (b"data", "MQSTR")
+
+
+def test_the_context_of_a_message_is_in_columns(owner, batch):
+    handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT | constants.MQOO_SET_ALL_CONTEXT)
+    texts = {"AccountingToken": b"T" * 32, "ApplIdentityData": b"cost centre 7".ljust(32), "ApplOriginData": b"west"}
+    put = {"PutApplType": 28, "PutApplName": b"loader".ljust(28), "PutDate": b"20240501", "PutTime": b"12000000"}
+    assert handle.put(b"data", constants.MQPMO_SET_ALL_CONTEXT, **texts, **put).code == OK
+    handle.close()
+    (row,) = rows(*batch(includeMqmd="true"))
+    assert (row["accounting_token"], row["appl_identity_data"]) == (b"T" * 32, "cost centre 7")
+    assert (row["put_appl_type"], row["put_appl_name"], row["appl_origin_data"]) == (28, "loader", "west")
 
 
 def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
@@ -371,7 +383,7 @@ def test_a_partition_of_which_a_part_was_read_has_no_sign(owner, stream, monkeyp
 
 
 def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, make_queue, monkeypatch):
-    """What docs/spark/reading.md says of such a group."""
+    """What docs/spark/night.md says of such a group."""
     clock = Clock()
     monkeypatch.setattr(stream_source, "time", clock)
     for name in (b"a", b"b", b"c"):

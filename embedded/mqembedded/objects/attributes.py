@@ -1,7 +1,8 @@
 """Attributes of queues: MQSC keyword, selector, default, and meaning of values.
 
 One table serves MQSC, PCF, MQINQ and MQSET. Every attribute in it is stored and can be inquired as on IBM MQ;
-``embedded/README.md`` says which of them change what the queue manager *does*. Not here: MQSC syntax (``admin/mqsc.py``).
+``WITHOUT_EFFECT`` in ``kinds.py`` lists those that do not change what the queue manager *does*. Not here: MQSC syntax
+(``admin/mqsc.py``).
 
 Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
 """

@@ -2,7 +2,7 @@
 topics.
 
 The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored, can be inquired, and
-change nothing; ``embedded/README.md`` says which ones do.
+change nothing: ``WITHOUT_EFFECT`` lists them.
 
 Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
 "DEFINE TOPIC".
