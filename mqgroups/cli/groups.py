@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.queue_manager import QueueManager
@@ -151,12 +153,13 @@ def groups(
             return each.cause.state in only if some_id is None else each.group_id.hex().endswith(some_id)
 
         with Progress() as line:
-            found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
+            gone = found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
         if some_id is not None:
             _show_messages(report, q_mgrs, queue, _the_id(found, some_id))
         else:
             names = stack.enter_context(GroupNames(q_mgrs, queue))
             _show_groups(report, found, names, now)
+            _tell_gone(report, filter(wanted, gone))
     report.end()
 
 
@@ -251,6 +254,13 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datet
         states={state.value: many for state, many in found.counts.items()},
         data_bytes=found.data_bytes,
     )
+
+
+def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
+    """Name what is wrong with groups of which no message is on the queue; a row would have nothing to show."""
+    causes = Counter(each.cause for each in gone if each.cause.severity is not Severity.OK)
+    for cause, many in causes.items():
+        report.note(f"{number(many, 'more group')}: {cause.value}. `mqgroups doctor` prints the commands")
 
 
 def summary(found: GroupList) -> list[str]:

@@ -46,7 +46,6 @@ class FileReceiver:
         folder: Path,
         *,
         keep_waiting: bool,
-        max_bytes: int | None = None,
         on_bytes: OnBytes = unseen,
     ) -> None:
         """Take a consumer.
@@ -55,7 +54,6 @@ class FileReceiver:
             open_consumer: makes it, with ``stream=True``; takes ``on_abandon=``.
             folder: exists, and nothing else writes to it.
             keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
-            max_bytes: a longer file goes to quarantine, without its rest.
             on_bytes: is told how far a file is.
 
         Raises:
@@ -64,7 +62,6 @@ class FileReceiver:
         self.consumer = open_consumer(on_abandon=self._abandoned)
         self._folder = folder
         self._keep_waiting = keep_waiting
-        self._max_bytes = max_bytes
         self._on_bytes = on_bytes
         try:
             self._sink = FileSink(folder, self.consumer, name_of=_name_of, check=self._check)
@@ -97,7 +94,8 @@ class FileReceiver:
                     return
                 with self._sink.file(group) as file:
                     about = Description.of_group(group.properties)
-                    path, most = _known_as(about, group), self._most(about)
+                    path = _known_as(about, group)
+                    most = sys.maxsize if about.data_bytes is None else about.data_bytes
                     for message in group:
                         for data in message.chunks():
                             # A group may go on for ever. One byte too many shows that the file is wrong, also to the next start.
@@ -127,16 +125,10 @@ class FileReceiver:
     def _check(self, group: IncomingGroup, path: Path) -> str:
         about = Description.of_group(group.properties)
         name = _known_as(about, group)
-        if self._max_bytes is not None and path.stat().st_size > self._max_bytes:
-            return f"the file has more than the {self._max_bytes} bytes that are allowed"
         reason = about.wrong(path, lambda doing, _, done, total: self._on_bytes(doing, name, done, total))
         if not reason:
             about.set_time(path)
         return reason
-
-    def _most(self, about: Description) -> int:
-        """Return how many bytes the file of a group may have."""
-        return min((each for each in (about.data_bytes, self._max_bytes) if each is not None), default=sys.maxsize)
 
     def _abandoned(self, error: GroupAbandoned) -> None:
         self._sink.fail(error.reason or f"the sender gave up with result {error.result}")

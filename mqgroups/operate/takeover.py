@@ -64,7 +64,6 @@ def take_over(
     status_queue: str | None = None,
     by_status_queue: str | None = None,
     status_model: str = STATUS_MODEL,
-    queue: str | None = None,
     wait_s: float = 0.0,
     check: bool = False,
 ) -> Takeover:
@@ -81,7 +80,6 @@ def take_over(
         by: the name that takes the group over; it must not be running either. Its next start must use the same queue.
         status_queue, by_status_queue: the status queues of ``name`` and ``by``; by default ``MQGROUPS.PUT|GET.<name>``.
         status_model: the model queue to make the status queue of ``by`` from, if there is none.
-        queue: the queue that ``by`` puts to or gets from, to compare with the record; by default it is not compared.
         wait_s: how long to wait for instances of these names to end, seconds.
         check: return what would be done, and change nothing.
 
@@ -98,11 +96,9 @@ def take_over(
     if source.name == target.name or source.status_queue == target.status_queue:
         raise ConfigurationError(f"{name!r} cannot take over its own group. Start it, and it resumes the group")
     checked_queue_name("status_model", status_model)
-    if queue is not None:
-        checked_queue_name("queue", queue)
     checked_seconds("wait_s", wait_s)
     return _taken_over(
-        connection_of(q_mgr), owner_role, source, target, queue, status_model=status_model, wait_s=wait_s, check=check
+        connection_of(q_mgr), owner_role, source, target, status_model=status_model, wait_s=wait_s, check=check
     )
 
 
@@ -119,7 +115,6 @@ def _taken_over(
     role: Role,
     source: _Party,
     target: _Party,
-    queue: str | None,
     *,
     status_model: str,
     wait_s: float,
@@ -132,7 +127,7 @@ def _taken_over(
         return replace(nothing, unknown=True)
     try:
         record = theirs.read()
-        if record is None or not _has_to_move(_decision(connection, role, source, record, queue), record):
+        if record is None or not _has_to_move(_decision(connection, role, source, record), record):
             if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
@@ -166,10 +161,8 @@ def _has_to_move(decision: RestartDecision, record: StatusRecord) -> bool:
     return decision.action is RestartAction.RESUME_GROUP or record.checkpoint is not None
 
 
-def _decision(
-    connection: Connection, role: Role, party: _Party, record: StatusRecord, queue: str | None = None
-) -> RestartDecision:
-    expected = Expectations(role, party.name, queue or record.queue, connection.q_mgr_identifier)
+def _decision(connection: Connection, role: Role, party: _Party, record: StatusRecord) -> RestartDecision:
+    expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
     decision = restart_action(record, expected)
     if decision.mismatch is not None:
         raise foreign_record(party.status_queue, decision.mismatch)

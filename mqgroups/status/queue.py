@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -44,8 +45,9 @@ from mqgroups.status.records import (
     held_by,
     hidden_record,
 )
-from mqgroups.telemetry import metrics
+from mqgroups.telemetry import logs, metrics
 
+_log = logging.getLogger("mqgroups")
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # A record is in no group, so logical order changes nothing. But on a reconnectable connection, where no group can be put, it is
 # refused (2547; IBM MQ, topic q045460). So the first record fails, before any message is put.
@@ -105,6 +107,7 @@ class StatusQueue(Keeper):
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._pauses: Pauses | None = None
+        self._waits = False
         # The users of the records that were put: MQPUT returns them. It is another one if an administrator changes MCAUSER.
         self._own_users: set[str] = set()
         self._longest_bytes = longest_bytes
@@ -125,7 +128,8 @@ class StatusQueue(Keeper):
             connection.own_status_queue(name, self)
         began_s = time.monotonic()
         try:
-            self._queue = retrying(self._patience, OWNER_ACTIVE, connection.sleep)(self._open, model)
+            say = self._tell_waiting if for_owner else None
+            self._queue = retrying(self._patience, OWNER_ACTIVE, connection.sleep, say)(self._open, model)
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
@@ -137,6 +141,12 @@ class StatusQueue(Keeper):
         except BaseException:
             self._queue.close()
             raise
+
+    def _tell_waiting(self, error: MQIError, _pause_s: float) -> None:
+        if not self._waits:
+            self._waits = True
+            extra = logs.fields(q_mgr_name=self._connection.q_mgr_name, reason=error.reason)
+            _log.info("waits for status queue %s: another instance is active, or not gone yet", self.name, extra=extra)
 
     @property
     def is_stale(self) -> bool:

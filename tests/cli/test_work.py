@@ -137,7 +137,7 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     _, said = process.communicate(timeout=PATIENCE_S)
     where, last = said.splitlines()
     assert where.startswith(f"queue manager {owner.target.q_mgr_name} at ")
-    assert (process.returncode, last) == (0, f"mqgroups: stopped by {number.name}; the same command goes on")
+    assert (process.returncode, f"stopped by {number.name}" in last) == (0, True)
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
     assert (in_directory / f"set-up-{process.pid}").exists() is bool(how)
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]

@@ -75,10 +75,10 @@ def send(owner, paths, qmgr=None, *, records="file", abandon=False, archive=None
         return sent
 
 
-def receive(owner, folder, qmgr=None, *, max_bytes=None, **more):
+def receive(owner, folder, qmgr=None, **more):
     """One start of a program that receives files; returns what it said of each."""
     opens = partial(owner.consumer, qmgr, stream=True, **more)
-    receiver = FileReceiver(opens, folder, keep_waiting=False, max_bytes=max_bytes)
+    receiver = FileReceiver(opens, folder, keep_waiting=False)
     with receiver.consumer as consumer:
         found = {str(each.path.relative_to(folder)): each.reason for each in receiver}
         consumer.forget_checkpoint()
@@ -331,13 +331,6 @@ def test_of_a_group_that_is_longer_than_was_sent_only_one_byte_more_is_written(o
     ((name, reason),) = receive(owner, target).items()
     assert reason == "the file has more than the 3 bytes that were sent"
     assert (target / name).read_bytes() == b"0123"
-
-
-def test_a_file_that_is_longer_than_allowed_goes_to_quarantine(owner, target):
-    for name, messages in (("long", [b"123", b"45"]), ("short", [b"1234"])):
-        put(owner, {"mqgroups.Name": name}, messages)
-    assert "the file has more than the 4 bytes that are allowed" in receive(owner, target, max_bytes=4).values()
-    assert (target / "short").read_bytes() == b"1234"
 
 
 def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_groups_are_asked_for(

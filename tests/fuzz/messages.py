@@ -178,7 +178,7 @@ def _consume(q_mgr: QueueManager, name: str, **settings: Any) -> None:
 def _receive(q_mgr: QueueManager, name: str, *, into: Path, **settings: Any) -> None:
     settings.pop("poison", None)
     opens = partial(q_mgr.group_consumer, _QUEUE, name=name, wait_s=0, group_wait_s=0, stream=True, **settings)
-    receiver = FileReceiver(opens, into, keep_waiting=False, max_bytes=1 << 20)
+    receiver = FileReceiver(opens, into, keep_waiting=False)
     with receiver.consumer as consumer:
         for received in receiver:
             if not received.path.resolve().is_relative_to(into) or not received.path.is_file():

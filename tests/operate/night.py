@@ -46,6 +46,7 @@ class Scene:
         self.source = owner.queue
         self.target = make_queue() if role == "pipe" else owner.queue
         self.away = make_queue()
+        self._user = self._who()
         self.got: list[bytes] = []
         self.said: list[str] = []
         self.asks = asks
@@ -171,9 +172,16 @@ class Scene:
         command = ["groups", "-o", "json", "--queue", queue, "--wait", "0"]
         listed = invoke(*command, **self._environment)
         if self.asks:
-            for row in json.loads(listed.stdout)["groups"]:
+            shown = json.loads(listed.stdout)
+            for row in shown["groups"]:
                 said = [each for each in wrong if each["found"].endswith(row["cause"])]
                 assert said or row["state"] in ("complete", "abandoned", "being put", "being got"), (row, wrong)
+            causes, notes = {row["cause"] for row in shown["groups"]}, " ".join(shown.get("notes", ()))
+            for each in wrong:
+                cause = each["found"].partition(": ")[2]
+                # Groups without a message are in the notes.
+                same = not each["subject"].startswith("groups on ") or cause in causes or f": {cause}. " in notes
+                assert same, (each, notes)
         return wrong
 
     @property
@@ -235,23 +243,31 @@ class Scene:
             self.start(record_users=[users[1]] if users else [], **settings)
 
     def _command(self, line: str, ways: Collection[str], looked: set[str]) -> bool:
-        words = {"NAME": self.owner.name, "QUEUE": self.away, "INCOMING": self.source, "OUTGOING": self.target}
-        if "USER" in line:
-            words["USER"] = self._user
+        words = {
+            "NAME": self.owner.name,
+            "QUEUE": self.away,
+            "INCOMING": self.source,
+            "OUTGOING": self.target,
+            "USER": self._user,
+        }
         given = [words.get(word, word) for word in shlex.split(line)[1:]]
         if given[0] == "doctor":
             queue = given[given.index("--queue") + 1]
             if queue in looked:
                 return False
             return sum(self.carry_out(each, ways, {*looked, queue}) for each in self.looks(queue)) > 0
+        # A program refuses a record that the operator has put as another user.
+        assert given[:2] != ["salvage", "rebuild"] or "--record-user" in given, line
         looks = given[0] in ("groups", "check")
         result = invoke(*given, *(() if looks else ("--wait", "0")), **self._environment)
         assert looks or result.exit_code == 0, (line, result.output)
         return not looks
 
-    @property
-    def _user(self) -> str:
-        (found,) = {each.md.UserIdentifier.decode().strip() for each in self.owner.on_queue(self.target)}
+    def _who(self) -> str:
+        """Return the user that programs run under here."""
+        self.owner.put_raw(b"", self.away)
+        (found,) = {each.md.UserIdentifier.decode().strip() for each in self.owner.on_queue(self.away)}
+        self.owner.empty(self.away)
         return found
 
     def _mqsc(self, line: str) -> None:

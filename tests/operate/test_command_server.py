@@ -50,9 +50,7 @@ def test_the_names_of_local_queues_that_fit_are_listed(owner, asker):
 
 
 def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
-    with pytest.raises(
-        errors.CommandRefused, match=r"did not return the number of uncommitted messages of NO\.SUCH\.QUEUE"
-    ):
+    with pytest.raises(errors.CommandRefused, match=r"NO\.SUCH\.QUEUE"):
         command_server.uncommitted(asker, "NO.SUCH.QUEUE")
     # A queue that nobody reads takes the command for ever.
     monkeypatch.setattr(command_server, "_COMMAND_QUEUE", owner.queue)

@@ -143,9 +143,7 @@ def test_a_name_that_was_never_started_is_not_said_to_have_no_interrupted_group(
     for check in (False, True):
         result = takeover("TYPO", check=check)
         assert result.exit_code == FAILED
-        assert result.stdout.splitlines() == [
-            "TYPO was never started, or its status queue was deleted: there is no MQGROUPS.GET.TYPO"
-        ]
+        assert "there is no MQGROUPS.GET.TYPO" in result.stdout
     assert operate.take_over(pair[1].qmgr, "TYPO", "get", by=pair[1].name).unknown
 
 

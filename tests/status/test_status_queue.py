@@ -300,11 +300,13 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
 
 
 @ROLES
-def test_a_second_owner_waits_until_the_first_is_gone(owner, clock, role):
+def test_a_second_owner_waits_until_the_first_is_gone(owner, clock, role, caplog):
+    caplog.set_level("INFO", "mqgroups")
     first = start(owner, role)
     clock.on_sleep = lambda: first.close() if len(clock.naps) == 3 else None
     start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=30).close()
     assert len(clock.naps) == 3
+    assert sum(f"waits for status queue {owner.status_queue(role)}" in each for each in caplog.messages) == 1
 
 
 @ROLES

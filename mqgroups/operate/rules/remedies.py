@@ -16,6 +16,8 @@ from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 _WAIT = "wait for a channel, or bring dead letters back"
+# A program believes only records of its own user, which the one who runs the doctor may not be.
+_AS_ITS_USER = " --record-user USER"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 
 
@@ -44,12 +46,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             *([f"mqgroups doctor --queue {queue}"] if queue != around.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
-            f"mqgroups salvage rebuild {named} --queue {queue}{accepts} --apply",
+            f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER}{accepts} --apply",
         ]
     if owner.state is OwnerState.HIDDEN:
         return ["wait until its unit of work is backed out"]
-    user = " --record-user USER" if owner.state is OwnerState.SEVERAL_USERS else ""
-    away = f"mqgroups salvage rebuild {named} --queue {queue}{user} --unreadable-to QUEUE"
+    away = f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER} --unreadable-to QUEUE"
     return [
         "if a group was interrupted:",
         f"{away}{_accepts(around, owner.name, owner.role, queue)} --apply",
@@ -90,7 +91,9 @@ def _accepts(around: Surroundings, name: str, role: str | None, queue: str, *mor
 def _rebuild(judgement: Judgement, name: str, role: str, queue: str = "", *more: str) -> str:
     around = judgement.around
     of_group = f" --group {judgement.group_id.hex()}" if not queue else ""
-    what = f"mqgroups salvage rebuild --name {name} --role {role} --queue {queue or around.queue}{of_group}"
+    what = (
+        f"mqgroups salvage rebuild --name {name} --role {role} --queue {queue or around.queue}{of_group}{_AS_ITS_USER}"
+    )
     return f"{what}{_accepts(around, name, role, queue or around.queue, *more)} --apply"
 
 
