@@ -46,7 +46,7 @@ class _Waiting(Settings):
 
     Attributes:
         wait_ms: how long to wait if a connection is lost, and for a queue or group that a lost connection still holds, before the
-            task or query fails; for a first connection at most 10000; make it longer than twice the channel's HBINT.
+            task or query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
     """
 
     wait_ms: Annotated[int, _NUMBER] = 60_000
