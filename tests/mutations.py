@@ -1733,7 +1733,7 @@ MUTATIONS = (
     Mutation(
         "spark: the rest of a group ends where another one begins",
         "spark/taker.py",
-        "            if st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1:\n                return\n",
+        "            if is_head(md):\n                return\n",
         "",
         "tests/spark/test_browse.py -k rest_goes",
     ),
@@ -1813,6 +1813,27 @@ MUTATIONS = (
         'max(found.since, whole_number(value["missed"]))',
         "0",
         "tests/spark/test_manifests.py -k missed",
+    ),
+    Mutation(
+        "spark: the rest of a group stays while a dead driver may hide its beginning",
+        "spark/manifests.py",
+        "found.since, keys - found.begun)",
+        "found.since)",
+        "tests/spark/test_stream_protocol.py -k a_dead_driver_hid",
+    ),
+    Mutation(
+        "spark: a dead driver's note that the beginning of a group is gone is believed",
+        "spark/manifests.py",
+        "found.since, keys - found.begun)",
+        "found.since, keys)",
+        "tests/spark/test_stream_protocol.py -k long_group",
+    ),
+    Mutation(
+        "spark: a driver that dies while it removes missed groups leaves them missed",
+        "spark/manifests.py",
+        "for each in due]\n        for each, msg_id",
+        "for each in ()]\n        for each, msg_id",
+        "tests/spark/test_manifests.py -k last_time_is_missed",
     ),
     Mutation(
         "spark: a beginning that only looks complete stops nobody",

@@ -100,9 +100,9 @@ class ReservedQueue(BrowsedQueue):
         """Whether removers are at work."""
         return self._removers.are_working
 
-    def remove(self, shares: Iterable[Iterable[Key]]) -> None:
+    def remove(self, shares: Iterable[Share]) -> None:
         """Begin to remove groups and messages; ``removed`` must be called before the next ones. Raises the same errors."""
-        self._shares = [Share(keys) for keys in shares]
+        self._shares = list(shares)
         self.again(self._start)
 
     def removed(self) -> frozenset[Key]:

@@ -14,7 +14,7 @@ from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.manifest_queue import ManifestQueue
-from mqgroups.spark.manifests import Manifests, sign_of
+from mqgroups.spark.manifests import Manifests, note_of, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
@@ -266,6 +266,36 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert remove(other, two, missed=[1, 2], now_s=1600) == {key(1), key(2)}
     assert followed(other, two, "3", 4).pending == ()
     assert not any("missed" in value for value in messages.values())
+
+
+def test_what_a_dead_process_was_removing_for_the_last_time_is_missed_for_another_ten_minutes():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1)
+    assert remove(manifests, one, missed=[1]) == {key(1)}
+    assert manifests.to_remove(one, 1600) == {named("1"): [[key(1)]]}
+    other = Manifests(messages)
+    other.learn(one)
+    assert remove(other, one, now_s=2199) == set()
+    assert remove(other, one, now_s=2200) == {key(1)}
+
+
+def test_what_another_process_may_have_begun_to_remove():
+    """Not what it has noted to be begun for certain, nor what Spark has not finished."""
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1, 2, 3)
+    two = followed(manifests, one, "2", 4)
+    messages.data.update([note_of(named("1"), 1, key(2))])
+    assert manifests.hidden(two.manifests) == frozenset()
+    other = Manifests(messages)
+    other.learn(two)
+    assert other.hidden(two.manifests) == {key(1), key(3), key(4)}
+    other.bundles(two)
+    assert other.hidden(two.manifests) == {key(1), key(3)}
+    remove(other, one)
+    followed(other, two, "3", 5)
+    assert not any("begun" in value for value in messages.values())
 
 
 @table("groups", [1, 10_001])
