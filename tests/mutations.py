@@ -1794,6 +1794,13 @@ MUTATIONS = (
         "tests/spark/test_removal.py -k same_moment",
     ),
     Mutation(
+        "spark: a reservation that fails in the middle is given up",
+        "spark/browse.py",
+        "    except BaseException:\n        queue.close()\n        raise\n",
+        "    except BaseException:\n        raise\n",
+        "tests/spark/test_removal.py -k in_the_middle_is_not",
+    ),
+    Mutation(
         "spark: what the unit of work of a remover's lost connection hides is waited for",
         "spark/removal.py",
         "self.is_done = not self.coming_back",
