@@ -1661,6 +1661,13 @@ MUTATIONS = (
         "tests/spark/test_stream_protocol.py -k behind_the_next_driver",
     ),
     Mutation(
+        "spark: a manifest stays that a zombie may write to the log",
+        "spark/manifests.py",
+        " or each.seq > offset.seq",
+        "",
+        "tests/spark/test_manifests.py -k zombie",
+    ),
+    Mutation(
         "spark: a status queue that was emptied stops the query",
         "spark/manifests.py",
         "elif not found.expected or len(found.read) < found.expected:",

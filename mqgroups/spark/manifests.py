@@ -18,8 +18,8 @@ The life of a manifest, with the calls of Spark::
                           its beginning is gone, the third form, in place of the note before in the same bundle
     latestOffset, commit  when the groups are removed and all of that is committed, its *mark* is put, the last form, in a unit
                           of work of its own. Or, if groups were not found, since when they are missed, the fourth form
-    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
-                          manifests that have a mark, with their signs
+    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, up to its number,
+                          and the parts of manifests that have a mark, with their signs
 
 A sink passes over a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch,
 and its signs are there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would be passed
@@ -31,7 +31,8 @@ A manifest is never changed. A process that dies while it removes groups hides s
 it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
 neither is, the status queue was emptied or replaced, and the source stops: it would read processed groups again.
 
-If Spark does not write the offset (the driver died), no offset names the manifest; the next process deletes it. A process that
+If Spark does not write the offset (the driver died), no offset names the manifest. Then it is deleted when Spark begins with an
+offset that has its number, not before: a JVM that goes on without its driver may still write it to the log. A process that
 plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
 
 ``Manifests`` decides, and asks ``Messages`` for the three things that need the queue. No clock, no pyspark.
@@ -136,6 +137,7 @@ class _OnQueue:
         read: the data of the parts, as far as read.
         since: when its groups were missed, in seconds since 1970; 0 if they are not missed.
         begun: keys of groups whose beginning is removed for certain.
+        seq: the number of its micro-batch; 0 if no part is there.
     """
 
     parts: list[bytes] = field(default_factory=list)
@@ -145,6 +147,7 @@ class _OnQueue:
     bundles: int = 0
     since: int = 0
     begun: set[Key] = field(default_factory=set)
+    seq: int = 0
 
 
 class Manifests:
@@ -237,7 +240,7 @@ class Manifests:
         following = offset.followed_by(source, manifest, groups, self._gone)
         self._source = following.source
         put = self._change(list(_parts(following, groups, bundles)), self._not_needed(offset))
-        self._on_queue[manifest] = _OnQueue(put, bundles=bundles)
+        self._on_queue[manifest] = _OnQueue(put, bundles=bundles, seq=following.seq)
         self._manifests[manifest] = _Manifest(tuple(groups), bundles, frozenset(planned.key for planned in groups))
         self._made = offset, following
         return following
@@ -356,12 +359,13 @@ class Manifests:
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
-            if each.parts and (name not in needed or each.marks):
+            is_needed = name in needed or each.seq > offset.seq
+            if each.parts and (not is_needed or each.marks):
                 found += each.parts
                 for bundle in range(each.bundles):
                     found += [_msg_id(name, bundle), _msg_id(name, _NOTES + bundle)]
                 each.parts.clear()
-            if name not in needed:
+            if not is_needed:
                 found += each.marks
                 del self._on_queue[name]
                 self._gone.discard(name)
@@ -403,6 +407,7 @@ class Manifests:
             found.begun.add(Key.from_text(value["begun"]))
         if "groups" not in value:
             return
+        found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
         found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.

@@ -220,7 +220,7 @@ def test_nothing_is_changed_for_nothing():
     assert messages.units_of_work == 3
 
 
-def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
+def test_a_manifest_that_no_offset_names_is_deleted_when_another_one_has_its_number():
     messages = Messages()
     first = Manifests(messages)
     one = followed(first, Offset(), "1", 1)
@@ -230,6 +230,8 @@ def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
     other.learn(one)
     assert not other.knows(key(2))
     again = followed(other, one, "3", 2, 3)
+    assert messages.kinds() == [("1", 1), ("2", 1), ("3", 1)]
+    other.tidy(again)
     assert messages.kinds() == [("1", 1), ("3", 1)]
     assert (again.seq, again.pending) == (2, (named("1"),))
 
@@ -245,6 +247,25 @@ def test_an_offset_that_spark_did_not_begin_with_is_offered_again():
     assert manifests.offered(one) is None
     two = followed(manifests, one, "2", 2)
     assert (manifests.offered(Offset()), manifests.offered(one)) == (None, two)
+
+
+def test_a_manifest_stays_that_a_zombie_may_write_to_the_log():
+    """Spark has read its log up to ``one`` when the JVM of a dead driver writes ``two``."""
+    messages = Messages()
+    zombie = Manifests(messages)
+    one = followed(zombie, Offset(), "1", 1)
+    two = followed(zombie, one, "2", 2)
+    successor = Manifests(messages)
+    successor.learn(one)
+    successor.tidy(one)
+    three = followed(successor, one, "3", 2)
+    # Spark does not write it, because there is one already.
+    assert three.seq == two.seq
+    following = Manifests(messages)
+    following.learn(two)
+    assert len(following.bundles(two)) == 1
+    following.tidy(two)
+    assert messages.kinds() == [("1", 1), ("2", 1)]
 
 
 def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_minutes():
