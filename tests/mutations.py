@@ -1661,6 +1661,13 @@ MUTATIONS = (
         "tests/spark/test_stream_protocol.py -k behind_the_next_driver",
     ),
     Mutation(
+        "spark: a manifest stays that a zombie may write to the log",
+        "spark/manifests.py",
+        " or each.seq > offset.seq",
+        "",
+        "tests/spark/test_manifests.py -k zombie",
+    ),
+    Mutation(
         "spark: a status queue that was emptied stops the query",
         "spark/manifests.py",
         "elif not found.expected or len(found.read) < found.expected:",
@@ -1733,7 +1740,7 @@ MUTATIONS = (
     Mutation(
         "spark: the rest of a group ends where another one begins",
         "spark/taker.py",
-        "            if st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1:\n                return\n",
+        "            if is_head(md):\n                return\n",
         "",
         "tests/spark/test_browse.py -k rest_goes",
     ),
@@ -1794,6 +1801,13 @@ MUTATIONS = (
         "tests/spark/test_removal.py -k same_moment",
     ),
     Mutation(
+        "spark: a reservation that fails in the middle is given up",
+        "spark/browse.py",
+        "    except BaseException:\n        queue.close()\n        raise\n",
+        "    except BaseException:\n        raise\n",
+        "tests/spark/test_removal.py -k in_the_middle_is_not",
+    ),
+    Mutation(
         "spark: what the unit of work of a remover's lost connection hides is waited for",
         "spark/removal.py",
         "self.is_done = not self.coming_back",
@@ -1813,6 +1827,27 @@ MUTATIONS = (
         'max(found.since, whole_number(value["missed"]))',
         "0",
         "tests/spark/test_manifests.py -k missed",
+    ),
+    Mutation(
+        "spark: the rest of a group stays while a dead driver may hide its beginning",
+        "spark/manifests.py",
+        "found.since, keys - found.begun)",
+        "found.since)",
+        "tests/spark/test_stream_protocol.py -k a_dead_driver_hid",
+    ),
+    Mutation(
+        "spark: a dead driver's note that the beginning of a group is gone is believed",
+        "spark/manifests.py",
+        "found.since, keys - found.begun)",
+        "found.since, keys)",
+        "tests/spark/test_stream_protocol.py -k long_group",
+    ),
+    Mutation(
+        "spark: a driver that dies while it removes missed groups leaves them missed",
+        "spark/manifests.py",
+        "for each in due]\n        for each, msg_id",
+        "for each in ()]\n        for each, msg_id",
+        "tests/spark/test_manifests.py -k last_time_is_missed",
     ),
     Mutation(
         "spark: a beginning that only looks complete stops nobody",

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import islice
@@ -28,7 +29,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import NOT_CONVERTED
+from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import REDO, retrying
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MsgFlag
 from mqgroups.errors import MQIError
@@ -108,7 +109,8 @@ class BrowsedQueue:
     def _open(self) -> None:
         # Read ahead (DEFREADA) would browse what is gone, and refuses other options in the next MQGET (2457).
         self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
-        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        with closed_if_it_fails(self._walker):
+            self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
 
@@ -420,6 +422,16 @@ class BrowsedQueue:
             return call()
 
         return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
+
+
+@contextmanager
+def closed_if_it_fails(queue: Queue) -> Iterator[None]:
+    """Close a queue if the ``with`` block fails, so that another try does not meet it."""
+    try:
+        yield
+    except BaseException:
+        queue.close()
+        raise
 
 
 def number_of_last(place: Callable[[int], Place], guess: int) -> int:

@@ -14,7 +14,8 @@ from mqgroups.core.status import RecordRejected, decode
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.spark.manifests import sign_of
+from mqgroups.spark.manifests import note_of, sign_of
+from mqgroups.spark.offsets import Key
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.status.opening import check_kind, check_stays, open_or_make
 
@@ -30,6 +31,8 @@ _LOOK = st.gmo(
 )
 _SIGN_OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_NO_READ_AHEAD
 _SIGN_PUT = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING)
+_NOTE_OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_NO_READ_AHEAD
+_NOTE_PUT = st.pmo(mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING)
 _BROWSE_ANY = st.gmo(_NOW | mq.MQGMO_BROWSE_FIRST)
 _DELETE = st.gmo(
     _NOW | mq.MQGMO_SYNCPOINT | mq.MQGMO_ACCEPT_TRUNCATED_MSG,
@@ -56,6 +59,23 @@ def put_sign(connection: Connection, status_queue: str, source: str, manifest: s
             queue.close()
 
     connection.reopening(put)
+
+
+def put_note(status_queue: str, source: str, manifest: str, bundle: int, connection: Connection, key: Key) -> None:
+    """Put the note that the beginning of a group is removed, in place of the one before, in syncpoint. It runs in a remover.
+
+    Raises:
+        MQIError: a call failed.
+    """
+    msg_id, data = note_of(manifest, bundle, key)
+    correl_id = bytes.fromhex(source)
+    queue = connection.open_queue(status_queue, _NOTE_OPEN_OPTIONS)
+    try:
+        queue.get_descriptor(st.md(msg_id=msg_id, correl_id=correl_id), _DELETE)
+        md = st.md(format_name=mq.MQFMT_STRING, ccsid=1208, msg_id=msg_id, correl_id=correl_id)
+        queue.put(md, _NOTE_PUT, data)
+    finally:
+        queue.close()
 
 
 class ManifestQueue:

@@ -4,6 +4,7 @@ A manifest is on the source's status queue, as one or more messages of JSON with
 
     {"v": 2, "manifest": "<32 hex digits>", "seq": 7, "bundles": 8, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
     {"v": 2, "manifest": "<32 hex digits>", "read": 0}
+    {"v": 2, "manifest": "<32 hex digits>", "begun": "G<base64>"}
     {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
     {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
@@ -13,11 +14,12 @@ The life of a manifest, with the calls of Spark::
     partitions, commit    read, by this process or after a restart
     read                  each task puts the *sign* that its bundle was read to the end, the second form, with the MsgId of
                           ``sign_of``
-    commit(N)             the removal of its groups begins
+    commit(N)             the removal of its groups begins. A unit of work that ends in the middle of a group puts the *note* that
+                          its beginning is gone, the third form, in place of the note before in the same bundle
     latestOffset, commit  when the groups are removed and all of that is committed, its *mark* is put, the last form, in a unit
-                          of work of its own. Or, if groups were not found, since when they are missed, the third form
-    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, and the parts of
-                          manifests that have a mark, with their signs
+                          of work of its own. Or, if groups were not found, since when they are missed, the fourth form
+    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, up to its number,
+                          and the parts of manifests that have a mark, with their signs
 
 A sink passes over a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch,
 and its signs are there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would be passed
@@ -29,7 +31,8 @@ A manifest is never changed. A process that dies while it removes groups hides s
 it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
 neither is, the status queue was emptied or replaced, and the source stops: it would read processed groups again.
 
-If Spark does not write the offset (the driver died), no offset names the manifest; the next process deletes it. A process that
+If Spark does not write the offset (the driver died), no offset names the manifest. Then it is deleted when Spark begins with an
+offset that has its number, not before: a JVM that goes on without its driver may still write it to the log. A process that
 plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
 
 ``Manifests`` decides, and asks ``Messages`` for the three things that need the queue. No clock, no pyspark.
@@ -53,12 +56,23 @@ _GROUPS_IN_A_PART = 10_000
 COMES_BACK_WITHIN_S = 600
 # With the 16 bytes of a manifest's identifier, the number of a bundle makes the MsgId of its sign.
 _NUMBER_BYTES = 8
+# With this added, that of its note.
+_NOTES = 1 << 32
+
+
+def note_of(manifest: str, bundle: int, key: Key) -> tuple[bytes, bytes]:
+    """Return MsgId and data of the note that the beginning of a group of this bundle is removed for certain."""
+    data = {"v": _VERSION, "manifest": manifest, "begun": str(key)}
+    return _msg_id(manifest, _NOTES + bundle), json.dumps(data).encode()
 
 
 def sign_of(manifest: str, bundle: int) -> tuple[bytes, bytes]:
     """Return MsgId and data of the sign that a task has read a bundle of a manifest's micro-batch to its end."""
-    msg_id = bytes.fromhex(manifest) + bundle.to_bytes(_NUMBER_BYTES, "big")
-    return msg_id, json.dumps({"v": _VERSION, "manifest": manifest, "read": bundle}).encode()
+    return _msg_id(manifest, bundle), json.dumps({"v": _VERSION, "manifest": manifest, "read": bundle}).encode()
+
+
+def _msg_id(manifest: str, number: int) -> bytes:
+    return bytes.fromhex(manifest) + number.to_bytes(_NUMBER_BYTES, "big")
 
 
 class Messages(Protocol):
@@ -87,6 +101,7 @@ class _Manifest:
         bundles: in how many bundles they are read, also when the micro-batch is repeated with another ``maxPartitions``.
         keys: those that must not be planned: of all groups, or of the missed ones.
         since: when they were missed, in seconds since 1970; 0 if they are not missed.
+        hidden: those of which the unit of work of another process may hide the beginning: it may have begun to remove them.
         names: of the keys.
     """
 
@@ -94,6 +109,7 @@ class _Manifest:
     bundles: int
     keys: frozenset[Key]
     since: int = 0
+    hidden: frozenset[Key] = frozenset()
     names: frozenset[tuple[bytes, str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -116,10 +132,12 @@ class _OnQueue:
     """The messages of a manifest.
 
     Attributes:
-        parts: MsgIds of its parts, its signs, and of those that say since when it is missed.
+        parts: MsgIds of its parts, its signs, its notes, and of those that say since when it is missed.
         marks: MsgIds of its mark.
         read: the data of the parts, as far as read.
         since: when its groups were missed, in seconds since 1970; 0 if they are not missed.
+        begun: keys of groups whose beginning is removed for certain.
+        seq: the number of its micro-batch; 0 if no part is there.
     """
 
     parts: list[bytes] = field(default_factory=list)
@@ -128,6 +146,8 @@ class _OnQueue:
     expected: int = 0
     bundles: int = 0
     since: int = 0
+    begun: set[Key] = field(default_factory=set)
+    seq: int = 0
 
 
 class Manifests:
@@ -167,7 +187,7 @@ class Manifests:
             else:
                 groups = tuple(planned for part in sorted(found.read) for planned in found.read[part])
                 keys = frozenset(planned.key for planned in groups)
-                self._manifests[each] = _Manifest(groups, found.bundles, keys, found.since)
+                self._manifests[each] = _Manifest(groups, found.bundles, keys, found.since, keys - found.begun)
         for found in self._on_queue.values():
             found.read.clear()
 
@@ -193,6 +213,8 @@ class Manifests:
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
             raise self._missing(offset.manifest, 0, 0)
+        # Spark has not finished it, so nobody has begun to remove it.
+        manifest.hidden = frozenset()
         return bundled(manifest.groups, manifest.bundles)
 
     # --- the next micro-batch
@@ -218,7 +240,7 @@ class Manifests:
         following = offset.followed_by(source, manifest, groups, self._gone)
         self._source = following.source
         put = self._change(list(_parts(following, groups, bundles)), self._not_needed(offset))
-        self._on_queue[manifest] = _OnQueue(put, bundles=bundles)
+        self._on_queue[manifest] = _OnQueue(put, bundles=bundles, seq=following.seq)
         self._manifests[manifest] = _Manifest(tuple(groups), bundles, frozenset(planned.key for planned in groups))
         self._made = offset, following
         return following
@@ -233,18 +255,32 @@ class Manifests:
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
         """Return the keys to remove so that everything up to ``offset`` that a task has read is gone, by manifest, in bundles.
 
-        Missed keys are among them only if they have been missed for so long that they cannot reappear later.
+        Missed keys are among them only if they have been missed for so long that they cannot reappear later. If this process dies
+        while it removes them, they can: so it is put first that they are missed now, for the next one.
 
         Raises:
             MQIError: a call failed.
         """
-        return {
+        found = {
             each: manifest.shares
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
             # What is missed was read before it was removed.
             and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
+        due = [each for each in found if self._manifests[each].since]
+        put = [json.dumps({"v": _VERSION, "manifest": each, "missed": now_s}).encode() for each in due]
+        for each, msg_id in zip(due, self._change(put, ()) if put else (), strict=True):
+            self._on_queue[each].parts.append(msg_id)
+        return found
+
+    def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
+        """Return the keys of these manifests, which are to be removed, of which another process may hide the beginning.
+
+        What was missed for long enough is not among them: it does not reappear.
+        """
+        found = (self._manifests[each] for each in manifests)
+        return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
         """Return the error for a manifest with only ``found`` of its parts on the status queue; ``expected``: 0 if unknown."""
@@ -323,10 +359,13 @@ class Manifests:
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
-            if each.parts and (name not in needed or each.marks):
-                found += [*each.parts, *(sign_of(name, bundle)[0] for bundle in range(each.bundles))]
+            is_needed = name in needed or each.seq > offset.seq
+            if each.parts and (not is_needed or each.marks):
+                found += each.parts
+                for bundle in range(each.bundles):
+                    found += [_msg_id(name, bundle), _msg_id(name, _NOTES + bundle)]
                 each.parts.clear()
-            if name not in needed:
+            if not is_needed:
                 found += each.marks
                 del self._on_queue[name]
                 self._gone.discard(name)
@@ -364,8 +403,11 @@ class Manifests:
         if "missed" in value:
             # Twice if the process that put it first was dying: then the later time counts.
             found.since = max(found.since, whole_number(value["missed"]))
+        if "begun" in value:
+            found.begun.add(Key.from_text(value["begun"]))
         if "groups" not in value:
             return
+        found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
         found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.

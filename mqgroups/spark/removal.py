@@ -11,20 +11,28 @@ A missing group is not an error, so removal can be repeated after any interrupti
 the unit of work of a dead connection may hide it, and IBM does not document that it is backed out before another application can
 open the queue exclusively. A group counts as gone if it was got completely, in units of work that were committed; otherwise it is
 *missed*. A group that a remover got on a connection that was lost before MQCMIT is certain to reappear: it is *coming back*, and
-its share is not done. While a lost connection of this process may hide the beginning of a group, the rest stays: if the rest were
-gone when the beginning reappears, the messages of the next group with its GroupId would be taken for it.
+its share is not done.
+
+While the beginning of a group may be hidden, the rest stays: if the rest were gone when the beginning reappears, the messages of
+the next group with its GroupId would be taken for it. A lost connection of this process may hide it, or, if another process may
+have begun to remove the group, that one's. So a unit of work that ends in the middle of a group *notes* on the status queue that
+the beginning is gone. Another process takes the rest at once if it finds the note, and otherwise leaves it until nothing can
+reappear any more.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeAlias
 
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import CommitOutcomeUnknown
 from mqgroups.spark.offsets import Key
 from mqgroups.spark.taker import Taken, Taker
+
+Note: TypeAlias = Callable[[Connection, Key], None]
 
 
 class Share:
@@ -36,13 +44,22 @@ class Share:
         is_done: whether all were looked for, without an error, and none is coming back.
     """
 
-    def __init__(self, keys: Iterable[Key]) -> None:
+    def __init__(self, keys: Iterable[Key], hidden: Container[Key] = (), note: Note = lambda *_: None) -> None:
+        """Nothing is removed yet.
+
+        Args:
+            keys: of the groups.
+            hidden: those of which the unit of work of another process may hide the beginning.
+            note: puts the note that the beginning of a group is gone, on a connection, in syncpoint.
+        """
         self.left = {key: Taken() for key in keys}
+        self._note = note
         self.coming_back: set[Key] = set()
         self.is_done = False
         self._uncommitted: dict[Key, Taken] = {}
-        # Keys of which a lost connection may hide messages: those that are coming back, and those of a commit of unknown outcome.
-        self._hidden: set[Key] = set()
+        # Keys of which a lost connection may hide messages: those that are coming back, those of a commit of unknown outcome, and
+        # those of another process.
+        self._hidden = {key for key in self.left if key in hidden}
 
     def remove(self, taker: Taker, every: int) -> None:
         """Remove what is left, with a commit after ``every`` physical messages. It runs in a remover.
@@ -60,6 +77,8 @@ class Share:
                         self._uncommitted[key] = before.and_also(md, length)
                         uncommitted += 1
                         if uncommitted == every:
+                            if self._ends_within(key):
+                                self._note(connection, key)
                             connection.commit()
                             self._committed()
                             connection.begin(self)
@@ -75,6 +94,10 @@ class Share:
             raise
         self._committed()
         self.is_done = not self.coming_back
+
+    def _ends_within(self, key: Key) -> bool:
+        """Whether the unit of work has the beginning of a group, and not its end."""
+        return key.is_group and self.left[key] == Taken() and not self._uncommitted[key].is_whole
 
     def _committed(self) -> None:
         self.left.update(self._uncommitted)

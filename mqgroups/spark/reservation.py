@@ -25,7 +25,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.errors import ConfigurationError, MQIError, OwnerActive
 from mqgroups.mqi import constants as mq
-from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.browse import BrowsedQueue, closed_if_it_fails
 from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.offsets import Key
 from mqgroups.spark.removal import Removers, Share
@@ -61,22 +61,22 @@ class ReservedQueue(BrowsedQueue):
             if error.reason in OWNER_ACTIVE:
                 raise QueueReserved(self.name, self._wait_s) from error
             raise
-        super()._open()
+        with closed_if_it_fails(self._handle):
+            super()._open()
 
     def _reserve(self) -> Queue:
         # Exclusive in all of a queue-sharing group, of which the count below knows one queue manager.
         self._connection.open_queue(self.name, mq.MQOO_INPUT_EXCLUSIVE).close()
         handle = self._connection.open_queue(self.name, mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
-        if handle.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
-            handle.close()
-            raise ConfigurationError(
-                f"queue {self.name} is NOSHARE, but a stream removes groups on several connections. ALTER QLOCAL('{self.name}') "
-                "SHARE"
-            )
-        if int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 1:
-            # Another application did the same between the two calls. Both let go, and try again after pauses of random length.
-            handle.close()
-            raise OwnerActive("MQOPEN", f"queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
+        with closed_if_it_fails(handle):
+            if handle.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
+                raise ConfigurationError(
+                    f"queue {self.name} is NOSHARE, but a stream removes groups on several connections. ALTER "
+                    f"QLOCAL('{self.name}') SHARE"
+                )
+            if int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 1:
+                # Another application did the same between the two calls. Both let go, and try again after random pauses.
+                raise OwnerActive("MQOPEN", f"queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
         return handle
 
     def close(self) -> None:
@@ -100,9 +100,9 @@ class ReservedQueue(BrowsedQueue):
         """Whether removers are at work."""
         return self._removers.are_working
 
-    def remove(self, shares: Iterable[Iterable[Key]]) -> None:
+    def remove(self, shares: Iterable[Share]) -> None:
         """Begin to remove groups and messages; ``removed`` must be called before the next ones. Raises the same errors."""
-        self._shares = [Share(keys) for keys in shares]
+        self._shares = list(shares)
         self.again(self._start)
 
     def removed(self) -> frozenset[Key]:

@@ -40,11 +40,11 @@ from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
 from mqgroups.spark.connections import connected, lent
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
-from mqgroups.spark.manifest_queue import ManifestQueue, put_sign
+from mqgroups.spark.manifest_queue import ManifestQueue, put_note, put_sign
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.options import SourceOptions
-from mqgroups.spark.removal import Removers
+from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.rows import put_time_us
 
@@ -227,7 +227,12 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         manifests.learn(offset)
         by_manifest = manifests.to_remove(offset, int(time.time()))
         if by_manifest:
-            queue.remove(share for shares in by_manifest.values() for share in shares)
+            note, hidden = partial(put_note, self._options.status_queue, offset.source), manifests.hidden(by_manifest)
+            queue.remove(
+                Share(share, hidden, partial(note, manifest, number))
+                for manifest, shares in by_manifest.items()
+                for number, share in enumerate(shares)
+            )
             self._removing = tuple(by_manifest)
         if (unread := manifests.unread(offset, self._removing)) is not None:
             self._note_removed(wait=True)

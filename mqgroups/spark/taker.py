@@ -2,7 +2,7 @@
 
 Applications may use a GroupId more than once, so a group is got from its first message on, which is known by its MsgId and put
 time, and each number once, as it is read. If the first message is gone, the rest goes too, up to the next first message, which
-begins another group.
+begins another group; but not while the first message may only be hidden.
 
 Not here: commits, and what becomes of a group that is not there (``removal.py``).
 """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,8 +28,8 @@ from mqgroups.operate import GroupState, OwnerState
 from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
-from mqgroups.spark.manifest_queue import ManifestQueue
-from mqgroups.spark.removal import Removers
+from mqgroups.spark.manifest_queue import ManifestQueue, put_note
+from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from tests.fix_cli import run
 
@@ -247,13 +248,15 @@ def sparksource(q_mgr, administrator):
     with BrowsedQueue(connection, "ORDERS") as queue:
         (head,) = queue.heads()
         assert len(list(queue.messages(head))) == 3
-    with ReservedQueue(connection, "ORDERS", 0, Removers(lambda: connection, "ORDERS", 1, 100)) as reserved:
+    with ReservedQueue(connection, "ORDERS", 0, Removers(lambda: connection, "ORDERS", 1, 2)) as reserved:
         manifests = ManifestQueue(connection, reserved, STATUS_QUEUES[4], "MQGROUPS.SHARED.STATUS.MODEL")
         (manifest,) = manifests.change(b"S" * 24, [b"{}"], ())
-        reserved.remove([[head.key]])
+        note = partial(put_note, STATUS_QUEUES[4], (b"S" * 24).hex(), "1" * 32, 0)
+        reserved.remove([Share([head.key], note=note)])
         assert reserved.removed() == frozenset()
-        assert manifests.browse(b"S" * 24) == [(manifest, b"{}")]
-        manifests.change(b"S" * 24, (), [manifest])
+        assert manifests.browse(b"S" * 24)[0] == (manifest, b"{}")
+        assert len(manifests.browse(b"S" * 24)) == 2
+        manifests.change(b"S" * 24, (), [msg_id for msg_id, _ in manifests.browse(b"S" * 24)])
 
 
 def sparksink(q_mgr, administrator):

@@ -17,7 +17,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import JavaMissing
 from mqgroups.spark.java import java_home
-from mqgroups.spark.removal import Removers
+from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.taker import Taker
 
@@ -134,6 +134,9 @@ class Reserved(ReservedQueue):
             return connection_of(owner.connect(**connection))
 
         super().__init__(connect(), owner.queue, wait_s, Removers(connect, owner.queue, most, every))
+
+    def remove(self, shares):
+        super().remove(share if isinstance(share, Share) else Share(share) for share in shares)
 
     def remove_all(self, *shares):
         self.remove(shares)

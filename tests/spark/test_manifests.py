@@ -14,7 +14,7 @@ from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.manifest_queue import ManifestQueue
-from mqgroups.spark.manifests import Manifests, sign_of
+from mqgroups.spark.manifests import Manifests, note_of, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
@@ -220,7 +220,7 @@ def test_nothing_is_changed_for_nothing():
     assert messages.units_of_work == 3
 
 
-def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
+def test_a_manifest_that_no_offset_names_is_deleted_when_another_one_has_its_number():
     messages = Messages()
     first = Manifests(messages)
     one = followed(first, Offset(), "1", 1)
@@ -230,6 +230,8 @@ def test_a_manifest_that_no_offset_names_is_deleted_by_the_next_process():
     other.learn(one)
     assert not other.knows(key(2))
     again = followed(other, one, "3", 2, 3)
+    assert messages.kinds() == [("1", 1), ("2", 1), ("3", 1)]
+    other.tidy(again)
     assert messages.kinds() == [("1", 1), ("3", 1)]
     assert (again.seq, again.pending) == (2, (named("1"),))
 
@@ -245,6 +247,25 @@ def test_an_offset_that_spark_did_not_begin_with_is_offered_again():
     assert manifests.offered(one) is None
     two = followed(manifests, one, "2", 2)
     assert (manifests.offered(Offset()), manifests.offered(one)) == (None, two)
+
+
+def test_a_manifest_stays_that_a_zombie_may_write_to_the_log():
+    """Spark has read its log up to ``one`` when the JVM of a dead driver writes ``two``."""
+    messages = Messages()
+    zombie = Manifests(messages)
+    one = followed(zombie, Offset(), "1", 1)
+    two = followed(zombie, one, "2", 2)
+    successor = Manifests(messages)
+    successor.learn(one)
+    successor.tidy(one)
+    three = followed(successor, one, "3", 2)
+    # Spark does not write it, because there is one already.
+    assert three.seq == two.seq
+    following = Manifests(messages)
+    following.learn(two)
+    assert len(following.bundles(two)) == 1
+    following.tidy(two)
+    assert messages.kinds() == [("1", 1), ("2", 1)]
 
 
 def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_minutes():
@@ -266,6 +287,36 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert remove(other, two, missed=[1, 2], now_s=1600) == {key(1), key(2)}
     assert followed(other, two, "3", 4).pending == ()
     assert not any("missed" in value for value in messages.values())
+
+
+def test_what_a_dead_process_was_removing_for_the_last_time_is_missed_for_another_ten_minutes():
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1)
+    assert remove(manifests, one, missed=[1]) == {key(1)}
+    assert manifests.to_remove(one, 1600) == {named("1"): [[key(1)]]}
+    other = Manifests(messages)
+    other.learn(one)
+    assert remove(other, one, now_s=2199) == set()
+    assert remove(other, one, now_s=2200) == {key(1)}
+
+
+def test_what_another_process_may_have_begun_to_remove():
+    """Not what it has noted to be begun for certain, nor what Spark has not finished."""
+    messages = Messages()
+    manifests = Manifests(messages)
+    one = followed(manifests, Offset(), "1", 1, 2, 3)
+    two = followed(manifests, one, "2", 4)
+    messages.data.update([note_of(named("1"), 1, key(2))])
+    assert manifests.hidden(two.manifests) == frozenset()
+    other = Manifests(messages)
+    other.learn(two)
+    assert other.hidden(two.manifests) == {key(1), key(3), key(4)}
+    other.bundles(two)
+    assert other.hidden(two.manifests) == {key(1), key(3)}
+    remove(other, one)
+    followed(other, two, "3", 5)
+    assert not any("begun" in value for value in messages.values())
 
 
 @table("groups", [1, 10_001])

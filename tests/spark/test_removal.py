@@ -69,6 +69,19 @@ def test_a_queue_that_only_one_can_open_is_refused(owner, make_queue):
         ReservedQueue(connection, name, 0, Removers(lambda: connection, name, 1, 1))
 
 
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("verb", "number"), [*(("MQOPEN", number) for number in range(1, 5)), ("MQINQ", 1), ("MQINQ", 2), ("MQCLOSE", 1)]
+)
+def test_a_reservation_that_fails_in_the_middle_is_not_met_by_the_next_try(owner, faults, verb, number):
+    connection = connection_of(owner.connect(reconnect_wait_s=30))
+    faults.arm(Fault("answer", nth=number, verb=verb, comp=mqi.MQCC_FAILED, reason=mqi.MQRC_RESOURCE_PROBLEM))
+    with ReservedQueue(connection, owner.queue, 0, Removers(lambda: connection, owner.queue, 1, 1)) as queue:
+        assert faults.faults_fired() == 1
+        faults.clear_faults()
+        assert queue._handle.inquire(mqi.MQIA_OPEN_INPUT_COUNT) == 1
+
+
 # --- removing
 
 

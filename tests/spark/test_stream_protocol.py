@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -19,11 +20,12 @@ from mqgroups.mqi import constants as mqi
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.manifest_queue import put_sign
-from mqgroups.spark.manifests import Manifests, sign_of
+from mqgroups.spark.manifests import Manifests, note_of, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
 from tests.spark.model import Checkpoint, Clock
+from tests.spark.test_browse import put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
@@ -119,10 +121,10 @@ class Queue:
     def remove(self, shares):
         assert not self._removers
         self._missed = set()
-        for keys in shares:
-            self._missed.update(keys)
+        for share in shares:
+            self._missed.update(share.left)
             got: list[Key] = []
-            remover = self._removal(keys, got)
+            remover = self._removal(share, got)
             next(remover)
             self._removers[remover] = got
 
@@ -132,15 +134,20 @@ class Queue:
             self._work(1)
         return frozenset(self._missed)
 
-    def _removal(self, keys, got):
+    def _removal(self, share, got):
         """A remover: gets a message, or commits the last ones, each time that it may go on."""
-        for key in keys:
+        for key in share.left:
             there = self.groups.get(key, 0)
-            for _ in range(there):
+            if there < self.sizes[key] and key in share._hidden:
+                # Its beginning may come back.
+                continue
+            for number in range(1, there + 1):
                 yield
                 self.groups[key] -= 1
                 got.append(key)
                 if len(got) == self.every:
+                    if number < there == self.sizes[key] and number <= self.every:
+                        share._note(None, key)
                     got.clear()
             if self.groups.get(key) == 0:
                 del self.groups[key]
@@ -253,13 +260,19 @@ class Spark:
         reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
         reader._ahead = AheadAtOnce(self.queue.pace)
         try:
-            self.checkpoint.run(reader, available_now=available_now, step=self._step)
+            with patch.object(stream_source, "put_note", self._note):
+                self.checkpoint.run(reader, available_now=available_now, step=self._step)
             assert not (available_now and self.queue.is_removing)
         except DriverKilled:
             return False
         finally:
             self.queue.driver_ends()
         return True
+
+    def _note(self, _, source, *of):
+        manifest, bundle, _, key = of
+        msg_id, data = note_of(manifest, bundle, key)
+        self.status.data[msg_id] = bytes.fromhex(source), data
 
     def _clock_s(self):
         # The clock goes on with each look at it, so a pass over the queue takes time and the next one is not due at once.
@@ -315,8 +328,8 @@ def query(queue, most=1):
 def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, most):
     queue = Queue()
     spark = query(queue, most)
-    with pytest.MonkeyPatch.context() as patch:
-        clock = patch_time(patch)
+    with pytest.MonkeyPatch.context() as patched:
+        clock = patch_time(patched)
         for hides_for, groups, dies_at, kill_in, die_in, dies, available_now, pace in lives:
             for group in groups:
                 queue.put(*group)
@@ -453,3 +466,71 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     owner.put_raw_group([b"e1"])
     five = Offset.from_json(third.latestOffset(four, limit))
     assert len(five.manifests) == 2
+
+
+def begun(owner, source, connect, messages):
+    """A driver dies while it removes a group: ``messages`` of it were got, its handle is gone, and its unit of work is not backed
+    out. Returns the offset it ended with and the dying connection."""
+    reader = source(pollTimeoutMs="0")
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, reader.getDefaultReadLimit())
+    assert len(planned(reader, start, end)) == 1
+    reader.stop()
+    dying = connect()
+    handle = dying.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    for _ in range(messages):
+        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
+    assert handle.close() == OK
+    return end, dying
+
+
+@pytest.mark.parametrize("hidden", [1, 2, 3])
+def test_another_group_with_the_group_id_is_read_after_one_whose_beginning_a_dead_driver_hid(
+    owner, source, connect, monkeypatch, hidden
+):
+    """If the rest of the one were gone when its beginning comes back, messages of the other one would be taken for it."""
+    clock = patch_time(monkeypatch)
+    put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2"), (3, b"a3."))
+    one, dying = begun(owner, source, connect, hidden)
+    others = [b"b1", b"b2", b"b3."]
+    put_to(owner, b"G" * 24, *enumerate(others, 1))
+    second = source(pollTimeoutMs="0")
+    assert second.latestOffset(one, second.getDefaultReadLimit()) == one
+    second.stop()
+    assert owner.data() == [b"a1", b"a2", b"a3."][hidden:] + others
+    assert dying.back_out() == OK
+    clock.now_s += 600
+    third = source(pollTimeoutMs="0")
+    two = third.latestOffset(one, third.getDefaultReadLimit())
+    assert owner.data() == others
+    assert [each.messages for each in planned(third, one, two)] == [3]
+
+
+def test_a_long_group_that_a_dead_driver_has_begun_to_remove_is_gone_at_once(owner, source, gate):
+    """It has noted that the beginning does not come back."""
+    put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2"), (3, b"a3"), (4, b"a4"), (5, b"a5."))
+    first = source(pollTimeoutMs="0", messagesPerUnitOfWork="2")
+    start, limit = first.initialOffset(), first.getDefaultReadLimit()
+    one = first.latestOffset(start, limit)
+    planned(first, start, one)
+    first.commit(one)
+    (taker,) = first._reservation[0]._removers._takers
+    gate.reached()
+    # The third message is got on a connection that is lost.
+    get, got = taker._queue.get_descriptor, []
+
+    def dies(md, gmo):
+        got.append(get(md, gmo))
+        if owner.data() == [b"a4", b"a5."]:
+            raise DriverKilled
+        return got[-1]
+
+    taker._queue.get_descriptor = dies
+    gate.open()
+    with pytest.raises(DriverKilled):
+        first.stop()
+    assert owner.data() == [b"a3", b"a4", b"a5."]
+    second = source(pollTimeoutMs="0", messagesPerUnitOfWork="2")
+    assert second.latestOffset(one, limit) == one
+    assert second._note_removed(wait=True)
+    assert owner.data() == []

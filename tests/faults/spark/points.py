@@ -76,6 +76,7 @@ POINTS = (
     Point("source: removal begun", "removal", "end"),
     Point("remover: opening the queue", "remover", "call", "MQOPEN", "", 1, 2),
     Point("remover: getting", "remover", "call", "MQGET", "in", 1, 20),
+    Point("remover: noting that a beginning is gone", "remover", "call", "MQPUT", "manifests"),
     Point("remover: before a commit", "remover", "before", "MQCMIT", "", 1, 4),
     Point("remover: after a commit", "remover", "after", "MQCMIT", "", 1, 4),
     Point("source: marking what is removed", "mark", "call", "MQPUT", "manifests", 1, 2),
