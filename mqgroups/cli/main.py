@@ -5,7 +5,7 @@ options (``connection.py``, ``secrets.py``, ``options.py``), output (``report.py
 (``exit_codes.py``). Each turns an error into one message and an exit code.
 
 Exit codes: 0 done; 1 failed, or something was found that needs an operator; 2 the command line is wrong; 4 a program at work has
-the name that the command needs; 130 ended with Ctrl-C. The help of a command says what each means for it.
+the name that the command needs; 130 interrupted. The help of a command says what each means for it.
 """
 
 from __future__ import annotations
