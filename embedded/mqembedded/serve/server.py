@@ -163,11 +163,6 @@ class Server:
         self._strangers.make_room()
         self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
-    def quiesce(self) -> None:
-        """End as ``endmqm`` does: refuse new connections, and stop when the last application has disconnected."""
-        self.q_mgr.quiesce()
-        self._stop_when_idle()
-
     def disconnect(self, pid: int) -> None:
         """Drop the connections of a process, which backs out their units of work."""
         with self._lock:
@@ -393,7 +388,8 @@ class Server:
         elif what == "fill_log":
             self.q_mgr.store.is_full = asked["full"]
         elif what == "quiesce":
-            self.quiesce()
+            # The server stops when this connection ends, with its answer, or that of the last application does.
+            self.q_mgr.quiesce()
         elif what == "disconnect":
             self.disconnect(asked["pid"])
         elif what == "channel":
