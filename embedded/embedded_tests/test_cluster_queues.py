@@ -283,6 +283,16 @@ def test_an_instance_whose_channel_is_stopped_is_the_last_choice(cluster, embedd
 # --- MQINQ
 
 
+@pytest.fixture
+def may_inquire(cluster):
+    """What user app is not given by the cluster's own files, which let it put there and no more."""
+    profile = "SET AUTHREC PROFILE('SYSTEM.CLUSTER.TRANSMIT.QUEUE') PRINCIPAL('app') OBJTYPE(QUEUE)"
+    cluster.mqsc("QM1", f"{profile} AUTHADD(INQ)")
+    yield
+    cluster.mqsc("QM1", f"{profile} AUTHRMV(INQ)")
+
+
+@pytest.mark.usefixtures("may_inquire")
 def test_mqinq_of_a_queue_without_a_local_instance(cluster):
     queue = cluster.define("DEFBIND(GROUP)", at=("QM2",))
     handle = cluster.connect("QM1").open(queue, mq.MQOO_INQUIRE | mq.MQOO_OUTPUT)
