@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from embedded_tests.tables import table
-from embedded_tests.test_constants import differing
+from embedded_tests.test_constants import binding_constants, differing
 from mqgroups.mqi import constants as mq
 
 NAMES = sorted(name for name in vars(mq) if name.startswith("MQ"))
@@ -27,6 +27,14 @@ def test_every_reason_code_has_one_name():
 )
 def test_reason_name(reason, name):
     assert mq.reason_name(reason) == name
+
+
+@table("package", ["pymqi", "ibmmq"])
+def test_the_binding_has_the_names_of_other_reason_codes(monkeypatch, package):
+    cmqc = binding_constants(package, "_CMQC_linux_x64.py", "CMQC.py")
+    monkeypatch.setitem(sys.modules, f"{package}.CMQC", cmqc)
+    assert cmqc.MQRC_TRIGGER_TYPE_ERROR not in [getattr(mq, name) for name in NAMES]
+    assert mq.reason_name(cmqc.MQRC_TRIGGER_TYPE_ERROR) == "MQRC_TRIGGER_TYPE_ERROR"
 
 
 def test_native_encoding_is_this_machine_s():
