@@ -18,6 +18,7 @@ same. Their result is for ``async with``, or for ``await``.
 thread.py         the thread of a connection, and what a cancelled call means
 opening.py        what ``connect`` and ``group_producer`` return
 queue_manager.py  connect, and the factory of producers, consumers and pipes
+group.py          what groups have in common
 owner.py          what producers, consumers and pipes have in common
 producer.py  consumer.py  pipe.py     the classes of the same names, with calls to await
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias, TypeVar
 
+from mqgroups.aio.group import Group, Groups, following
 from mqgroups.aio.owner import Owner
-from mqgroups.aio.thread import Calls, ConnectionThread
-from mqgroups.core.status import Checkpoint
+from mqgroups.aio.thread import Calls
 from mqgroups.get import consumer, group
-from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
-from mqgroups.printable import even_half_made
 
 _T = TypeVar("_T")
 BeforeCommit: TypeAlias = "Callable[[group.IncomingGroup], Coroutine[Any, Any, None] | None]"
@@ -23,12 +20,12 @@ _F = TypeVar("_F", bound=BeforeCommit)
 class GroupConsumer(Owner[consumer.GroupConsumer]):
     """Gets message groups from one queue. Made by ``QueueManager.group_consumer``."""
 
-    def __aiter__(self) -> Groups:
+    def __aiter__(self) -> AsyncIterator[IncomingGroup]:
         """Return the groups as they come, the interrupted one first; see ``mqgroups.GroupConsumer``.
 
         After a call was cancelled, the iteration goes on with the interrupted group.
         """
-        return Groups(self._sync, self._thread)
+        return Groups(self._sync, self._thread, IncomingGroup)
 
     def before_commit(self, function: _F) -> _F:
         """Call ``function(group)`` before each syncpoint, as ``mqgroups.GroupConsumer.before_commit`` does.
@@ -47,33 +44,7 @@ class GroupConsumer(Owner[consumer.GroupConsumer]):
         return function
 
 
-class Groups:
-    """The groups of a consumer as they come."""
-
-    def __init__(self, sync: consumer.GroupConsumer, thread: ConnectionThread) -> None:
-        self._sync = sync
-        self._thread = thread
-        self._groups = iter(sync)
-
-    def __aiter__(self) -> Groups:
-        return self
-
-    async def __anext__(self) -> IncomingGroup:
-        try:
-            found = await following(self._thread.call, self._groups)
-        except asyncio.CancelledError:
-            # The synchronous iteration has ended, or has a group that nobody has seen.
-            self._groups = iter(self._sync)
-            raise
-        return IncomingGroup(found, incoming_calls(self._thread))
-
-
-def incoming_calls(thread: ConnectionThread) -> Calls:
-    """Return the calls of an incoming group."""
-    return Calls(thread, "Iterate over the consumer again, which returns the group after its last commit")
-
-
-class IncomingGroup:
+class IncomingGroup(Group[group.IncomingGroup]):
     """A message group being got. Iterate over it once.
 
     If a call is cancelled, the group fails: iterate over the consumer again, which resumes the group after its last commit.
@@ -83,18 +54,13 @@ class IncomingGroup:
         self._sync = sync
         self._calls = calls
 
-    def __aiter__(self) -> Following[Message]:
+    def __aiter__(self) -> AsyncIterator[Message]:
         """Return the remaining messages of the group, in sequence."""
-        return Following(iter(self._sync), self._calls)
+        return _Following(iter(self._sync), self._calls)
 
     def chunks(self, message: Message) -> AsyncIterator[bytes]:
         """Return the data of a message, segment by segment, for a consumer with ``stream=True``; see ``Message.chunks``."""
-        return Following(message.chunks(), self._calls)
-
-    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Commit ``checkpoint`` with the next syncpoint."""
-        self._calls.check()
-        self._sync.set_checkpoint(checkpoint)
+        return _Following(message.chunks(), self._calls)
 
     @property
     def group_id(self) -> bytes:
@@ -111,32 +77,8 @@ class IncomingGroup:
         """Whether it has the key of the group that this consumer completed before it."""
         return self._sync.repeats
 
-    @property
-    def resume_from(self) -> int:
-        """How many messages of the group were consumed in committed units of work before this iteration."""
-        return self._sync.resume_from
 
-    @property
-    def checkpoint(self) -> Any:
-        """The checkpoint of the last commit in this group; ``None`` in a new group."""
-        return self._sync.checkpoint
-
-    @property
-    def properties(self) -> Mapping[str, PropertyValue]:
-        """The properties of the group's first message."""
-        return self._sync.properties
-
-    @property
-    def name(self) -> str:
-        """The name that the producer gave the group; empty if it gave none, or it is not known."""
-        return self._sync.name
-
-    @even_half_made
-    def __repr__(self) -> str:
-        return f"<aio {self._sync!r}>"
-
-
-class Following(AsyncIterator[_T]):
+class _Following(AsyncIterator[_T]):
     """An iterator of the library's, each step of which is a call in the connection's thread."""
 
     def __init__(self, each: Iterator[_T], calls: Calls) -> None:
@@ -145,11 +87,3 @@ class Following(AsyncIterator[_T]):
 
     def __anext__(self) -> Awaitable[_T]:
         return following(self._calls.make, self._each)
-
-
-async def following(call: Callable[[Callable[[], _T | None]], Awaitable[_T | None]], each: Iterator[_T]) -> _T:
-    """Return the next of an iterator; raises StopAsyncIteration at its end."""
-    found = await call(partial(next, each, None))
-    if found is None:
-        raise StopAsyncIteration
-    return found

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from mqgroups.aio.thread import ConnectionThread
+from mqgroups.get.consumer import GroupConsumer
+from mqgroups.pipe import GroupPipe
 from mqgroups.printable import even_half_made
+from mqgroups.put.producer import GroupProducer
 
-
-class _Sync(Protocol):
-    """A synchronous producer, consumer or pipe."""
-
-    @property
-    def stopping(self) -> bool: ...
-
-    def stop(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
-    ) -> None: ...
-
-
-class _WithCheckpoint(_Sync, Protocol):
-    @property
-    def checkpoint(self) -> Any: ...
-
-    def forget_checkpoint(self) -> None: ...
-
-    def delete_status_queue(self) -> None: ...
-
-
-_S = TypeVar("_S", bound=_Sync)
-_C = TypeVar("_C", bound=_WithCheckpoint)
+_S = TypeVar("_S", GroupProducer, GroupConsumer, GroupPipe)
+_C = TypeVar("_C", GroupProducer, GroupConsumer)
 
 
 class Closing(Generic[_S]):
     """Stops and closes the synchronous object that does the work, in the connection's thread."""
 
     def __init__(self, sync: _S, thread: ConnectionThread) -> None:
-        self._sync = sync
+        self._sync: _S = sync
         self._thread = thread
 
     def stop(self) -> None:

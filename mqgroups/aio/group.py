@@ -1,0 +1,102 @@
+"""The common part of groups for asyncio: calls in the connection's thread, and what the synchronous group says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from mqgroups.aio.thread import Calls, ConnectionThread
+from mqgroups.core.status import Checkpoint
+from mqgroups.get.group import IncomingGroup
+from mqgroups.mqi.abc import PropertyValue
+from mqgroups.printable import even_half_made
+from mqgroups.put.group import OutgoingGroup
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
+_T = TypeVar("_T")
+_G = TypeVar("_G", IncomingGroup, OutgoingGroup)
+
+
+class Called(Generic[_S]):
+    """A group whose calls are made in the connection's thread, until one of them is cancelled."""
+
+    _sync: _S
+    _calls: Calls
+
+    @even_half_made
+    def __repr__(self) -> str:
+        return f"<aio {self._sync!r}>"
+
+
+def awaited(
+    sync: Callable[Concatenate[_S, _P], _R],
+) -> Callable[Concatenate[Called[_S], _P], Coroutine[Any, Any, _R]]:
+    """Return a method with the arguments of ``sync``, to be awaited."""
+
+    @wraps(sync)
+    async def make(self: Called[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await self._calls.make(partial(sync, self._sync, *args, **kwargs))
+
+    return make
+
+
+class Group(Called[_G]):
+    """A group with a checkpoint: an incoming one, or an outgoing one of a producer."""
+
+    def set_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Commit ``checkpoint`` with the next message that is put, or with the next syncpoint of a consumer."""
+        self._calls.check()
+        self._sync.set_checkpoint(checkpoint)
+
+    @property
+    def resume_from(self) -> int:
+        """How many messages of the group were committed before this program had it; 0 in a new group."""
+        return self._sync.resume_from
+
+    @property
+    def checkpoint(self) -> Any:
+        """The checkpoint of the last commit in this group; ``None`` in a new group."""
+        return self._sync.checkpoint
+
+    @property
+    def properties(self) -> Mapping[str, PropertyValue]:
+        """The group's properties: those of its first message."""
+        return self._sync.properties
+
+    @property
+    def name(self) -> str:
+        """The name that the producer gave the group; empty if it gave none, or it is not known."""
+        return self._sync.name
+
+
+class Groups(AsyncIterator[_T], Generic[_S, _T]):
+    """The groups of a consumer or a pipe as they come; ``made`` makes each one from the synchronous one."""
+
+    def __init__(self, sync: Iterable[_S], thread: ConnectionThread, made: Callable[[_S, Calls], _T]) -> None:
+        self._sync = sync
+        self._thread = thread
+        self._made = made
+        self._groups = iter(sync)
+
+    async def __anext__(self) -> _T:
+        try:
+            found = await following(self._thread.call, self._groups)
+        except asyncio.CancelledError:
+            # The synchronous iteration has ended, or has a group that nobody has seen.
+            self._groups = iter(self._sync)
+            raise
+        # A pipe's two groups have the same calls: after one that was cancelled, neither goes on.
+        remedy = "Iterate over the consumer again, which returns the group after its last commit"
+        return self._made(found, Calls(self._thread, remedy))
+
+
+async def following(call: Callable[[Callable[[], _T | None]], Awaitable[_T | None]], each: Iterator[_T]) -> _T:
+    """Return the next of an iterator; raises StopAsyncIteration at its end."""
+    found = await call(partial(next, each, None))
+    if found is None:
+        raise StopAsyncIteration
+    return found
