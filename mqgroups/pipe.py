@@ -180,7 +180,7 @@ class PipeOutput:
         with self._turn:
             self._check_current(group)
             self._waiting.append((data, kind))
-            self.putter.owner.will_put(len(self._waiting))
+            self.putter.owner.unit.to_put = len(self._waiting)
 
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
         """Put the messages that were made in this unit of work; the getter commits them.

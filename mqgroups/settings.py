@@ -242,6 +242,11 @@ class OfOneQueue(Owning):
         """The name of the status queue."""
         return status_queue_name(self.role, self.name, self.status_queue)
 
+    @property
+    def hooks(self) -> Hooks:
+        """The functions that are told of recovery and progress."""
+        return Hooks(self.on_resume, self.on_in_doubt, self.on_progress)
+
     def check_together(self) -> None:
         """As in ``Settings``."""
         if self.record_queue in (self.queue, self.status_model):
@@ -265,11 +270,6 @@ class Producing(Putting, OfOneQueue):
 
     segment_bytes: Annotated[int | None, _AT_LEAST_1] = None
 
-    @property
-    def hooks(self) -> Hooks:
-        """The functions to call."""
-        return Hooks(self.on_resume, self.on_in_doubt, on_progress=self.on_progress)
-
     def check_for(self, q_mgr: ConnectionHolder) -> None:
         """As in ``Owning``."""
         super().check_for(q_mgr)
@@ -291,11 +291,6 @@ class Consuming(Getting, OfOneQueue):
 
     max_message_length: Annotated[int, Whole(1, sys.maxsize, "at least 1 byte")] = LONGEST_MESSAGE_BYTES
     stream: bool = False
-
-    @property
-    def hooks(self) -> Hooks:
-        """The functions to call."""
-        return Hooks(self.on_resume, self.on_in_doubt, self.on_abandon, self.on_progress)
 
     def check_together(self) -> None:
         """As in ``Settings``."""

@@ -146,7 +146,7 @@ MUTATIONS = (
     Mutation(
         "what is moved counts twice against MAXUMSGS",
         "get/processing.py",
-        "            self.owner.will_put(len(self.aside))\n\n    def syncpoint",
+        "            self.owner.unit.to_put = len(self.aside)\n\n    def syncpoint",
         "            pass\n\n    def syncpoint",
         "tests/get/test_stalled_groups.py -k maxumsgs",
     ),

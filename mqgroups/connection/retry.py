@@ -124,7 +124,7 @@ class Again:
     """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
 
     def __init__(self, policy: tenacity.Retrying) -> None:
-        self._policy = policy
+        self.policy = policy
 
     def __call__(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Return the function's result, or raise its last error, with the function's own frames in the traceback."""
@@ -139,7 +139,7 @@ class Again:
                 raise
 
         try:
-            return self._policy(attempt)
+            return self.policy(attempt)
         except MQGroupsError as error:
             raise error.with_traceback(frames.pop(error, error.__traceback__)) from error.__cause__
         finally:
@@ -151,7 +151,7 @@ class Pauses:
     """Pauses between tries that are made one by one; like ``retrying``, with the same policy."""
 
     def __init__(self, patience: Patience, reasons: frozenset[int], sleep: Sleep) -> None:
-        self._tries = iter(_policy(patience, reasons, sleep))
+        self._tries = iter(retrying(patience, reasons, sleep).policy)
         self._try = next(self._tries)
 
     def after(self, error: MQIError) -> None:
@@ -175,16 +175,6 @@ def retrying(
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
     When ``until`` returns true, there are no more retries.
     """
-    return Again(_policy(patience, reasons, sleep, say, until))
-
-
-def _policy(
-    patience: Patience,
-    reasons: frozenset[int],
-    sleep: Sleep,
-    say: Say | None = None,
-    until: Callable[[], bool] = _never,
-) -> tenacity.Retrying:
     longest_s = 0.0
     out_of_time = tenacity.stop_after_delay(patience.wait_s)
     waits_for_connection = mq.MQRC_CONNECTION_BROKEN in reasons
@@ -225,13 +215,15 @@ def _policy(
             longest_s = pause_s
             say(error, pause_s)
 
-    return tenacity.Retrying(
-        sleep=nap,
-        before_sleep=before_sleep,
-        stop=lambda state: until() or out_of_time(state),
-        wait=pause_s,
-        retry=tenacity.retry_if_exception(qualifies),
-        reraise=True,
+    return Again(
+        tenacity.Retrying(
+            sleep=nap,
+            before_sleep=before_sleep,
+            stop=lambda state: until() or out_of_time(state),
+            wait=pause_s,
+            retry=tenacity.retry_if_exception(qualifies),
+            reraise=True,
+        )
     )
 
 

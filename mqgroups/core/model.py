@@ -29,7 +29,6 @@ class MatchOption(IntFlag):
 
     NONE = 0x00
     MATCH_MSG_ID = 0x01
-    MATCH_CORREL_ID = 0x02
     MATCH_GROUP_ID = 0x04
     MATCH_MSG_SEQ_NUMBER = 0x08
     MATCH_OFFSET = 0x10

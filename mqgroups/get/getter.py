@@ -218,7 +218,7 @@ class Getter(Processing):
             self.aside.leave(left)
             data_bytes += left.length
             self.owner.set_quarantine()
-            self.owner.will_put(len(self.aside))
+            self.owner.unit.to_put = len(self.aside)
         # Both waits.
         waited_s = 2 * settings.group_wait_s
         error = GroupQuarantined(settings.queue, position.group_id, missing, backout.name, waited_s=waited_s)

@@ -55,8 +55,8 @@ class MessageCheck:
             getter.settings.queue, self._key[:GROUP_ID_LENGTH], messages, result, reason, self._key
         )
         getter.owner.telemetry.abandoned(result)
-        if getter.settings.hooks.on_abandon is not None:
-            getter.settings.hooks.on_abandon(abandoned)
+        if getter.settings.on_abandon is not None:
+            getter.settings.on_abandon(abandoned)
         getter.owner.count(len(message.data))
         getter.end_group(abandoned=abandoned)
         return abandoned

@@ -132,7 +132,7 @@ class Processing:
         self.aside.move(message)
         if not message.not_joined_because:
             self.owner.count(len(message.data))
-            self.owner.will_put(len(self.aside))
+            self.owner.unit.to_put = len(self.aside)
 
     def syncpoint(self) -> None:
         """End the unit of work in the middle of a group."""
@@ -253,7 +253,7 @@ class Processing:
 
     def _get_again(self, again: Again) -> None:
         owner, work = self.owner, self.work
-        owner.set_note(again.note)
+        owner.unit.note = again.note
         for msg_id in again.processed:
             first = owner.unit.messages == 0
             if first:

@@ -19,7 +19,6 @@ from mqgroups.core.group import MessagePart
 from mqgroups.core.ownership import PendingCommit
 from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
 from mqgroups.put.placing import Placing
@@ -30,10 +29,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 _log = logging.getLogger("mqgroups.put")
 
 # Looked up once: to look up a member of an enum takes long.
-_WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
-_RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
-# The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
-_PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
+_SEGMENT = MessagePart.SEGMENT
 
 
 class Putter(Placing):

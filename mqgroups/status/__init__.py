@@ -1,10 +1,10 @@
 """Units of work, and the status record that ends each of them.
 
-units_of_work.py  begins, commits, backs out, and finds out the outcome of a commit that had no answer
-checkpoint.py     removes a checkpoint from a record
+units_of_work.py  begins, commits and backs out
+recovery.py       recovers after a lost connection, a commit without an answer, or an interruption
+performer.py      makes the calls of the protocol (``core/protocol.py``)
 owner.py          one name's side of the units of work: where its group stands, and its record
-known.py          what an owner knows of its record, and the commit under way
-open_unit.py      counts and notes of the open unit of work
+witness.py        tells telemetry, hooks and log what happens to an owner
 keeper.py         the interface for keeping a status record
 queue.py          one owner's status queue: its record is replaced in each unit of work, its anchor stays
 opening.py        opens a status queue, or makes it, and checks it

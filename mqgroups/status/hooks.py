@@ -121,7 +121,6 @@ class Hooks:
 
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
-    on_abandon: OnAbandon | None = None
     on_progress: OnProgress | None = None
 
 
@@ -138,6 +137,3 @@ def checked_hook(what: str, function: _F) -> _F:
             f"{what} must be a plain function, got {function!r}, a coroutine function, which would never run"
         )
     return function
-
-
-NO_HOOKS = Hooks()

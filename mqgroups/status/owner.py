@@ -110,14 +110,6 @@ class Owner:
         unit.messages += 1
         unit.data_bytes += data_bytes
 
-    def will_put(self, messages: int) -> None:
-        """Note how many messages are waiting to be put when the unit of work ends."""
-        self.unit.to_put = messages
-
-    def set_note(self, note: Note) -> None:
-        """Set the next record's contents besides the position."""
-        self.unit.note = note
-
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Set the next record's checkpoint; ``None`` removes the one before."""
         _, suspect, quarantine, properties, first_msg_id = self.unit.note
