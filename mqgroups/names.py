@@ -29,29 +29,16 @@ def checked_name(name: str) -> str:
     Raises:
         ConfigurationError: it is no str, empty, longer than 35 characters, or has a character that is not allowed in MQ names.
     """
-    check_text("name", name)
-    if not 1 <= len(name) <= MAX_NAME_LENGTH:
-        raise ConfigurationError(f"name {name!r} has {len(name)} characters; a name has 1 to {MAX_NAME_LENGTH}")
-    _check_characters("name", name)
-    return name
+    return _checked("name", name, "a name", MAX_NAME_LENGTH)
 
 
 def checked_queue_name(what: str, name: str) -> str:
-    """Return a queue name if MQ accepts it.
-
-    Args:
-        what: the setting's name, for the error text.
+    """Return a queue name if MQ accepts it; ``what`` is the setting's name.
 
     Raises:
         ConfigurationError: it is no str, empty, longer than 48 characters, or has a character that is not allowed in MQ names.
     """
-    check_text(what, name)
-    if not 1 <= len(name) <= _MAX_QUEUE_NAME_LENGTH:
-        raise ConfigurationError(
-            f"{what} {name!r} has {len(name)} characters; a queue name has 1 to {_MAX_QUEUE_NAME_LENGTH}"
-        )
-    _check_characters(what, name)
-    return name
+    return _checked(what, name, "a queue name", _MAX_QUEUE_NAME_LENGTH)
 
 
 def checked_user(what: str, user: str) -> str:
@@ -80,10 +67,14 @@ def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
     return f"MQGROUPS.{role.value.upper()}.{name}"
 
 
-def _check_characters(what: str, name: str) -> None:
+def _checked(what: str, name: str, kind: str, most: int) -> str:
+    check_text(what, name)
+    if not 1 <= len(name) <= most:
+        raise ConfigurationError(f"{what} {name!r} has {len(name)} characters; {kind} has 1 to {most}")
     wrong = _NOT_IN_MQ_NAMES.search(name)
     if wrong:
         raise ConfigurationError(
             f"{what} {name!r} has {wrong.group()!r} at position {wrong.start() + 1}; MQ names may contain only A-Z, a-z, 0-9 and "
             ". / _ %"
         )
+    return name

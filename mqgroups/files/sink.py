@@ -31,9 +31,9 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from mqgroups.core.group_key import may_be_same, short_id
@@ -99,7 +99,8 @@ class FileSink:
         # If an error kept the file of the last group from being renamed, only the checkpoint has its name.
         consumer.attach(before_commit=self._before_commit, before_forget=self.finish)
 
-    def file(self, group: IncomingGroup) -> GroupFile:
+    @contextlib.contextmanager
+    def file(self, group: IncomingGroup) -> Iterator[BinaryIO]:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
@@ -110,10 +111,19 @@ class FileSink:
             GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
             OSError: on entering the block: the file cannot be opened.
         """
-        return GroupFile(self, group)
+        file = self._begin(group)
+        in_order = False
+        try:
+            yield file
+            in_order = True
+        finally:
+            self._file = self._place = None
+            file.close()
+            if in_order:
+                self.finish()
 
-    def begin(self, group: IncomingGroup) -> BinaryIO:
-        """Open the file of a group, with what is committed of it; for ``GroupFile``."""
+    def _begin(self, group: IncomingGroup) -> BinaryIO:
+        """Open the file of a group, with what is committed of it."""
         self.finish()
         place, key = _Place.of(group.checkpoint), group.key.hex()
         if place is not None and (place.ended or not may_be_same(bytes.fromhex(place.key), group.key)):
@@ -137,17 +147,9 @@ class FileSink:
                 _copy(committed, file, place.length)
             make_durable(self._folder)
             undo.pop_all()
-        place = _Place(place.name, key, own.name, place.length)
+        place = replace(place, part=own.name)
         self._file, self._place, self._failure = file, place, ""
         return file
-
-    def end(self, *, in_order: bool) -> None:
-        """Close the file, and rename it if its group is whole; for ``GroupFile``. After an error the next call does that."""
-        file, self._file, self._place = self._file, None, None
-        if file is not None:
-            file.close()
-        if in_order:
-            self.finish()
 
     def fail(self, reason: str) -> None:
         """Have the file of this group put in quarantine when the group ends, even if the group is abandoned."""
@@ -284,38 +286,22 @@ def _no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
-class GroupFile:
-    """The file of one group while its messages are written."""
-
-    def __init__(self, sink: FileSink, group: IncomingGroup) -> None:
-        self._sink = sink
-        self._group = group
-
-    def __enter__(self) -> BinaryIO:
-        return self._sink.begin(self._group)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._sink.end(in_order=error is None)
-
-
+@dataclass(frozen=True, slots=True)
 class _Place:
     """What a checkpoint says: the name of a group's file, the group's key in hexadecimal digits, its hidden name, how much is
     committed, whether the group has ended, and why its file goes to quarantine.
     """
 
-    def __init__(self, name: str, key: str, part: str, length: int, ended: bool = False, wrong: str = "") -> None:
-        self.name = name
-        self.key = key
-        self.part = part
-        self.length = length
-        self.ended = ended
-        self.wrong = wrong
+    name: str
+    key: str
+    part: str
+    length: int
+    ended: bool = False
+    wrong: str = ""
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        return dict(zip(_KEYS, (self.name, self.key, self.part, self.length, self.ended, self.wrong), strict=True))
+        return dict(zip(_KEYS, astuple(self), strict=True))
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:

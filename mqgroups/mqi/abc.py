@@ -77,37 +77,20 @@ class Binding(Protocol):
     ``md``, ``pmo``, ``gmo``, ``od`` and ``sts`` must be new objects in each call, because the C libraries write into them.
     """
 
-    @property
-    def name(self) -> str:
-        """``"pymqi"`` or ``"ibmmq"``."""
-
-    @property
-    def MQOPEN(self) -> Callable[[int, bytes, int], tuple[int, bytes, int, int]]:
-        """(hconn, od, options) -> (hobj, od, comp, reason)."""
-
-    @property
-    def MQCLOSE(self) -> Callable[[int, int, int], tuple[int, int]]:
-        """(hconn, hobj, options) -> (comp, reason)."""
-
-    @property
-    def MQPUT(self) -> Callable[[int, int, bytes, bytes, bytes], tuple[bytes, bytes, int, int]]:
-        """(hconn, hobj, md, pmo, data) -> (md, pmo, comp, reason)."""
-
-    @property
-    def MQGET(self) -> Callable[[int, int, bytes, bytes, int], tuple[bytes, bytes, bytes, int, int, int]]:
-        """(hconn, hobj, md, gmo, buffer length) -> (data, md, gmo, data length, comp, reason)."""
-
-    @property
-    def MQCMIT(self) -> Callable[[int], tuple[int, int]]:
-        """(hconn) -> (comp, reason)."""
-
-    @property
-    def MQBACK(self) -> Callable[[int], tuple[int, int]]:
-        """(hconn) -> (comp, reason)."""
-
-    @property
-    def MQDISC(self) -> Callable[[int], tuple[int, int]]:
-        """(hconn) -> (comp, reason). It commits an open unit of work: call MQBACK first."""
+    # "pymqi" or "ibmmq".
+    name: str
+    # (hconn, od, options) -> (hobj, od, comp, reason)
+    MQOPEN: Callable[[int, bytes, int], tuple[int, bytes, int, int]]
+    # (hconn, hobj, options) -> (comp, reason)
+    MQCLOSE: Callable[[int, int, int], tuple[int, int]]
+    # (hconn, hobj, md, pmo, data) -> (md, pmo, comp, reason)
+    MQPUT: Callable[[int, int, bytes, bytes, bytes], tuple[bytes, bytes, int, int]]
+    # (hconn, hobj, md, gmo, buffer length) -> (data, md, gmo, data length, comp, reason)
+    MQGET: Callable[[int, int, bytes, bytes, int], tuple[bytes, bytes, bytes, int, int, int]]
+    # (hconn) -> (comp, reason). MQDISC commits an open unit of work: call MQBACK first.
+    MQCMIT: Callable[[int], tuple[int, int]]
+    MQBACK: Callable[[int], tuple[int, int]]
+    MQDISC: Callable[[int], tuple[int, int]]
 
     @property
     def MQSTAT(self) -> Callable[[int, int, bytes], tuple[bytes, int, int]]:

@@ -36,43 +36,29 @@ class Repair:
         """The trace context for the rebuilt record, so that the span of the resuming owner links to the repair."""
         return self._traceparent() or ""
 
-    @guarded
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
         """Note that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
-        self._span.set_attributes({sc.CLIENT_ID: name, sc.OUTCOME: sc.SALVAGED})
-        if record is not None:
-            self._span.set_attributes({sc.GROUP_ID: record.group_id.hex(), sc.MSG_SEQ_NUMBER: record.msg_seq_number})
+        self._rewritten(sc.SALVAGED, name, record)
 
     @guarded
     def moved(self, to: str, group_id: bytes, messages: int) -> None:
         """Note that the rest of a group was moved to another queue: this number of messages."""
-        self._span.set_attributes(
-            {
-                sc.OUTCOME: sc.MOVED,
-                sc.BACKOUT_QUEUE: to,
-                sc.GROUP_ID: group_id.hex(),
-                sc.BATCH_MESSAGE_COUNT: messages,
-            }
-        )
+        self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
+        self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
 
     def taken_over(self, record: StatusRecord) -> None:
         """Note that the group of this record was given to the owner that the record names."""
-        self._rewritten(sc.TAKEN_OVER, record)
+        self._rewritten(sc.TAKEN_OVER, record.name, record)
 
     def adopted(self, record: StatusRecord) -> None:
         """Note that this record was adopted, after its queues were moved."""
-        self._rewritten(sc.ADOPTED, record)
+        self._rewritten(sc.ADOPTED, record.name, record)
 
     @guarded
-    def _rewritten(self, outcome: str, record: StatusRecord) -> None:
-        self._span.set_attributes(
-            {
-                sc.OUTCOME: outcome,
-                sc.CLIENT_ID: record.name,
-                sc.GROUP_ID: record.group_id.hex(),
-                sc.MSG_SEQ_NUMBER: record.msg_seq_number,
-            }
-        )
+    def _rewritten(self, outcome: str, name: str, record: StatusRecord | None) -> None:
+        self._span.set_attributes({sc.OUTCOME: outcome, sc.CLIENT_ID: name})
+        if record is not None:
+            self._span.set_attributes({sc.GROUP_ID: record.group_id.hex(), sc.MSG_SEQ_NUMBER: record.msg_seq_number})
 
     def __enter__(self) -> Repair:
         self._span = self._start() or INVALID_SPAN

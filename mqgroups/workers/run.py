@@ -18,7 +18,7 @@ import threading
 import time
 from multiprocessing import connection
 from types import FrameType
-from typing import Protocol
+from typing import TypeAlias
 
 from mqgroups.telemetry.child_process import traced_as
 from mqgroups.workers.status import Board
@@ -28,35 +28,15 @@ from mqgroups.workers.worker import Job, Worker, tell_failure
 _context = multiprocessing.get_context("spawn")
 
 
-class Run(Protocol):
-    """One start of a worker. Making one raises OSError if there is no process, thread, memory or file descriptor for it."""
-
-    @property
-    def sentinel(self) -> int:
-        """A file descriptor that becomes readable when the worker has ended."""
-
-    @property
-    def ended(self) -> str:
-        """How the worker ended, in words; empty if it runs."""
-
-    @property
-    def failed(self) -> bool:
-        """Whether it ended in another way than after ``stop``."""
-
-    def stop(self) -> None:
-        """Ask it to stop."""
-
-    def kill(self) -> None:
-        """End it at once, if that is possible."""
-
-    def close(self) -> None:
-        """Let go of what belongs to it; it must have ended or been killed."""
-
-
 class ProcessRun:
-    """A worker in a process."""
+    """One start of a worker, in a process.
+
+    Attributes:
+        sentinel: a file descriptor that becomes readable when the worker has ended.
+    """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
+        """Start it; raises OSError if there is no process, thread, memory or file descriptor for it."""
         name = job.name_of(number)
         self._process = _context.Process(target=_work, args=(job, number, board), name=name)
         with traced_as(name):
@@ -65,6 +45,7 @@ class ProcessRun:
 
     @property
     def ended(self) -> str:
+        """How the worker ended, in words; empty if it runs."""
         code = self._process.exitcode
         if code is None:
             return ""
@@ -72,6 +53,7 @@ class ProcessRun:
 
     @property
     def failed(self) -> bool:
+        """Whether it ended in another way than after ``stop``."""
         # Before the worker handles SIGTERM, the signal ends the process; it has not begun to work then.
         return self._process.exitcode not in (0, -signal.SIGTERM)
 
@@ -87,7 +69,7 @@ class ProcessRun:
 
 
 class ThreadRun:
-    """A worker in a thread of this process."""
+    """The same in a thread of this process; ``kill`` cannot end it."""
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
         self.sentinel, self._end = os.pipe()
@@ -128,6 +110,9 @@ class ThreadRun:
 
     def close(self) -> None:
         os.close(self.sentinel)
+
+
+Run: TypeAlias = ProcessRun | ThreadRun
 
 
 def _work(job: Job, number: int, board: Board) -> None:

@@ -408,7 +408,7 @@ def test_a_start_that_was_replaced_and_wakes_up_does_not_touch_the_files_of_its_
     consumer = owner.consumer(qmgr, commit_every=2)
     asleep = mqgroups.FileSink(tmp_path, consumer)
     group = next(iter(consumer))
-    its_file = asleep.begin(group)
+    its_file = asleep._begin(group)
     for message in itertools.islice(group, 5):
         its_file.write(message.data + b"\n")
     qmgr.close()
