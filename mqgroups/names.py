@@ -24,29 +24,17 @@ def checked_role(role: RoleName) -> Role:
 
 
 def checked_name(name: str) -> str:
-    """Return an owner's name if it can be part of a queue name.
-
-    Raises:
-        ConfigurationError: it is no str, empty, longer than 35 characters, or has a character that is not allowed in MQ names.
-    """
+    """Return an owner's name if it can be part of a queue name; else raises ConfigurationError."""
     return _checked("name", name, "a name", MAX_NAME_LENGTH)
 
 
 def checked_queue_name(what: str, name: str) -> str:
-    """Return a queue name if MQ accepts it; ``what`` is the setting's name.
-
-    Raises:
-        ConfigurationError: it is no str, empty, longer than 48 characters, or has a character that is not allowed in MQ names.
-    """
+    """Return a queue name if MQ accepts it, else raises ConfigurationError; ``what`` is the setting's name."""
     return _checked(what, name, "a queue name", _MAX_QUEUE_NAME_LENGTH)
 
 
 def checked_user(what: str, user: str) -> str:
-    """Return a user as UserIdentifier has it; ``what`` is the setting's name.
-
-    Raises:
-        ConfigurationError: it is no str, or not 1 to 12 ASCII characters without blanks.
-    """
+    """Return a user as UserIdentifier has it: 1 to 12 ASCII characters without blanks; else raises ConfigurationError."""
     check_text(what, user)
     if not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
@@ -57,11 +45,7 @@ def checked_user(what: str, user: str) -> str:
 
 
 def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
-    """Return the name of an owner's status queue: ``given``, else ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-
-    Raises:
-        ConfigurationError: ``given`` is not a valid queue name.
-    """
+    """Return the name of an owner's status queue: ``given``, checked, else ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``."""
     if given is not None:
         return checked_queue_name("status_queue", given)
     return f"MQGROUPS.{role.value.upper()}.{name}"

@@ -89,10 +89,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         """Return a consumer that gets message groups from ``queue``.
 
         Raises:
-            ConfigurationError: a setting is invalid.
-            StatusError: the status queue, or the record on it, cannot be used.
-            OwnerActive: another instance of this name has the status queue open.
-            MQIError: a queue cannot be opened.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for a producer.
         """
         settings.check_for(self)
         return GroupConsumer(self._connection, settings)
@@ -106,7 +103,7 @@ class QueueManager(ConnectionHolder, WithBlock):
 
         Raises:
             StatusQueueUnusable: the two status records do not come from the same commit.
-            ConfigurationError, StatusError, OwnerActive, MQIError: as for a consumer and a producer.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for a producer.
         """
         settings.check_for(self)
         return GroupPipe(

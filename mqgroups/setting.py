@@ -135,36 +135,26 @@ def method_of(
 ) -> Callable[[Callable[[_Q, _S], _R]], Callable[Concatenate[_Q, _P], _R]]:
     """Decorate a method that takes settings: it is called with their fields as arguments."""
 
-    def decorate(method: Callable[[_Q, _S], _R]) -> Callable[Concatenate[_Q, _P], _R]:
-        @wraps(method)
-        def call(self: _Q, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return method(self, settings(*args, **kwargs))
-
-        _describe(call, method, cast("type[Settings]", settings), "self")
-        return call
-
-    return decorate
+    return lambda method: _taking(cast("type[Settings]", settings), method, "self")
 
 
 def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
     """Decorate a function that takes settings, as ``method_of`` does a method."""
 
-    def decorate(function: Callable[[_S], _R]) -> Callable[_P, _R]:
-        @wraps(function)
-        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            return function(settings(*args, **kwargs))
-
-        _describe(call, function, cast("type[Settings]", settings))
-        return call
-
-    return decorate
+    return lambda function: _taking(cast("type[Settings]", settings), function)
 
 
-def _describe(call: Any, made_of: Callable[..., Any], cls: type[Settings], *before: str) -> None:
-    """Give ``call`` the signature and the documentation of a function that takes each field of ``cls``."""
+def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> Any:
+    """Return a function with the signature and the documentation of one that takes each field of ``cls``."""
+
+    @wraps(made_of)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return made_of(*args[: len(before)], cls(*args[len(before) :], **kwargs))
+
     parameter = inspect.Parameter
     signature = inspect.signature(made_of)
-    call.__signature__ = signature.replace(
+    described: Any = call
+    described.__signature__ = signature.replace(
         parameters=[parameter(name, parameter.POSITIONAL_ONLY) for name in before]
         + [
             parameter(
@@ -179,6 +169,7 @@ def _describe(call: Any, made_of: Callable[..., Any], cls: type[Settings], *befo
     text, raises, errors = inspect.cleandoc(made_of.__doc__ or "").partition("Raises:")
     arguments = "".join(f"    {each.name}: {each.help}\n" for each in settings_of(cls))
     call.__doc__ = f"{text}Args:\n{arguments}\n{raises}{errors}"
+    return call
 
 
 def table(*classes: tuple[str, type[Settings]]) -> str:

@@ -116,10 +116,7 @@ class ClaimedRecords(Keeper):
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
         """Return the record on the queue after the claim was committed; ``None`` if it and the intent are gone.
 
-        Raises:
-            OwnerActive: another attempt has the record in a unit of work; try again.
-            StatusError: the records on the queue cannot be used.
-            MQIError: a call failed.
+        Raises StatusError, MQIError; OwnerActive if another attempt has the record in a unit of work: try again.
         """
         found = self._shared.find_one(self._claim.status_id)
         if found is None and self._shared.find_one(self._claim.intent_id) is not None:
@@ -161,8 +158,7 @@ class ClaimedRecords(Keeper):
             GroupAlreadyPut: the group is complete.
             OwnerActive: another attempt has the records in a unit of work, or is claiming the group; try again.
             BatchRefused: another part of the same batch has claimed the group.
-            StatusError: the records on the queue cannot be used.
-            MQIError: a call failed.
+            StatusError, MQIError: the records on the queue cannot be used, or a call failed.
         """
         claim, shared = self._claim, self._shared
         self._unlock()

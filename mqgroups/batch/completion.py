@@ -102,8 +102,7 @@ def complete_batch(
     next batch is completed or an operator purges them.
 
     Args:
-        connection: to the queue manager that has the status queue.
-        status_queue: the status queue that all attempts share.
+        connection, status_queue: the status queue that all attempts share, and its queue manager.
         sink_name, queue, batch: which batch.
         token: the caller's identity, for the high-water mark.
         query: the streaming query that wrote the batch, if any; the high-water mark says it.
@@ -115,8 +114,7 @@ def complete_batch(
     Raises:
         BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now.
         OwnerActive: after ``claim_wait_s`` a group is still in another program's unit of work. Nothing was changed.
-        StatusError: the status queue, or a record on it, cannot be used.
-        MQIError: a call failed; call again.
+        StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
@@ -145,9 +143,7 @@ def completed_batch(
 ) -> CompletedBatch | None:
     """Return the last batch of a sink that was completed; ``None`` if none was, or if there is no status queue.
 
-    Raises:
-        StatusError: the status queue, or a record on it, cannot be used.
-        MQIError: a call failed.
+    Raises StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
@@ -165,12 +161,7 @@ def completed_batch(
 
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
-    """Return the records on a shared status queue, of all sinks or of the sinks with one name.
-
-    Raises:
-        StatusError: the queue, or a record on it, cannot be used.
-        MQIError: a call failed.
-    """
+    """Return the records on a shared status queue, of all sinks or of the sinks with one name; raises StatusError, MQIError."""
     shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
     try:
         return [_records(found) for found in _find(shared, sink_name).values()]
@@ -190,9 +181,7 @@ def purge_sink(
     """Remove the records of a sink whose batches will not be done again.
 
     Args:
-        connection: to the queue manager that has the status queue.
-        status_queue: the status queue that all attempts share.
-        sink_name: the sink's name.
+        connection, status_queue, sink_name: the status queue that all attempts share, its queue manager, and whose records.
         unfinished_groups: also remove the messages of incomplete groups from their queue.
         whole_groups_too: also remove the records of whole groups in batches that are not completed. Their messages stay, so the
             same batch would put them again.
@@ -200,14 +189,12 @@ def purge_sink(
 
     Raises:
         RepairRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
-        StatusError: the queue, or a record on it, cannot be used.
-        MQIError: a call failed; records that were removed before stay removed.
+        StatusError, MQIError: a record cannot be used, or a call failed; records that were removed before stay removed.
     """
     shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
     purged = SinkPurged()
     try:
         sinks = _find(shared, sink_name).values()
-        purged.is_known = bool(sinks)
         purged.whole = [record for found in sinks for record in _whole(found)]
         if purged.whole and not whole_groups_too:
             raise would_put_again(status_queue, sink_name, purged.whole)
@@ -242,7 +229,6 @@ class SinkPurged:
         left: how many groups' records stay, because another program's unit of work hides or has replaced them.
         whole: records of whole groups that were removed; the messages stay on their queue.
         unfinished: the same of incomplete groups.
-        is_known: whether the sink had any record.
     """
 
     groups: int = 0
@@ -251,7 +237,6 @@ class SinkPurged:
     left: int = 0
     whole: list[StatusRecord] = field(default_factory=list)
     unfinished: list[StatusRecord] = field(default_factory=list)
-    is_known: bool = True
 
 
 def adopt_records(
@@ -267,8 +252,7 @@ def adopt_records(
     If it fails on the way, call it again: records that are adopted already are left as they are.
 
     Args:
-        connection: to the queue manager that has the status queue now.
-        status_queue: the status queue that all attempts share.
+        connection, status_queue: the status queue that all attempts share, and the queue manager that has it now.
         adopt_from: the QMID of the queue manager that it was moved from.
         instance: the name of the queue manager that groups went to, and of the one that has their messages now.
         check: return the records that would be adopted, and change nothing.
@@ -276,8 +260,7 @@ def adopt_records(
     Raises:
         OwnerActive: an attempt has the status queue open.
         StatusQueueUnusable: a record is of a third queue manager, or a group's rest would go to the old one. Nothing was changed.
-        StatusError: the queue, or a record on it, cannot be used.
-        MQIError: a call failed.
+        StatusError, MQIError: the queue or a record on it cannot be used, or a call failed.
     """
     here = connection.q_mgr_identifier
     move = Move(adopt_from, here, connection.q_mgr_name, instance or ("", ""))

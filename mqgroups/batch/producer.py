@@ -11,6 +11,7 @@ checks this. When all parts of a batch are put, call ``completion.complete_batch
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -91,12 +92,7 @@ class BatchProducer:
     """Puts the groups of one part of a batch. The caller has to close it; the connection stays open."""
 
     def __init__(self, connection: Connection, settings: BatchSettings) -> None:
-        """Open the status queue.
-
-        Raises:
-            StatusError: the status queue cannot be used.
-            MQIError: it cannot be opened.
-        """
+        """Open the status queue; raises StatusError, MQIError."""
         self.connection = connection
         self._settings = settings
         self._sink = Sink(settings.sink, settings.queue, connection.q_mgr_identifier)
@@ -117,15 +113,13 @@ class BatchProducer:
     def completed(self) -> CompletedBatch | None:
         """Return what says that the batch was completed before, so that its groups must not be put again; else ``None``.
 
-        Raises:
-            StatusError: a record on the status queue cannot be used.
-            MQIError: a call failed, or the connection was lost and reconnecting failed.
+        Raises StatusError, MQIError.
         """
         completed = self.connection.reopening(self._completed_batch)
         return completed if completed is not None and completed.number >= self._settings.batch else None
 
     def _completed_batch(self) -> CompletedBatch | None:
-        shared = self._reopened()
+        shared = self.reopened()
         shared.check_first()
         return shared.completed_batch(self._sink)
 
@@ -182,11 +176,8 @@ class BatchProducer:
             if queue is not None:
                 queue.close()
 
-    def keeper(self, claim: Claim) -> ClaimedRecords:
-        """Return the keeper of one group's status record."""
-        return ClaimedRecords(self._reopened(), claim)
-
-    def _reopened(self) -> SharedStatusQueue:
+    def reopened(self) -> SharedStatusQueue:
+        """Return the status queue, opened again if its connection was replaced."""
         if self._shared.is_stale:
             self._shared.reopen()
         return self._shared
@@ -210,16 +201,9 @@ class BatchProducer:
             put_response=settings.put_response,
         )
 
-    @property
-    def token(self) -> str:
-        """The identity of this attempt."""
-        return self._settings.token
-
     def _check_whole(self, claim: Claim, status: StatusRecord, messages: Iterable[BatchMessage]) -> None:
-        digest, number = MessagesDigest(), 0
-        for message in messages:
-            digest.add(*_parts(message))
-            number += 1
+        digest = MessagesDigest()
+        number = _pass_over(iter(messages), sys.maxsize, digest)
         _check_same(claim, status.group_id, status.msg_seq_number, number, digest, status.checkpoint)
 
 
@@ -248,7 +232,7 @@ class _ClaimedGroup:
             self._putter.owner.tell_resumed()
 
     def _start(self) -> None:
-        keeper = self._batch.keeper(self._claim)
+        keeper = ClaimedRecords(self._batch.reopened(), self._claim)
         settings = self._batch.producer_settings(self._claim, self._priority)
         work = UnitsOfWork(self._connection, settings.every)
         try:
@@ -258,7 +242,7 @@ class _ClaimedGroup:
                 keeper,
                 work,
                 open_queue=self._batch.open_queue,
-                owner_id=self._batch.token,
+                owner_id=self._claim.token,
             )
         except BaseException:
             keeper.close()

@@ -132,9 +132,7 @@ class SharedStatusQueue:
     def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
-        Raises:
-            StatusQueueUnusable: a record cannot be read, or another user has put one.
-            MQIError: a call failed.
+        Raises MQIError; StatusQueueUnusable if a record cannot be read, or another user has put one.
         """
         found = list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
         self.refuse_strangers(found)
@@ -176,11 +174,7 @@ class SharedStatusQueue:
         return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
 
     def check_first(self) -> None:
-        """Read the first message, so that the status queue of something else is refused before a group is put.
-
-        Raises:
-            StatusQueueUnusable: it is not a record of a sink.
-        """
+        """Read the first message; raises StatusQueueUnusable, before a group is put, if it is not a record of a sink."""
         try:
             next(self.find_all(), None)
         except StatusQueueUnusable as error:
@@ -198,8 +192,7 @@ class SharedStatusQueue:
     def completed_batch(self, sink: Sink) -> CompletedBatch | None:
         """Return the last batch of the sink that was completed; ``None`` if none was.
 
-        Raises:
-            StatusQueueUnusable: the high-water mark is of another queue manager.
+        Raises StatusQueueUnusable if the high-water mark is of another queue manager.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -230,9 +223,7 @@ class SharedStatusQueue:
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
         """Replace a record that was found, if it is still there, by ``record``, with the same user and the same expiry.
 
-        Raises:
-            NotAuthorised: it is another user's, and this one may not pass that on.
-            MQIError: a call failed.
+        Raises MQIError; NotAuthorised if it is another user's, and this one may not pass that on.
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found

@@ -23,10 +23,7 @@ _FOR_OPTIONS = {
 def to_open(queue: str, options: int, *, makes: str = "") -> str:
     """Return the authorities for opening a queue with these MQOO_* options.
 
-    Args:
-        queue: its name.
-        options: MQOO_*.
-        makes: the name of the dynamic queue that is made from it, if it is a model queue.
+    ``makes``: the name of the dynamic queue that is made from it, if it is a model queue.
     """
     named = [names for bit, names in _FOR_OPTIONS.items() if options & bit]
     own = sorted({authority for _, authority in named})

@@ -24,12 +24,8 @@ def open_connection(
     """Connect to a queue manager; retry while it is not available.
 
     Args:
-        binding: the binding that calls MQCONNX.
         arguments: of MQCONNX, for this connection and whenever it is remade.
-        patience: how long to retry now.
-        reconnect: how long to retry when the connection is lost; 0 does not reconnect.
-        sleep: the function that waits between tries.
-        telemetry: what is traced, and whether messages carry trace context.
+        patience: how long to retry now; the other arguments are those of ``Connection``.
 
     Raises:
         ConfigurationError: another queue manager answered, or the connection would have another TLS identity than it asks for.

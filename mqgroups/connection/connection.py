@@ -49,7 +49,7 @@ class Connection(MQICalls):
         """Take over a connection handle.
 
         Args:
-            binding: the binding that made the handle.
+            binding: the one that made the handle.
             handle: from MQCONNX. A number means that it is the application's own handle: it is neither disconnected nor remade.
             connect: makes a new handle, or fails; ``None`` if the handle is the application's own.
             reconnect: how long to retry when the connection is lost; 0 does not reconnect.
@@ -116,11 +116,8 @@ class Connection(MQICalls):
     def restore(self) -> None:
         """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.
 
-        Everything that was open on the connection is then stale.
-
-        Raises:
-            QueueManagerChanged: a different queue manager answers at that address.
-            MQIError: connecting or backing out failed.
+        Everything that was open on the connection is then stale. Raises MQIError; QueueManagerChanged if a different queue
+        manager answers at that address.
         """
         if self._broken:
             self._connect_again()

@@ -17,17 +17,11 @@ class ForwardQueue:
     """The queue, open for output."""
 
     def __init__(self, connection: Connection, name: str, *, context_of: Queue | None = None) -> None:
-        """Open it.
+        """Open it; raises MQIError.
 
-        Args:
-            connection: to the queue manager.
-            name: of the queue.
-            context_of: the queue that the messages are got from, opened with MQOO_SAVE_ALL_CONTEXT. The messages then keep the
-                context of their original put (user, program, time); that needs the authority PASSALL. By default they get the
-                context of this program.
-
-        Raises:
-            MQIError: it cannot be opened.
+        ``context_of``: the queue that the messages are got from, opened with MQOO_SAVE_ALL_CONTEXT. The messages then keep the
+        context of their original put (user, program, time); that needs the authority PASSALL. By default they get the context of
+        this program.
         """
         options, context = st.PUT_SAME_MESSAGE, 0
         open_options = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN

@@ -14,8 +14,7 @@ from mqgroups.mqi import constants as mq
 def inquiring(connection: Connection, queue: Queue) -> Iterator[Queue]:
     """Yield a queue to inquire: ``queue`` itself, which is open for inquiry and input, or the queue behind it if it is an alias.
 
-    Raises:
-        MQIError: the queue behind the alias cannot be opened.
+    Raises MQIError if the queue behind the alias cannot be opened.
     """
     if queue.resolved_q_name == queue.object_name:
         yield queue

@@ -118,18 +118,14 @@ class MQICalls:
         dynamic_q_name: str = "",
         max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
-        """MQOPEN.
+        """MQOPEN; raises MQIError.
 
         Args:
             name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
             options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
             object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
             object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
-            dynamic_q_name: the name of the queue to create.
             max_message_length: the longest message to get from the queue, in bytes.
-
-        Raises:
-            MQIError: it cannot be opened.
         """
         self._require_usable()
         od = st.od(name, object_type=object_type, object_q_mgr_name=object_q_mgr_name, dynamic_q_name=dynamic_q_name)
@@ -204,13 +200,7 @@ class MQICalls:
 
     @contextmanager
     def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit the work of the ``with`` block, or back it out after an exception.
-
-        Raises:
-            GroupUsage: another producer or consumer has messages in the unit of work.
-            CommitOutcomeUnknown: the connection was lost during MQCMIT.
-            MQIError: a call failed.
-        """
+        """Commit the work of the ``with`` block, or back it out after an exception; raises as ``begin`` and ``commit``."""
         self.begin(owner)
         try:
             yield

@@ -47,12 +47,7 @@ class UnansweredPuts:
             self.reset()
 
     def reset(self) -> None:
-        """Reset what MQSTAT tells.
-
-        Raises:
-            ConfigurationError: the MQ client library does not have MQSTAT.
-            MQIError: MQSTAT failed.
-        """
+        """Reset what MQSTAT tells; raises MQIError, or ConfigurationError if the MQ client library does not have MQSTAT."""
         self._ask()
         self.any = False
 

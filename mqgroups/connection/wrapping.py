@@ -25,10 +25,8 @@ _WRAPPED_BY = "_wrapped_by_mqgroups"
 def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
     """Make ``q_mgr`` refuse to end the unit of work, or to begin another one, while the unit of work has an owner.
 
-    The object's class is replaced by a subclass. Returns a function that restores the old class.
-
-    Raises:
-        GroupUsage: ``q_mgr`` is wrapped already.
+    The object's class is replaced by a subclass. Returns a function that restores the old class; raises GroupUsage if the object
+    is wrapped already.
     """
     earlier = getattr(q_mgr, _WRAPPED_BY, None)
     if earlier is not None:

@@ -133,7 +133,6 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
     """Return how to get the message that follows ``position``.
 
     Args:
-        position: of the last message or segment that was got.
         complete_groups_only: get the first message of a group only when all its messages are on the queue. Inside a group it has
             no effect.
         segments: get segments one by one. Without logical order the queue manager returns the first one that matches, in
@@ -156,12 +155,9 @@ def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offse
 
 
 def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after ``messages`` complete messages were put or got, each following the one before it.
+    """Return the position after so many complete messages were put or got, each following the one before it.
 
-    Args:
-        position: the position before these messages.
-        group_id: 24 bytes, from the MQMD that the call returned.
-        messages: how many.
+    ``group_id``: 24 bytes, from the MQMD that the call returned.
     """
     return GroupPosition(group_id, position.msg_seq_number + messages)
 

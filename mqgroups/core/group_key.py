@@ -44,12 +44,8 @@ def may_be_same(key: bytes, other: bytes) -> bool:
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:
     """Compare a group that begins with a consumer's record.
 
-    A group that comes again because it was not committed is not a repeated one: the record is not ``COMPLETED``, or is that of
-    the group before.
-
-    Args:
-        completed: the record of the last commit; it may be of any state.
-        group_id, first_msg_id: of the group that begins.
+    A group that comes again because it was not committed is not a repeated one: the record of the last commit is not
+    ``COMPLETED``, or is that of the group before.
     """
     if completed is None or completed.state is not RecordState.COMPLETED or completed.group_id != group_id:
         return Likeness.NONE

@@ -56,10 +56,6 @@ def next_record(
     """Return the record of the unit of work that ends at ``position``.
 
     Args:
-        own: what its owner knows.
-        position: in the group.
-        note: what else it says.
-        traceparent: of the unit of work.
         ended: whether the group ends there.
         resolved, persistence: of a producer's group: the queue and queue manager that MQPMO returned, and of its messages.
         outgoing: what a pipe commits of its outgoing group with this.

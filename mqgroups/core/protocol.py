@@ -131,12 +131,9 @@ def unit_begun(ownerships: Ownerships) -> Steps[Ownerships]:
 
 
 def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False) -> Steps[Ownerships]:
-    """Replace or remove the records of owners with an ending, and commit.
+    """Replace or remove the records of owners with an ending (``None``: the record stays as it is), and commit.
 
-    Args:
-        ownerships: of all owners.
-        endings: for each owner what it commits; ``None`` if its record stays as it is.
-        checks: whether to check, after the commit, that the records are on their queues, and committed.
+    ``checks``: whether to check, after the commit, that the records are on their queues, and committed.
     """
     pending = tuple(map(_with_pending, ownerships, endings))
     yield Remember(pending)

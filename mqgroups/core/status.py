@@ -160,11 +160,7 @@ _as_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 
 
 def encode(record: StatusRecord) -> bytes:
-    """Return the record as message data. Equal records give equal bytes.
-
-    Raises:
-        TypeError, ValueError: see ``check_checkpoint``.
-    """
+    """Return the record as message data; raises as ``check_checkpoint``. Equal records give equal bytes."""
     values: dict[str, Any] = dict(zip(_NAMES, _values(record), strict=True))
     values["schema"] = SCHEMA
     values["role"] = record.role.value
@@ -183,11 +179,7 @@ def encode(record: StatusRecord) -> bytes:
 
 
 def decode(data: bytes) -> StatusRecord:
-    """Return the record in message data.
-
-    Raises:
-        RecordRejected: the data is damaged, is not a status record, or is a record of another version.
-    """
+    """Return the record in message data; raises RecordRejected if that is damaged, or no status record of this version."""
     body = data[_BODY_AT:]
     if not data.startswith(_HEAD) or data[_BODY_AT - len(_NECK) : _BODY_AT] != _NECK:
         raise _corrupt(f"{len(data)} bytes that do not start like a status record")

@@ -171,7 +171,6 @@ def contents_of(
     otherwise the one with the highest epoch, unit of work in it, and a checkpoint.
 
     Args:
-        messages: in any order.
         marks: the marks of the caller's own records.
         seen_twice: whether the previous browse saw the same messages.
 

@@ -45,8 +45,7 @@ class Every:
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
     """Return ``every`` with its number of messages reduced to fit MAXUMSGS, with room for ``status_messages`` more calls.
 
-    Raises:
-        ValueError: MAXUMSGS leaves no room for even one message.
+    Raises ValueError if that leaves no room for even one message.
     """
     room = max_uncommitted_msgs - status_messages
     if room < 1:

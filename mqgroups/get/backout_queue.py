@@ -25,9 +25,7 @@ class BackoutQueue:
     def __init__(self, connection: Connection, queue: Queue, poison: Poison, stalled: Stalled) -> None:
         """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
-        Raises:
-            ConfigurationError: by the consumer's policies messages are moved, but BOQNAME is not set.
-            MQIError: the attributes cannot be inquired.
+        Raises MQIError; ConfigurationError if by the consumer's policies messages are moved, but BOQNAME is not set.
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None

@@ -45,11 +45,7 @@ class Getter(Processing):
     ) -> None:
         """Open both queues and read the status record. The caller must then call ``work.claim()``, or ``close_queues``.
 
-        Args:
-            connection: to the queue manager.
-            settings: the consumer's.
-            work: the consumer's owner is added to it.
-            partner: the outgoing side of a pipe.
+        ``work``: the consumer's owner is added to it. ``partner``: the outgoing side of a pipe.
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used; nothing was changed.
@@ -106,9 +102,7 @@ class Getter(Processing):
     def first(self) -> Message | None:
         """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``.
 
-        Raises:
-            GroupRepeated: the group has the key of the one before, and ``repeats="halt"``.
-            MQGroupsError: any other failure.
+        Raises GroupRepeated if the group has the key of the one before, and ``repeats="halt"``.
         """
         try:
             message = self._first()
@@ -171,8 +165,7 @@ class Getter(Processing):
     def _not_joined(self, error: SegmentsDiffer) -> Message:
         """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
 
-        Raises:
-            SegmentsDiffer: what the application has put and got on a shared connection would be backed out with it.
+        Raises SegmentsDiffer if what the application has put and got on a shared connection would be backed out with it.
         """
         if not self.can_isolate:
             raise error

@@ -186,9 +186,8 @@ class IncomingGroup:
     def _taken_again(self) -> Message | None:
         """Get the next message, after one was backed out or put aside.
 
-        Returns:
-            ``None`` if another consumer got this group while its first message was backed out as a suspect. The next iteration
-            has what else there is.
+        Returns ``None`` if another consumer got this group while its first message was backed out as a suspect. The next
+        iteration has what else there is.
         """
         getter = self._getter
         try:

@@ -91,11 +91,7 @@ class MessageCheck:
         return False
 
     def _why_not_decoded(self, message: Message, decode: Callable[[Any], Any]) -> str:
-        """Decode a message; returns the reason if its data is invalid, else an empty text.
-
-        Raises:
-            CcsidUnknown: there is no code page for its text.
-        """
+        """Decode a message; returns the reason if its data is invalid, else an empty text. Raises CcsidUnknown."""
         try:
             message.decode(decode)
         except CcsidUnknown as error:
@@ -130,8 +126,7 @@ class MessageCheck:
     def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
         """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.
 
-        Raises:
-            PoisonMessage, GroupQuarantined: by the consumer's policy; otherwise the message was moved, and that is committed.
+        Raises PoisonMessage or GroupQuarantined by the consumer's policy; otherwise the message was moved, and that is committed.
         """
         getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
         queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count

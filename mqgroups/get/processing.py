@@ -100,8 +100,7 @@ class Processing:
     def message_processed(self, message: Message) -> bool:
         """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
 
-        Returns:
-            Whether it was the group's last.
+        Returns whether it was the group's last.
         """
         unit = self.owner.unit
         unit.messages += 1
@@ -293,9 +292,7 @@ class Processing:
     def _move_rest(self) -> None:
         """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
 
-        Raises:
-            GroupStalled: some of it is gone since it was looked at.
-            MQIError: a call failed.
+        Raises MQIError; GroupStalled if some of it is gone since it was looked at.
         """
         unit = self.owner.unit
         for length in self.aside.put_rest(self.cursor, again=self.work.redoing):

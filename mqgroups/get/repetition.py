@@ -28,8 +28,7 @@ class Repetition:
     def compare(self, owner: Owner, first: Message) -> None:
         """Compare a group that begins with the one that was completed before it, and tell what they have in common.
 
-        Raises:
-            GroupRepeated: the keys are the same, and ``repeats="halt"``.
+        Raises GroupRepeated if the keys are the same, and ``repeats="halt"``.
         """
         queue, group_id = self._settings.queue, first.group_id
         found = likeness(owner.own.record, group_id, first.msg_id)

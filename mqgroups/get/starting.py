@@ -17,12 +17,7 @@ from mqgroups.status.records import foreign_record
 
 
 def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> GroupCursor:
-    """Open the consumer's queue at the position of its last commit.
-
-    Raises:
-        ConfigurationError: the queue is the consumer's own status queue.
-        MQIError: it cannot be opened.
-    """
+    """Open the consumer's queue at its last commit; raises MQIError, or ConfigurationError if it is its own status queue."""
     try:
         return GroupCursor(connection, settings, owner.committed)
     except MQIError as error:
@@ -47,9 +42,7 @@ def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQ
 def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:
     """Return the backout queue of the consumer's open ``queue``; ``None`` if the consumer moves nothing there.
 
-    Raises:
-        ConfigurationError: by the consumer's policies messages are moved, but there is no backout queue.
-        MQIError: the queue's attributes cannot be inquired.
+    Raises as ``BackoutQueue``.
     """
     found = BackoutQueue(connection, queue, settings.poison, settings.stalled)
     moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
@@ -59,15 +52,7 @@ def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner
 def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool) -> None:
     """Check that these settings can finish the interrupted group that other settings may have begun.
 
-    Args:
-        settings: the consumer's.
-        owner: its owner.
-        shown: the consumer's repr.
-        is_pipe: whether it is a pipe's.
-
-    Raises:
-        ConfigurationError: they cannot.
-        StatusQueueUnusable: the group is a pipe's.
+    ``shown``: the consumer's repr. Raises ConfigurationError; StatusQueueUnusable if the group is a pipe's.
     """
     committed, stream = owner.committed, settings.stream
     if committed.offset and not stream:

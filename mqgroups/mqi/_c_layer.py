@@ -183,11 +183,7 @@ class CLayer:
         return hmsg, comp, reason
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
-        """Return the connection handle of a QueueManager object of this binding.
-
-        Raises:
-            ConfigurationError: it is not connected.
-        """
+        """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it is not connected."""
         try:
             return cast("int", q_mgr.get_handle())
         except self._package.PYIFError as error:
@@ -203,8 +199,3 @@ def program_name(argv: list[str]) -> bytes:
     name = path.parent.name if path.name == "__main__.py" else path.name
     known = name.encode("ascii", "replace")[:_APPL_NAME_LENGTH]
     return b"" if name in ("", "-c", "-m") else known.ljust(_APPL_NAME_LENGTH)
-
-
-def text(value: bytes) -> str:
-    """Return a character field as ``str``: up to the first NUL, without trailing blanks."""
-    return value.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

@@ -6,7 +6,8 @@ import importlib
 from typing import Any
 
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi._c_layer import CLayer, Mqstat, text
+from mqgroups.mqi._c_layer import CLayer, Mqstat
+from mqgroups.mqi.structures import text
 
 # Every character attribute that this package inquires is a name of this length. ibmmqc returns the whole buffer, filled or not,
 # so the buffer must not be longer than the attribute; a longer attribute gives a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
@@ -23,7 +24,7 @@ class IbmmqBinding(CLayer):
         self.MQSTAT: Mqstat = package.ibmmqc.MQSTAT
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
-        """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""
+        """As in ``Binding``."""
         is_integer = mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
         counts = (1, 0, 0) if is_integer else (0, 1, _CHAR_ATTR_LENGTH)
         int_attrs, char_attrs, *_, comp, reason = self._mqinq(hconn, hobj, [selector], [], *counts)
@@ -33,7 +34,7 @@ class IbmmqBinding(CLayer):
         return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Set the peer name of an MQCD; ibmmq makes the pointer itself."""
+        # ibmmq makes the pointer itself.
         if peer_name is not None:
             cd.SSLPeerNamePtr = peer_name.encode()
         return None

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from mqgroups.errors import ConfigurationError
-from mqgroups.mqi._c_layer import CLayer, Mqstat, text
+from mqgroups.mqi._c_layer import CLayer, Mqstat
+from mqgroups.mqi.structures import text
 
 
 class PymqiBinding(CLayer):
@@ -27,15 +28,11 @@ class PymqiBinding(CLayer):
 
     @cached_property
     def MQSTAT(self) -> Mqstat:
-        """MQSTAT of the client library.
-
-        Raises:
-            ConfigurationError: the client library is older than MQSTAT (IBM MQ 7.0), or cannot be found.
-        """
+        """MQSTAT of the client library; ConfigurationError if that is older than MQSTAT (IBM MQ 7.0), or cannot be found."""
         return _mqstat(self._c.__file__)
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
-        """MQINQ of one attribute. Returns (value, comp, reason); character values without padding."""
+        """As in ``Binding``."""
         value, comp, reason = self._mqinq(hconn, hobj, selector)
         return (text(value) if isinstance(value, bytes) else value), comp, reason
 

@@ -44,11 +44,7 @@ def load_binding() -> Binding:
 
 
 def binding_of(q_mgr: ConnectedQueueManager) -> Binding:
-    """Return the binding that a connected QueueManager object belongs to.
-
-    Raises:
-        ConfigurationError: it is neither a ``pymqi.QueueManager`` nor an ``ibmmq.QueueManager``.
-    """
+    """Return the binding that a connected QueueManager object belongs to; raises ConfigurationError for any other object."""
     for name in _BINDINGS:
         package = sys.modules.get(name)
         if package is not None and isinstance(q_mgr, package.QueueManager):

@@ -91,11 +91,7 @@ def command(number: int, parameters: Mapping[int, Value], *, extended: bool = Fa
 
 
 def response(data: bytes, encoding: int) -> Response:
-    """Read one response; ``encoding`` is the Encoding of its message.
-
-    Raises:
-        ValueError: it is not a PCF message.
-    """
+    """Read one response; ``encoding`` is the Encoding of its message. Raises ValueError if it is not a PCF message."""
     order = _BYTE_ORDERS.get(encoding & 0xF, _NATIVE)
     try:
         type_, at, _, _, _, control, comp, reason, count = struct.unpack_from(f"{order}9i", data)

@@ -88,11 +88,7 @@ def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
 
 
 def elements(folder: str) -> Iterator[Element]:
-    """Yield the elements of a folder that contain no other elements.
-
-    Raises:
-        ValueError: its tags do not match, or its names are too long.
-    """
+    """Yield the elements of a folder without elements in them; raises ValueError if tags do not match, or names are too long."""
     left = MOST_WEIGHT
     # For each open element: its tag's name, and the prefix of the names in it.
     open_elements: list[tuple[str, str]] = []

@@ -58,8 +58,7 @@ class Secret:
     def read(self, what: str) -> str:
         """Return the secret; errors call it ``what``.
 
-        Raises:
-            ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty or not valid text.
+        Raises ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty or not valid text.
         """
         value, problem = self._found()
         if problem:

@@ -153,11 +153,7 @@ def asynchronous(pmo: bytearray) -> bytearray:
 
 
 def gmo(
-    options: int,
-    *,
-    match_options: int = mq.MQMO_NONE,
-    wait_interval_ms: int = 0,
-    msg_handle: int = mq.MQHM_NONE,
+    options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0, msg_handle: int = mq.MQHM_NONE
 ) -> bytearray:
     """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or of Version 4 with a message handle.
 
@@ -218,5 +214,10 @@ def long_at(structure: bytes | bytearray, offset: int) -> int:
 
 
 def name_at(structure: bytes, field: slice) -> str:
-    """Return a character field as ``str``: up to the first NUL, without trailing blanks."""
-    return structure[field].split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")
+    """Return a character field as ``str``."""
+    return text(structure[field])
+
+
+def text(value: bytes) -> str:
+    """Return characters as ``str``: up to the first NUL, without trailing blanks."""
+    return value.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

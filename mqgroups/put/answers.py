@@ -82,8 +82,7 @@ class Answers:
     def misplaced(self, position: GroupPosition, group_id: bytes, found: int) -> ForeignSyncpoint:
         """Return the error for a message after ``position`` that got another number, offset or group than planned.
 
-        Raises:
-            MQIError: a message before it was not put, which explains it.
+        Raises MQIError instead if a message before it was not put, which explains it.
         """
         self.check()
         expected = group_id if position.at_start else position.group_id

@@ -62,8 +62,7 @@ class Destination:
     def open_for_the_rest(self) -> Queue:
         """Open the queue where the beginning of the group went.
 
-        Raises:
-            MQIError: it cannot be opened; for a cluster queue, neither by the name of the recorded instance nor by its own.
+        Raises MQIError: it cannot be opened; for a cluster queue, neither by the name of the recorded instance nor by its own.
         """
         led_to: set[str] = set()
         if queue := self._open_by_its_name(1, led_to):
@@ -111,11 +110,7 @@ class Destination:
         return self._clustered
 
     def check_opened(self, queue: Queue) -> None:
-        """Refuse an alias of a topic. Its MQOPEN succeeds, and ResolvedQName is blank (topic q098270).
-
-        Raises:
-            ConfigurationError: the open queue leads to a topic.
-        """
+        """Raise ConfigurationError for an alias of a topic. Its MQOPEN succeeds, and ResolvedQName is blank (topic q098270)."""
         if not queue.resolved_q_name:
             raise ConfigurationError(
                 f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
@@ -128,11 +123,7 @@ class Destination:
         self.field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
 
     def went(self, pmo: bytes, md: bytes) -> None:
-        """Check where a later message of the group went; it is not committed yet.
-
-        Raises:
-            QueueManagerChanged: it went to another queue manager than the first one.
-        """
+        """Raise QueueManagerChanged if a later message, not committed yet, went to another queue manager than the first one."""
         field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
         if field == self.field:
             return

@@ -52,11 +52,7 @@ class OutgoingGroup(WithBlock):
     """
 
     def __init__(self, putter: Putter, turn: Turn, given: Mapping[str, PropertyValue] = NO_PROPERTIES) -> None:
-        """Begin or resume a group; ``given``: its properties, checked.
-
-        Raises:
-            GroupUsage: the interrupted group has other properties.
-        """
+        """Begin or resume a group; raises GroupUsage if it is interrupted with other properties. ``given``: they, checked."""
         # Whether the application has used this group. If not, it may be dropped without being ended.
         self.is_begun = False
         self._putter = putter

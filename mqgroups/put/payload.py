@@ -125,12 +125,7 @@ def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
 
 
 def encoded(codec: Codec | None, value: Any) -> str | bytes:
-    """Return the data that a codec makes of a value.
-
-    Raises:
-        GroupUsage: there is no codec.
-        MessageRefused: the value cannot be encoded.
-    """
+    """Return the data that a codec makes of a value; raises GroupUsage without one, MessageRefused if it cannot be encoded."""
     if codec is None:
         raise GroupUsage("put_value needs a codec. Make the producer or pipe with codec=, or put bytes or str")
     try:
@@ -212,11 +207,7 @@ def abandonment(result: int, reason: str) -> Unsent:
 
 
 def check_stream(payload: object) -> None:
-    """Refuse a payload that is not a stream of bytes, as far as that is known before it is read.
-
-    Raises:
-        MessageRefused: the payload is not a stream of bytes.
-    """
+    """Raise MessageRefused for a payload that is not a stream of bytes, as far as that is known before it is read."""
     if isinstance(payload, io.TextIOBase):
         raise MessageRefused("the payload is a text file. Open it in binary mode")
     if hasattr(payload, "read"):
@@ -259,9 +250,7 @@ def pieces(
         begun: how many bytes are committed already; they are skipped.
         text: whether bytes are text in UTF-8, which is cut between characters.
 
-    Raises:
-        GroupUsage: the payload is shorter than its committed part.
-        MessageRefused: a stream returns something other than bytes.
+    Raises GroupUsage for a payload shorter than its committed part, MessageRefused if a stream returns other things than bytes.
     """
     parts = (
         _cut(payload, segment_bytes, begun, text)

@@ -14,8 +14,7 @@ from mqgroups.status.owner import Owner
 def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue]:
     """Return the properties of a new group, with its name as one of them.
 
-    Raises:
-        MessageRefused: a name or a value is not valid for a property; or together they are longer than a status record keeps.
+    Raises MessageRefused: one is not valid; or together they are longer than a status record keeps.
     """
     given = dict(checked(properties or {}))
     if not isinstance(name, str):
@@ -30,11 +29,7 @@ def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) 
 
 
 def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupProperties:
-    """Return the properties of the interrupted group of a producer.
-
-    Raises:
-        GroupUsage: it has another value for one that is ``given``.
-    """
+    """Return the properties of a producer's interrupted group; raises GroupUsage if one has another value than is ``given``."""
     committed = owner.unit.note.properties
     other = contradiction(committed, given, complete=True) if committed is not None else None
     if committed is None or other is None:

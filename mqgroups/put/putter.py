@@ -52,8 +52,7 @@ class Putter(Placing):
         """Open the queue and read the status record. The caller must then call ``work.claim()``, or ``close`` this putter.
 
         Args:
-            connection: to the queue manager.
-            settings: the producer's.
+            connection, settings: of the producer.
             keeper: keeps the status record; closed together with this putter.
             work: the new owner is added to it.
             open_queue: opens the queue for new groups; by default as the settings say.

@@ -125,11 +125,7 @@ class Hooks:
 
 
 def checked_hook(what: str, function: _F) -> _F:
-    """Return ``function``.
-
-    Raises:
-        ConfigurationError: it cannot be called, or is a coroutine function, whose result nobody would await.
-    """
+    """Return it; raises ConfigurationError if it cannot be called, or is a coroutine function, which nobody would await."""
     if not callable(function):
         raise ConfigurationError(f"{what} must be a function, got {function!r}")
     if inspect.iscoroutinefunction(function):

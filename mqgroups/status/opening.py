@@ -22,8 +22,7 @@ def open_or_make(
     Args:
         connection: to the queue manager.
         open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
-        name: of the status queue.
-        model: of the model queue; empty if the status queue must exist.
+        name, model: of the status queue, and of the model queue; empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
     Raises:
@@ -126,9 +125,7 @@ def check_stays(status_queue: str, md: bytes) -> None:
     """Check that a message of a status queue, whose MQMD is ``md``, does not expire.
 
     It was put without a limit. A limit on it is that of the queue (CAPEXPRY; IBM MQ, topic q097495), which no program can refuse.
-
-    Raises:
-        StatusQueueUnusable: the message expires.
+    Raises StatusQueueUnusable.
     """
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:
@@ -144,11 +141,7 @@ def check_stays(status_queue: str, md: bytes) -> None:
 
 
 def check_apart(status_queue: str, data_queue: Queue) -> None:
-    """Check that the data queue is not the status queue itself, for example by an alias.
-
-    Raises:
-        ConfigurationError: the data queue is the status queue.
-    """
+    """Raise ConfigurationError if the data queue is the status queue itself, for example by an alias."""
     if data_queue.leads_to(status_queue):
         by = f" (its alias {data_queue.name})" if data_queue.name != status_queue else ""
         raise ConfigurationError(

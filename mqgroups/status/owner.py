@@ -132,15 +132,7 @@ class Owner:
         persistence: Persistence = Persistence.PERSISTENT,
         outgoing: Outgoing | None = None,
     ) -> PendingCommit:
-        """Return what the open unit of work commits: a record in the middle of a group, or at its end.
-
-        Args:
-            position: in the group.
-            ended: whether the group ends there.
-            resolved: the queue and the queue manager that a producer's messages went to.
-            persistence: of a producer's messages.
-            outgoing: what a pipe commits of its outgoing group with this.
-        """
+        """Return what the open unit of work commits: a record in the middle of a group, or at its end; see ``next_record``."""
         record = next_record(
             self.own,
             position,

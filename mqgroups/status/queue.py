@@ -87,8 +87,7 @@ class StatusQueue(Keeper):
 
         Args:
             connection: to the queue manager.
-            name: of the status queue.
-            model: of the model queue; empty if the status queue must exist.
+            name, model: of the status queue, and of the model queue; empty if the status queue must exist.
             owner_wait_s: how long to wait while another owner has the queue open, seconds.
             segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
             longest_bytes: the longest message to accept.
@@ -177,8 +176,7 @@ class StatusQueue(Keeper):
         Raises:
             OwnerActive: the queue is open elsewhere, or the record is still hidden.
             QueueMissing: the queue was deleted.
-            StatusQueueUnusable: a message cannot be read as a record; it stays on the queue.
-            StatusQueueUnusable: the record expires.
+            StatusQueueUnusable: a message cannot be read as a record, and stays on the queue; or the record expires.
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             MQIError: the call failed.
         """

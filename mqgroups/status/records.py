@@ -75,8 +75,7 @@ def held_by(
     """Return the committed record on a status queue that another owner has open, by browsing.
 
     Args:
-        connection: to the queue manager.
-        name: of the status queue.
+        connection, name: the status queue, and its queue manager.
         users: whose records to believe; by default everybody's.
         marks: those of the caller's own records; if several are idle, one of these is the current one.
 
@@ -100,11 +99,7 @@ def held_by(
 
 
 def decoded_record(name: str, data: bytes) -> StatusRecord:
-    """Return the record that a message on status queue ``name`` holds.
-
-    Raises:
-        StatusQueueUnusable: the message is not a record that this version can read.
-    """
+    """Return the record in a message on status queue ``name``; raises StatusQueueUnusable if this version cannot read it."""
     try:
         return decode(data)
     except RecordRejected as error:
@@ -193,11 +188,8 @@ def records_disagree(
 ) -> StatusQueueUnusable:
     """Return the error for the records of a pipe that are from different commits.
 
-    Args:
-        found: where the outgoing group stands by the producer's record.
-        expected: where it stands by the consumer's.
-        of: the producer and the consumer, for the error text.
-        status_queues: theirs.
+    ``found``, ``expected``: where the outgoing group stands by the producer's record, and by the consumer's. ``of``,
+    ``status_queues``: these two, in this order.
     """
     return StatusQueueUnusable(
         f"the outgoing group of {of[0]} is {_stands(found)}, but with the last commit of {of[1]} it was {_stands(expected)}. "

@@ -195,13 +195,8 @@ class RecoveringOwners:
     def settle(self) -> CommitOutcome:
         """Reconnect, open the status queues again, and find out the outcome of the unit of work; one try.
 
-        Returns:
-            ``COMMITTED`` if a commit was under way and took effect; ``BACKED_OUT`` if not. ``Owner.committed`` is then the
-            position of the last commit.
-
-        Raises:
-            OwnershipLost: a record is not this owner's.
-            MQIError: a call failed; call again.
+        Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
+        MQIError if a call failed: call again.
         """
         verdicts = self._perform(protocol.settled(self._performer.ownerships))
         for owner, verdict in zip(self.owners, verdicts, strict=True):

@@ -68,15 +68,7 @@ class UnitsOfWork(RecoveringOwners):
     def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
         """Read a status record, and add its owner. The name belongs to it only after ``claim``.
 
-        Args:
-            keeper: the open status queue.
-            expected: by which the record is recognised.
-            owner_id: the new owner's identity.
-            hooks: the application's functions to call.
-
-        Raises:
-            StatusError: the record cannot be used; nothing was changed.
-            MQIError: a call failed.
+        ``owner_id``: the new owner's identity. Raises MQIError; StatusError if the record cannot be used: nothing was changed.
         """
         performer = self._performer
         performer.keepers[keeper.name] = keeper
@@ -238,9 +230,7 @@ class UnitsOfWork(RecoveringOwners):
     def forget_checkpoint(self, owner: Owner) -> None:
         """Commit the record of ``owner`` without its checkpoint, if it has one.
 
-        Raises:
-            GroupUsage: a group is interrupted, so the checkpoint is needed.
-            OwnershipLost, MQIError: as for any unit of work.
+        Raises GroupUsage if a group is interrupted, so that the checkpoint is needed; otherwise as any unit of work.
         """
         if owner.committed_checkpoint is not None and not owner.committed.at_start:
             raise GroupUsage(f"the checkpoint of {owner.name} belongs to its interrupted group. End the group first")

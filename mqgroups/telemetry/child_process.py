@@ -31,12 +31,9 @@ def instrumented_by() -> str:
 
 
 def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Return the variables to set for a process that is called ``instance``.
+    """Return the variables to set for a process with this ``service.instance.id``.
 
-    Args:
-        instance: its ``service.instance.id``.
-        given: the environment of this process.
-        folder: as ``instrumented_by`` returns it.
+    ``given``: the environment of this process. ``folder``: as ``instrumented_by`` returns it.
     """
     others = [each for each in given.get(_RESOURCE, "").split(",") if each and each.split("=")[0].strip() != _INSTANCE]
     found = {_RESOURCE: ",".join([*others, f"{_INSTANCE}={quote(instance)}"])}

@@ -5,6 +5,8 @@ Without a provider they do nothing; a provider that is set later is used from th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opentelemetry import metrics
 from opentelemetry.util.types import AttributeValue
 
@@ -25,51 +27,32 @@ class Instruments:
     """One instrument for each metric, of one meter."""
 
     def __init__(self, meter: metrics.Meter) -> None:
-        counter, histogram = meter.create_counter, meter.create_histogram
-        self.operation_duration = histogram(
-            sc.OPERATION_DURATION,
-            "s",
-            "Duration of a unit of work from its first message on, and of its commit or back out.",
-            explicit_bucket_boundaries_advisory=_OPERATION_S,
-        )
-        self.process_duration = histogram(
-            sc.PROCESS_DURATION,
-            "s",
-            "Duration of the application's processing of a message; with trace='message'.",
-            explicit_bucket_boundaries_advisory=_OPERATION_S,
-        )
-        self.sent_messages = counter(
-            sc.SENT_MESSAGES, "{message}", "Messages put; those backed out with an error.type."
-        )
-        self.consumed_messages = counter(
-            sc.CONSUMED_MESSAGES, "{message}", "Messages got and processed; those backed out with an error.type."
-        )
+        counter = meter.create_counter
+
+        def histogram(name: str, unit: str, text: str, buckets: Sequence[float]) -> metrics.Histogram:
+            return meter.create_histogram(name, unit, text, explicit_bucket_boundaries_advisory=buckets)
+
+        what = "Duration of a unit of work from its first message on, and of its commit or back out."
+        self.operation_duration = histogram(sc.OPERATION_DURATION, "s", what, _OPERATION_S)
+        what = "Duration of the application's processing of a message; with trace='message'."
+        self.process_duration = histogram(sc.PROCESS_DURATION, "s", what, _OPERATION_S)
+        what = "Messages put; those backed out with an error.type."
+        self.sent_messages = counter(sc.SENT_MESSAGES, "{message}", what)
+        what = "Messages got and processed; those backed out with an error.type."
+        self.consumed_messages = counter(sc.CONSUMED_MESSAGES, "{message}", what)
         self.units_of_work = counter(sc.UNITS_OF_WORK, "{unit_of_work}", "Units of work by outcome.")
-        self.group_messages = histogram(
-            sc.GROUP_MESSAGES,
-            "{message}",
-            "Logical messages of a group that has ended.",
-            explicit_bucket_boundaries_advisory=_GROUP_MESSAGES,
-        )
-        self.group_duration = histogram(
-            sc.GROUP_DURATION,
-            "s",
-            "From this instance's first message of a group to the commit that ended the group.",
-            explicit_bucket_boundaries_advisory=_GROUP_S,
-        )
+        what = "Logical messages of a group that has ended."
+        self.group_messages = histogram(sc.GROUP_MESSAGES, "{message}", what, _GROUP_MESSAGES)
+        what = "From this instance's first message of a group to the commit that ended the group."
+        self.group_duration = histogram(sc.GROUP_DURATION, "s", what, _GROUP_S)
         self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups found at the start.")
         self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by outcome.")
         self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
-        self.poison_messages = counter(
-            sc.POISON_MESSAGES, "{message}", "Poison messages, moved to a backout queue or left on their queue."
-        )
+        what = "Poison messages, moved to a backout queue or left on their queue."
+        self.poison_messages = counter(sc.POISON_MESSAGES, "{message}", what)
         self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
-        self.status_queue_wait = histogram(
-            sc.STATUS_QUEUE_WAIT,
-            "s",
-            "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up.",
-            explicit_bucket_boundaries_advisory=_WAIT_S,
-        )
+        what = "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up."
+        self.status_queue_wait = histogram(sc.STATUS_QUEUE_WAIT, "s", what, _WAIT_S)
 
 
 INSTRUMENTS = Instruments(metrics.get_meter(sc.SCOPE, schema_url=sc.SCHEMA_URL))

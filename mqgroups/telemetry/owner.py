@@ -82,14 +82,7 @@ class OwnerTelemetry:
     """
 
     def __init__(
-        self,
-        settings: TelemetrySettings,
-        role: str,
-        name: str,
-        queue: str,
-        q_mgr_name: str,
-        *,
-        propagates: bool,
+        self, settings: TelemetrySettings, role: str, name: str, queue: str, q_mgr_name: str, *, propagates: bool
     ) -> None:
         """``propagates``: whether messages carry trace context."""
         self.each_message = settings.trace == EACH_MESSAGE

@@ -16,11 +16,7 @@ OFF: Final = "off"
 
 @dataclass(frozen=True, slots=True)
 class TelemetrySettings:
-    """``trace`` and ``propagate`` of ``mqgroups.connect``, which documents them.
-
-    Raises:
-        ConfigurationError: ``trace`` is not one of the three values.
-    """
+    """``trace`` and ``propagate`` of ``mqgroups.connect``; raises ConfigurationError for another ``trace``."""
 
     trace: Trace = EACH_UNIT_OF_WORK
     propagate: bool = False
