@@ -101,10 +101,9 @@ def find_home(
 
 
 def home_among(name: str, queue: str, found: Mapping[str, Trace], away: Mapping[str, MQIError]) -> str:
-    """Return the home of a name; ``found`` are the members that were looked at, ``away`` those that could not be reached.
+    """Return the home of a name, or raise as ``find_home``.
 
-    Raises:
-        StatusQueueUnusable, MQIError: as ``find_home``.
+    ``found``: the members that were looked at; ``away``: those that could not be reached.
     """
     for trace in (Trace.RECORD, Trace.QUEUE, Trace.NOTHING):
         at = tuple(member for member, seen in found.items() if seen is trace)

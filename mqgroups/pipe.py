@@ -54,7 +54,6 @@ from mqgroups.put.putter import Putter
 from mqgroups.settings import SEGMENT_BYTES, Consuming, Producing
 from mqgroups.status.opening import check_apart
 from mqgroups.status.owner import Owner, outgoing_at
-from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import records_disagree
 from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry.forgotten import tell_forgotten
@@ -248,14 +247,7 @@ class GroupPipe:
             # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
             # vain for the getter's handle.
             check_apart(outgoing.record_queue, getter.cursor.queue)
-            keeper = StatusQueue(
-                connection,
-                outgoing.record_queue,
-                outgoing.status_model,
-                outgoing.owner_wait_s,
-                segmented=outgoing.segmented_status,
-                record_users=outgoing.record_users,
-            )
+            keeper = outgoing.open_status_queue(connection)
             undo.callback(keeper.give_up)
             putter = Putter(connection, outgoing, keeper, work)
             undo.callback(putter.queue.close)

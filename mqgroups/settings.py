@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 from mqgroups.code_pages import UTF_8
 from mqgroups.connection import rules
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
 from mqgroups.core.model import Persistence, Role
@@ -25,6 +26,7 @@ from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.names import checked_name, checked_queue_name, checked_user, status_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
+from mqgroups.status.queue import StatusQueue
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
@@ -241,6 +243,17 @@ class OfOneQueue(Owning):
     def record_queue(self) -> str:
         """The name of the status queue."""
         return status_queue_name(self.role, self.name, self.status_queue)
+
+    def open_status_queue(self, connection: Connection) -> StatusQueue:
+        """Open the status queue, or make it; raises as ``StatusQueue``."""
+        return StatusQueue(
+            connection,
+            self.record_queue,
+            self.status_model,
+            self.owner_wait_s,
+            segmented=self.segmented_status,
+            record_users=self.record_users,
+        )
 
     @property
     def hooks(self) -> Hooks:

@@ -32,10 +32,9 @@ from mqgroups.errors import MessageRefused, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put.group import OutgoingGroup
-from mqgroups.put.putter import Putter
+from mqgroups.put.putter import claimed_putter
 from mqgroups.setting import check_text
 from mqgroups.settings import CLAIM_MODEL, SHARED_STATUS_MODEL, Producing
-from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry import metrics
 
 
@@ -234,26 +233,14 @@ class _ClaimedGroup:
     def _start(self) -> None:
         keeper = ClaimedRecords(self._batch.reopened(), self._claim)
         settings = self._batch.producer_settings(self._claim, self._priority)
-        work = UnitsOfWork(self._connection, settings.every)
-        try:
-            putter = Putter(
-                self._connection,
-                settings,
-                keeper,
-                work,
-                open_queue=self._batch.open_queue,
-                owner_id=self._claim.token,
-            )
-        except BaseException:
-            keeper.close()
-            raise
-        work.participant = putter
-        try:
-            work.claim()
-        except BaseException:
-            putter.close()
-            raise
-        self._putter = putter
+        self._putter = claimed_putter(
+            self._connection,
+            settings,
+            keeper,
+            keeper.close,
+            open_queue=self._batch.open_queue,
+            owner_id=self._claim.token,
+        )
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
         """Put the messages that are missing of the group; returns how many."""

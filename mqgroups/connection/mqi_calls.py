@@ -183,10 +183,8 @@ class MQICalls:
         """MQBACK. If the connection is gone, the queue manager backs out by itself.
 
         MQBACK is called even on a connection that counts as lost. While the queue manager quiesces, the connection is alive
-        although other calls are refused, and MQDISC would commit its unit of work.
-
-        Raises:
-            MQIError: MQBACK failed. The unit of work is still open, and the connection can only be closed.
+        although other calls are refused, and MQDISC would commit its unit of work. Raises MQIError if MQBACK failed: the unit of
+        work is still open, and the connection can only be closed.
         """
         if self._closed:
             return

@@ -214,10 +214,7 @@ class Queue:
         """MQCLOSE. Does nothing if the queue is closed or the connection is gone.
 
         An unfinished group is not an error. Losing the connection in this call is not an error either, unless the queue was to
-        be deleted: the handle is gone with the connection.
-
-        Raises:
-            MQIError: MQCLOSE failed; the queue is still open.
+        be deleted: the handle is gone with the connection. Raises MQIError if MQCLOSE failed; the queue is then still open.
         """
         if self._hobj is None or not self._connection.usable:
             return

@@ -27,10 +27,9 @@ _being_made: _Identities = {}
 
 
 def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
-    """MQCONNX; returns completion and reason code. Logs a warning, and refuses a connection with another identity.
+    """MQCONNX; returns completion and reason code. Logs a warning.
 
-    Raises:
-        ConfigurationError: the identity is another one. Nothing is committed, and the connection is ended. Or as MQCONNX.
+    Raises ConfigurationError if the connection would have another identity; nothing is committed, and it is ended.
     """
     asked = _identity(arguments)
     known = weakref.ref(handle, _forget)

@@ -27,11 +27,7 @@ class UnansweredPuts:
         self.any = False
 
     def check(self) -> None:
-        """Find out what became of the puts, if there are any.
-
-        Raises:
-            MQIError: a put had a warning or failed; the caller must back out. Or MQSTAT failed.
-        """
+        """Raise MQIError if there are puts, and one had a warning or failed; or MQSTAT failed. The caller must back out."""
         if not self.any:
             return
         sts = self._ask()

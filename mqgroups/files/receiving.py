@@ -56,8 +56,7 @@ class FileReceiver:
             keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
             on_bytes: is told how far a file is.
 
-        Raises:
-            GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
+        Raises GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
         """
         self.consumer = open_consumer(on_abandon=self._abandoned)
         self._folder = folder

@@ -125,8 +125,7 @@ class FileSender:
             archive: the folder that files are moved to when they are sent; on the same file system.
             on_bytes: is told how far a file is.
 
-        Raises:
-            GroupUsage: the producer has a checkpoint of another kind.
+        Raises GroupUsage if the producer has a checkpoint of another kind.
         """
         self._producer = producer
         self._records = records

@@ -22,7 +22,6 @@ from mqgroups.mqi.message import Message, NotJoined
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
 from mqgroups.status.owner import new_owner_id
-from mqgroups.status.queue import StatusQueue
 from mqgroups.status.units_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.get")
@@ -60,14 +59,7 @@ class Getter(Processing):
         # The group of which the log says that its next message is waited for.
         self._told = GROUP_ID_NONE
         self._connection = connection
-        self.status = StatusQueue(
-            connection,
-            settings.record_queue,
-            settings.status_model,
-            settings.owner_wait_s,
-            segmented=settings.segmented_status,
-            record_users=settings.record_users,
-        )
+        self.status = settings.open_status_queue(connection)
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
             self.owner = work.add(self.status, expected, new_owner_id(), settings.hooks)

@@ -116,12 +116,6 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     return st.describing(md, *says[0]), headers + data[at:], Taken(tuple(folders), md, data)
 
 
-def leading(md: bytes, data: bytes) -> Header | None:
-    """Return the MQRFH2 at the start of the data; ``None`` if the descriptor names none, or it cannot be read."""
-    encoding, ccsid, format_name = described_by(md)
-    return header(data, encoding, ccsid) if format_name == mq.MQFMT_RF_HEADER_2 else None
-
-
 def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
     """Return the MQRFH2 at ``at`` in data with this encoding and CCSID; ``None`` if it cannot be read."""
     order = _INTEGERS.get(encoding & 0xF)

@@ -152,19 +152,14 @@ def asynchronous(pmo: bytearray) -> bytearray:
     return copy
 
 
-def gmo(
-    options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0, msg_handle: int = mq.MQHM_NONE
-) -> bytearray:
-    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus, or of Version 4 with a message handle.
+def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:
+    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus.
 
     ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
     of the message that was got.
     """
-    version = 2 if msg_handle == mq.MQHM_NONE else 4
     return bytearray(
-        _GMO.pack(
-            b"GMO ", version, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, msg_handle
-        )
+        _GMO.pack(b"GMO ", 2, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, 0)
     )
 
 

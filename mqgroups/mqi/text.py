@@ -40,8 +40,7 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
 def encoded(text: str, ccsid: int) -> bytes:
     """Return text in this CCSID, UTF-16 in the byte order of this machine.
 
-    Raises:
-        MessageRefused: there is no code page for the CCSID, or it does not have a character of the text.
+    Raises MessageRefused if there is no code page for the CCSID, or it does not have a character of the text.
     """
     try:
         if ccsid == UTF_8:

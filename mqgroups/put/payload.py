@@ -104,8 +104,7 @@ def data_and_kind(
 def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
     """Return whether a message is the group's last: ``last``, or what its committed segments say, if it is ``begun``.
 
-    Raises:
-        GroupUsage: ``last`` contradicts them, or is needed and not given, or is no truth value.
+    Raises GroupUsage if ``last`` contradicts them, or is needed and not given, or is no truth value.
     """
     if last is not None and not isinstance(last, bool):
         raise GroupUsage(f"last must be True, False or None, got {last!r}")

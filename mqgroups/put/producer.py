@@ -25,10 +25,8 @@ from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.properties import group_properties
-from mqgroups.put.putter import Putter
+from mqgroups.put.putter import claimed_putter
 from mqgroups.settings import Producing
-from mqgroups.status.queue import StatusQueue
-from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry.forgotten import tell_forgotten
 
 _log = logging.getLogger("mqgroups.put")
@@ -54,27 +52,8 @@ class GroupProducer:
     def _start(self) -> None:
         """Open both queues, read the status record, and claim the name."""
         connection, settings = self._connection, self._settings
-        keeper = StatusQueue(
-            connection,
-            settings.record_queue,
-            settings.status_model,
-            settings.owner_wait_s,
-            segmented=settings.segmented_status,
-            record_users=settings.record_users,
-        )
-        work = UnitsOfWork(connection, settings.every)
-        try:
-            putter = Putter(connection, settings, keeper, work)
-        except BaseException:
-            keeper.give_up()
-            raise
-        work.participant = putter
-        try:
-            work.claim()
-        except BaseException:
-            putter.close()
-            raise
-        self._putter = putter
+        keeper = settings.open_status_queue(connection)
+        self._putter = claimed_putter(connection, settings, keeper, keeper.give_up)
 
     @property
     def checkpoint(self) -> Any:

@@ -221,3 +221,31 @@ class Putter(Placing):
                 "cannot be put. Put bytes"
             )
         return given or SEGMENT_BYTES
+
+
+def claimed_putter(
+    connection: Connection,
+    settings: Producing,
+    keeper: Keeper,
+    give_up: Callable[[], None],
+    *,
+    open_queue: Callable[[], Queue] | None = None,
+    owner_id: str | None = None,
+) -> Putter:
+    """Return a putter with units of work of its own, whose name is claimed; arguments and errors as for ``Putter``.
+
+    ``give_up``: closes the keeper if the status record cannot be used.
+    """
+    work = UnitsOfWork(connection, settings.every)
+    try:
+        putter = Putter(connection, settings, keeper, work, open_queue=open_queue, owner_id=owner_id)
+    except BaseException:
+        give_up()
+        raise
+    work.participant = putter
+    try:
+        work.claim()
+    except BaseException:
+        putter.close()
+        raise
+    return putter

@@ -42,8 +42,13 @@ NONE = TraceContext()
 _LONGEST_REMEMBERED = 4096
 
 
-def of_span(span: trace.Span) -> TraceContext:
-    """Return the context for a message that is put in this span; empty if the span is not valid."""
+def of_span(span: trace.Span | None) -> TraceContext:
+    """Return the context for a message that is put in this span; empty if there is none, or it is not valid."""
+    return (_of_span(span) if span is not None else None) or NONE
+
+
+@guarded
+def _of_span(span: trace.Span) -> TraceContext:
     carrier: dict[str, str] = {}
     PROPAGATOR.inject(carrier, trace.set_span_in_context(span, Context()))
     return TraceContext(carrier.get(sc.TRACEPARENT, ""), carrier.get(sc.TRACESTATE, ""))

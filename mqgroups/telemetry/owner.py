@@ -164,11 +164,7 @@ class OwnerTelemetry:
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
         """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
-        return self._of_span(span or self.span) or context.NONE
-
-    @guarded
-    def _of_span(self, span: Span | None) -> TraceContext | None:
-        return context.of_span(span) if span is not None else None
+        return context.of_span(span or self.span)
 
     @guarded
     def settle(self, operation: str) -> None:

@@ -34,7 +34,7 @@ class Repair:
     @property
     def traceparent(self) -> str:
         """The trace context for the rebuilt record, so that the span of the resuming owner links to the repair."""
-        return self._traceparent() or ""
+        return context.of_span(self._span).traceparent
 
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
         """Note that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
@@ -64,14 +64,11 @@ class Repair:
         self._span = self._start() or INVALID_SPAN
         return self
 
+    @guarded
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._end(error)
-
-    @guarded
-    def _traceparent(self) -> str:
-        return context.of_span(self._span).traceparent
+        end_span(self._span, error)
 
     @guarded
     def _start(self) -> Span:
@@ -82,7 +79,3 @@ class Repair:
             attributes=self._attributes,
             links=[link] if link is not None else None,
         )
-
-    @guarded
-    def _end(self, error: BaseException | None) -> None:
-        end_span(self._span, error)

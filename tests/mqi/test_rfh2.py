@@ -35,9 +35,13 @@ def md(encoding=mq.MQENC_REVERSED, ccsid=1208, format_name=mq.MQFMT_RF_HEADER_2)
     return st.describing(bytes(st.md()), encoding, ccsid, format_name)
 
 
+def leading(descriptor, data):
+    return rfh2.header(data, *rfh2.described_by(descriptor)[:2])
+
+
 @table(("order", "encoding"), [("<", mq.MQENC_REVERSED), (">", mq.MQENC_NORMAL), (">", mq.MQENC_S390)])
 def test_a_header_is_read_in_the_encoding_of_its_descriptor(order, encoding):
-    found = rfh2.leading(md(encoding), header("<mcd><Msd>none</Msd></mcd>", "<usr></usr>", order=order) + b"data")
+    found = leading(md(encoding), header("<mcd><Msd>none</Msd></mcd>", "<usr></usr>", order=order) + b"data")
     assert found is not None
     assert (found.length, found.describes) == (36 + 32 + 16, (273, 819, b"MQSTR   "))
     assert found.folders == ("<mcd><Msd>none</Msd></mcd>", "<usr></usr>")
@@ -45,7 +49,7 @@ def test_a_header_is_read_in_the_encoding_of_its_descriptor(order, encoding):
 
 def test_a_header_of_zos_is_read():
     data = header("<usr></usr>", order=">", struc_id="RFH ".encode("cp500"), format_="MQSTR   ".encode("cp500"))
-    found = rfh2.leading(md(mq.MQENC_S390, 500), data)
+    found = leading(md(mq.MQENC_S390, 500), data)
     assert found is not None
     assert (found.describes.format_name, found.folders) == (b"MQSTR   ", ("<usr></usr>",))
 
@@ -63,13 +67,13 @@ def test_a_nul_ends_the_name_of_a_format():
 
 
 def test_a_format_that_is_no_text_is_no_error():
-    found = rfh2.leading(md(), header(format_=b"\xff\xfe      "))
+    found = leading(md(), header(format_=b"\xff\xfe      "))
     assert found is not None
     assert found.length == 36
 
 
 def test_a_character_set_that_is_inherited_is_that_of_the_descriptor():
-    found = rfh2.leading(md(ccsid=850), header(ccsid=mq.MQCCSI_INHERIT))
+    found = leading(md(ccsid=850), header(ccsid=mq.MQCCSI_INHERIT))
     assert found is not None
     assert found.describes.ccsid == 850
 
@@ -94,14 +98,14 @@ def test_a_character_set_that_is_inherited_is_that_of_the_descriptor():
     ],
 )
 def test_what_is_no_header_is_data(data):
-    assert rfh2.leading(md(), data) is None
+    assert leading(md(), data) is None
     assert rfh2.without_properties(md(), data) is None
 
 
 @table("format_name", [mq.MQFMT_NONE, mq.MQFMT_STRING, mq.MQFMT_RF_HEADER_1])
 def test_what_the_descriptor_does_not_say_is_no_header(format_name):
     data = header(f"<usr><traceparent>{PARENT}</traceparent></usr>") + b"data"
-    assert rfh2.leading(md(format_name=format_name), data) is None
+    assert rfh2.without_properties(md(format_name=format_name), data) is None
 
 
 @table(("ccsid", "order"), [(1200, "<"), (13488, ">"), (17584, "<")])
@@ -109,7 +113,7 @@ def test_folders_in_utf_16_are_in_the_byte_order_of_the_header(ccsid, order):
     folder = "<usr><a>ä</a></usr>".encode("utf-16-le" if order == "<" else "utf-16-be") + b"\0\0"
     fixed = b"RFH " + struct.pack(order + "4i8s2i", 2, 36 + 4 + 40, 273, 819, b"MQSTR   ", 0, ccsid)
     data = fixed + struct.pack(order + "i", 40) + folder + b"data"
-    found = rfh2.leading(md(mq.MQENC_REVERSED if order == "<" else mq.MQENC_NORMAL), data)
+    found = leading(md(mq.MQENC_REVERSED if order == "<" else mq.MQENC_NORMAL), data)
     assert found is not None
     assert found.folders == ("<usr><a>ä</a></usr>",)
 
