@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
@@ -22,13 +22,8 @@ from mqgroups.names import checked_name, status_queue_name
 from mqgroups.queue_manager import QueueManager
 
 _log = logging.getLogger("mqgroups.home")
-_ANY_MESSAGE = st.gmo(
-    mq.MQGMO_BROWSE_FIRST
-    | mq.MQGMO_NO_WAIT
-    | mq.MQGMO_FAIL_IF_QUIESCING
-    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
-    | mq.MQGMO_NO_PROPERTIES
-)
+_LOOK = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
+_ANY_MESSAGE = st.gmo(mq.MQGMO_BROWSE_FIRST | _LOOK)
 
 
 class Trace(enum.Enum):
@@ -136,7 +131,5 @@ def _look(connection: Connection, queue: str) -> Trace:
         if error.reason != mq.MQRC_OBJECT_IN_USE:
             raise
         return Trace.RECORD
-    try:
+    with closing(opened):
         return Trace.RECORD if opened.get_descriptor(st.md(), _ANY_MESSAGE) is not None else Trace.QUEUE
-    finally:
-        opened.close()

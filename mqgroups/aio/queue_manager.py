@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
+from operator import methodcaller
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from mqgroups import queue_manager
 from mqgroups.aio.consumer import GroupConsumer
@@ -19,15 +20,12 @@ from mqgroups.mqi.secret import hide_secrets
 from mqgroups.printable import even_half_made
 from mqgroups.telemetry.forgotten import tell_forgotten
 
-
-class _Closes(Protocol):
-    def close(self) -> None: ...
-
-
 _P = ParamSpec("_P")
-_S = TypeVar("_S", bound=_Closes)
+_S = TypeVar("_S")
 _T = TypeVar("_T", GroupProducer, GroupConsumer, GroupPipe)
 _R = TypeVar("_R")
+# What nobody gets is closed again.
+_close = methodcaller("close")
 
 
 def _makes(
@@ -132,10 +130,6 @@ def _connects(
         return Opening(opens)
 
     return connect
-
-
-def _close(made: _Closes) -> None:
-    made.close()
 
 
 connect = _connects(queue_manager.connect)

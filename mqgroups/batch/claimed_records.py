@@ -93,7 +93,6 @@ class ClaimedRecords(Keeper):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that the queue has to be opened again."""
         return self._shared.is_stale
 
     def answer(self, step: Any) -> bool:
@@ -126,12 +125,8 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own.
-
-        Raises:
-            OwnerActive: another attempt replaced the record between ``read_to_claim`` and the claim; claim again.
-            OwnershipLost: another attempt has replaced the record.
-            StatusQueueUnusable: the record that the claim has put expires.
+        ``claimed``: whether ``found`` is this attempt's own. Then OwnershipLost is raised if another attempt has replaced it, and
+        StatusQueueUnusable if it expires; else OwnerActive if another attempt has replaced it since: claim again.
         """
         if found is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)

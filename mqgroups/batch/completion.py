@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from mqgroups.batch.errors import other_messages, would_put_again
@@ -119,8 +120,7 @@ def complete_batch(
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def complete() -> None:
-        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)
-        try:
+        with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)) as shared:
             found = _find(shared, sink_name, queue).get(sink, _Found(sink))
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
@@ -132,8 +132,6 @@ def complete_batch(
             # Only after the new mark is committed: an attempt that finds no records of its group must find the mark.
             _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
             _take(connection, shared, _done_with(found, batch))
-        finally:
-            shared.close()
 
     retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
 
@@ -148,11 +146,8 @@ def completed_batch(
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def look() -> CompletedBatch | None:
-        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)
-        try:
+        with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)) as shared:
             return shared.completed_batch(sink)
-        finally:
-            shared.close()
 
     try:
         return connection.reopening(look)
@@ -162,11 +157,8 @@ def completed_batch(
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
     """Return the records on a shared status queue, of all sinks or of the sinks with one name; raises StatusError, MQIError."""
-    shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
-    try:
+    with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)) as shared:
         return [_records(found) for found in _find(shared, sink_name).values()]
-    finally:
-        shared.close()
 
 
 def purge_sink(
@@ -191,9 +183,8 @@ def purge_sink(
         RepairRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
         StatusError, MQIError: a record cannot be used, or a call failed; records that were removed before stay removed.
     """
-    shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)
     purged = SinkPurged()
-    try:
+    with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)) as shared:
         sinks = _find(shared, sink_name).values()
         purged.whole = [record for found in sinks for record in _whole(found)]
         if purged.whole and not whole_groups_too:
@@ -215,8 +206,6 @@ def purge_sink(
             purged.left += known - (purged.groups - before)
             if mark:
                 purged.marks += _take(connection, shared, [(each,) for each in found.marks])
-    finally:
-        shared.close()
     return purged
 
 
@@ -270,7 +259,7 @@ def adopt_records(
         if error.reason not in OWNER_ACTIVE:
             raise
         raise OwnerActive(error.verb, f"status queue {status_queue}", error.comp, error.reason) from None
-    try:
+    with closing(shared):
         changed: list[tuple[FoundRecord, StatusRecord]] = []
         for each in shared.find_all():
             record = adopted(each.record, move)
@@ -283,8 +272,6 @@ def adopt_records(
                 for before, record in changed[start : start + _IN_A_UNIT_OF_WORK]:
                     shared.replace(before, record)
         return [record for _, record in changed]
-    finally:
-        shared.close()
 
 
 def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, _Found]:
@@ -402,9 +389,8 @@ def _take_with_messages(connection: Connection, shared: SharedStatusQueue, group
     """
     assert group.status is not None
     record = group.status.record
-    queue = connection.open_queue(record.queue, mq.MQOO_INPUT_SHARED)
     records, number = _pair(group), 0
-    try:
+    with closing(connection.open_queue(record.queue, mq.MQOO_INPUT_SHARED)) as queue:
         more = True
         while more:
             with connection.unit_of_work(shared):
@@ -418,6 +404,4 @@ def _take_with_messages(connection: Connection, shared: SharedStatusQueue, group
                     if not more:
                         break
                     number += 1
-    finally:
-        queue.close()
     return 1, number

@@ -151,11 +151,9 @@ class SharedStatusQueue:
         refuse_strangers(self.name, (each.user for each in found), self._users)
 
     def find_one(self, correl_id: bytes) -> FoundRecord | None:
-        """Browse the one record with this CorrelId; ``None`` if there is none. Errors as for ``find``, and:
+        """Browse the one record with this CorrelId; ``None`` if there is none. Raises as ``find``.
 
-        Raises:
-            StatusQueueUnusable: there is more than one.
-            OwnerActive: it is replaced too often for a consistent result; try again.
+        Also StatusQueueUnusable if there is more than one; OwnerActive if it is replaced too often to tell: try again.
         """
         found = self.find(correl_id)
         if len(found) > 1:

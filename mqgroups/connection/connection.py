@@ -171,11 +171,7 @@ class Connection(MQICalls):
         """Make ``owner`` the owner of a status queue on this connection. A previous owner loses it and is backed out.
 
         An application may be interrupted while it makes or closes a producer, and then make another one of the same name. Nothing
-        else would close the first one.
-
-        Raises:
-            GroupUsage: another producer or consumer on this connection has messages in the unit of work.
-            MQIError: a call failed.
+        else would close the first one. Raises MQIError; GroupUsage if yet another owner has messages in the unit of work.
         """
         if name in self.status_queues:
             if name in self._status_queues_in_it and self.unit_of_work_of is not None:

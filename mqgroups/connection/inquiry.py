@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -19,8 +19,5 @@ def inquiring(connection: Connection, queue: Queue) -> Iterator[Queue]:
     if queue.resolved_q_name == queue.object_name:
         yield queue
         return
-    local = connection.open_queue(queue.resolved_q_name, mq.MQOO_INQUIRE)
-    try:
+    with closing(connection.open_queue(queue.resolved_q_name, mq.MQOO_INQUIRE)) as local:
         yield local
-    finally:
-        local.close()

@@ -140,11 +140,8 @@ class MQICalls:
     def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
         """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
 
-        ``status_queues`` are the queues whose records will be in it.
-
-        Raises:
-            GroupUsage: another producer or consumer has messages in it, or the connection is closed.
-            ConnectionBroken: the connection is lost.
+        ``status_queues``: whose records will be in it. Raises ConnectionBroken if the connection is lost; GroupUsage
+        if it is closed, or another producer or consumer has messages in the unit of work.
         """
         self._require_usable()
         if self.unit_of_work_of is not None and self.unit_of_work_of is not owner:

@@ -83,10 +83,6 @@ NEVER = Patience(0)
 Say = Callable[[MQIError, float], None]
 
 
-def _never() -> bool:
-    return False
-
-
 def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> None:
     """Call a function of the application. An MQIError that it raises is not of this connection, so nothing is redone after it."""
     try:
@@ -168,7 +164,7 @@ def retrying(
     reasons: frozenset[int],
     sleep: Sleep,
     say: Say | None = None,
-    until: Callable[[], bool] = _never,
+    until: Callable[[], bool] = lambda: False,
 ) -> Again:
     """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
 

@@ -45,7 +45,7 @@ _NOTHING = QueueContents()
 
 
 class KeptRecord(NamedTuple):
-    """A record on its status queue, as a unit of work sees it, or as the last commit has left it.
+    """A record on its status queue, as a unit of work sees it, or as the last commit has left it; see ``ownership.Kept``.
 
     Attributes:
         queue: the name of the status queue.
@@ -74,7 +74,6 @@ class KeptRecord(NamedTuple):
 
     @property
     def most_messages(self) -> int:
-        """The most messages that are put and got for the record in one unit of work."""
         stored = self.contents.stored
         return 1 + (MOST_SEGMENTS if self.segmented or (stored is not None and stored.segments) else 1)
 
@@ -118,7 +117,6 @@ class KeptRecord(NamedTuple):
             return self._replace(contents=contents, found=messages, held=None), record
 
     def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
-        """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
         users = None if self.believes_all else self.users
         record: StatusRecord | None = yield LookAtHolder(self.queue, users, marks)
         return record
@@ -183,7 +181,6 @@ class KeptRecord(NamedTuple):
             raise NotCommitted(self.queue, stored)
 
     def after_commit(self) -> KeptRecord:
-        """Return what the commit leaves."""
         if self.claimed and self.held is None:
             return self
         return self._replace(held=None, claimed=True, found=())

@@ -208,10 +208,7 @@ def check_checkpoint(checkpoint: Checkpoint) -> None:
     """Refuse a checkpoint that a record would not return unchanged.
 
     A tuple would be returned as a list and the key 1 as ``"1"``; NaN does not equal itself; half of a surrogate pair cannot be
-    read by other programs.
-
-    Raises:
-        TypeError, ValueError: it is not a ``Checkpoint``. The message says why, and does not show the checkpoint.
+    read by other programs. The message of the TypeError or ValueError says why, and does not show the checkpoint.
     """
     if checkpoint is not None and not isinstance(checkpoint, bytes):
         _check_json(checkpoint, 0)

@@ -33,6 +33,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -50,10 +51,6 @@ _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
 
-def _group_name(group: IncomingGroup) -> str:
-    return group.name
-
-
 class FileSink:
     """A folder for the groups of one consumer. Nothing else may write to it.
 
@@ -66,7 +63,7 @@ class FileSink:
         folder: str | os.PathLike[str],
         consumer: GroupConsumer,
         *,
-        name_of: Callable[[IncomingGroup], str] = _group_name,
+        name_of: Callable[[IncomingGroup], str] = attrgetter("name"),
         check: Callable[[IncomingGroup, Path], str] | None = None,
     ) -> None:
         """Finish what the last start left, and use ``consumer.before_commit``.
@@ -74,7 +71,7 @@ class FileSink:
         Args:
             folder: exists.
             consumer: without a checkpoint of another kind.
-            name_of: returns the name of a group's file.
+            name_of: returns the name of a group's file; by default the group's.
             check: is called when all of a file is on disk and before that is committed; returns why it is wrong, or nothing.
 
         Raises:

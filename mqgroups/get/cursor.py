@@ -212,10 +212,7 @@ class GroupCursor:
         """Get a message again that was got before the connection was lost, and was backed out with it.
 
         IBM's texts do not say whether it is back on the queue as soon as the status queue can be opened. So this waits for it.
-
-        Raises:
-            MessagesTaken: it did not come back within a few seconds.
-            MQIError: the call failed.
+        Raises MQIError; MessagesTaken if it did not come back within a few seconds.
         """
         position = self.position
         plan = next_get(position, segments=self._segments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE
@@ -33,10 +35,8 @@ def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQ
         queue = connection.open_queue(settings.queue, mq.MQOO_BROWSE)
     except MQIError:
         raise in_use from None
-    try:
+    with closing(queue):
         check_apart(settings.record_queue, queue)
-    finally:
-        queue.close()
 
 
 def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:

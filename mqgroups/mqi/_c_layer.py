@@ -183,7 +183,7 @@ class CLayer:
         return hmsg, comp, reason
 
     def handle_of(self, q_mgr: ConnectedQueueManager) -> int:
-        """Return the connection handle of a QueueManager object of this binding; ConfigurationError if it is not connected."""
+        """As in ``Binding``."""
         try:
             return cast("int", q_mgr.get_handle())
         except self._package.PYIFError as error:

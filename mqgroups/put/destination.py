@@ -23,6 +23,8 @@ Not here: which message comes next (``core``), and when to commit (``putter.py``
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Bind
@@ -144,9 +146,7 @@ class Destination:
     def check_told(self) -> None:
         """Refuse to commit only the beginning of a group if MQPMO did not say to which of several instances it went.
 
-        Raises:
-            ConfigurationError: the queue may be a cluster queue, and ResolvedQMgrName was blank.
-            ConnectionBroken: the connection was lost when the queue was inquired.
+        Raises ConfigurationError; ConnectionBroken if the connection was lost when the queue was inquired.
         """
         if self.resolved[1]:
             return
@@ -168,11 +168,8 @@ def _leads_to_cluster(connection: Connection, name: str) -> bool:
 
     CLUSTER of an alias or a remote queue is for other queue managers: here, the definition decides (IBM MQ, topic q025990).
     """
-    queue = connection.open_queue(name, mq.MQOO_INQUIRE)
-    try:
+    with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
         kind = queue.inquire(mq.MQIA_Q_TYPE)
         if kind == mq.MQQT_ALIAS:
             return _leads_to_cluster(connection, str(queue.inquire(mq.MQCA_BASE_Q_NAME)))
         return kind == mq.MQQT_CLUSTER or (kind == mq.MQQT_LOCAL and queue.is_in_cluster)
-    finally:
-        queue.close()

@@ -147,9 +147,7 @@ class Placing:
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
         """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
 
-        Raises:
-            QueueManagerChanged: it went to another queue manager than the group's first message.
-            ForeignSyncpoint: it is not the next message of the group.
+        Raises QueueManagerChanged: to another queue manager than the first one; ForeignSyncpoint: it is not the group's next one.
         """
         data, kind, _, last, part = message
         run, whole = self._run, part is _WHOLE

@@ -84,11 +84,8 @@ def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAut
 def check_kind(queue: Queue) -> None:
     """Check that a status queue keeps its records on this queue manager, and is not deleted with its connection.
 
-    A permanent dynamic queue is always suitable; only a predefined queue can be in a cluster.
-
-    Raises:
-        StatusQueueUnusable: the queue is an alias, temporary dynamic, or in a cluster.
-        MQIError: the queue cannot be inquired.
+    A permanent dynamic queue is always suitable; only a predefined queue can be in a cluster. Raises MQIError;
+    StatusQueueUnusable if the queue is an alias, temporary dynamic, or in a cluster.
     """
     name = queue.name
     try:

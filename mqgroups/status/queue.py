@@ -149,7 +149,6 @@ class StatusQueue(Keeper):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that the queue has to be opened again."""
         return self._queue.is_stale
 
     def close(self, *, delete: bool = False) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -82,20 +83,16 @@ def held_by(
     Returns:
         ``None`` if no record is visible, or if the browse is not consistent: the other owner may be replacing its record.
 
-    Raises:
-        StatusError: a message is not a status record of this version, or is another user's.
-        MQIError: a call failed.
+    Raises MQIError; StatusError if a message is not a status record of this version, or is another user's.
     """
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)
-    try:
+    with closing(connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)) as queue:
         messages = browsed(queue)
-        if users is not None:
-            refuse_strangers(name, users_of_records(messages), users)
+    if users is not None:
+        refuse_strangers(name, users_of_records(messages), users)
+    try:
         return contents_of(messages, marks)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         return None
-    finally:
-        queue.close()
 
 
 def decoded_record(name: str, data: bytes) -> StatusRecord:

@@ -176,11 +176,9 @@ class RecoveringOwners:
             self.redo(connection.gone())
 
     def require_known(self) -> None:
-        """Recover, and make sure that it is known what is committed.
+        """Recover, and make sure that it is known what is committed; raises as ``redo``.
 
-        Raises:
-            CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
-            MQIError: as ``redo``.
+        Also CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
         """
         self.recover()
         if self._lost is None and (reason := self._in_doubt):

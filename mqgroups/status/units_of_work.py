@@ -61,7 +61,7 @@ class UnitsOfWork(RecoveringOwners):
         self._most_to_put = 0
         # With fewer messages of the first owner it ends only when it is old, or the application has asked for the end.
         self._soonest = 1
-        self._clock = time.monotonic if every.seconds is not None else _no_clock
+        self._clock: Callable[[], float] = time.monotonic if every.seconds is not None else lambda: 0.0
         self._began_s = 0.0
         self._old_s = inf
 
@@ -297,7 +297,3 @@ class UnitsOfWork(RecoveringOwners):
     def __repr__(self) -> str:
         names = ", ".join(owner.name for owner in self.owners)
         return f"<UnitsOfWork of {names} uow={self._first.own.number} messages={self.messages}>"
-
-
-def _no_clock() -> float:
-    return 0.0

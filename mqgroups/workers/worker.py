@@ -21,7 +21,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import (
@@ -50,20 +50,18 @@ MOST_WORKERS = 100
 LOOK_S = 30.0
 # Every so many looks are at all names: one that was not used may be used since, by another supervisor with more workers.
 ALL_NAMES_EVERY = 20
+_O = TypeVar("_O", GroupConsumer, GroupPipe, covariant=True)
 
 
-class OpenConsumer(Protocol):
-    """Opens the consumer of a worker."""
+class Open(Protocol[_O]):
+    """Opens the consumer or the pipe of a worker."""
 
-    def __call__(self, q_mgr: QueueManager, /, *, name: str, wait_s: float) -> GroupConsumer:
-        """Return ``q_mgr.group_consumer(..., name=name, wait_s=wait_s)``."""
+    def __call__(self, q_mgr: QueueManager, /, *, name: str, wait_s: float) -> _O:
+        """Return ``q_mgr.group_consumer(..., name=name, wait_s=wait_s)``, or a pipe."""
 
 
-class OpenPipe(Protocol):
-    """Opens the pipe of a worker."""
-
-    def __call__(self, q_mgr: QueueManager, /, *, name: str, wait_s: float) -> GroupPipe:
-        """Return ``q_mgr.group_pipe(..., name=name, wait_s=wait_s)``."""
+OpenConsumer: TypeAlias = Open[GroupConsumer]
+OpenPipe: TypeAlias = Open[GroupPipe]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +109,9 @@ class Worker:
             owner.stop()
 
     def run(self) -> None:
-        """Handle groups until ``stop``.
+        """Handle groups until ``stop``. Raises what the handler, ``connect`` or ``open`` raises. The next start resumes.
 
-        Raises:
-            GroupUsage: the handler returned before its group's last message.
-            Exception: what the handler, ``connect`` or ``open`` raises. The group is resumed at the next start.
+        Also GroupUsage: the handler returned before its group's last message.
         """
         # An exception in the middle of making the event loop would leave half of one; and one at the exit would be a traceback.
         self.can_leave = False
