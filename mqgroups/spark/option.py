@@ -110,12 +110,9 @@ def options_of_connection(field: Field, name: str) -> Iterator[Option]:
 
 
 _WAYS: dict[str, tuple[Callable[[str], Secret], str]] = {
-    "": (Secret, "{} itself. It becomes part of Spark's serialized plan; prefer the two options below"),
-    "File": (
-        Secret.from_file,
-        "a file with {}, on the driver and on each executor; read by each process that connects",
-    ),
-    "Env": (Secret.from_variable, "an environment variable with {}, on the driver and on each executor"),
+    "": (Secret, "{} itself; prefer the two options below"),
+    "File": (Secret.from_file, "a file with {}"),
+    "Env": (Secret.from_variable, "an environment variable with {}"),
 }
 
 
