@@ -73,18 +73,12 @@ class Option:
             raise SparkOptionError(self.name, str(error)) from error
         return value
 
-    @property
-    def line(self) -> str:
-        """The option's line in the table of the documentation."""
-        default = "none" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
-        cells = (
-            f"`{self.name}`",
-            self.words,
-            "required" if self.default is Parameter.empty else default,
-            self.use.shown,
-            self.meaning,
-        )
-        return f"| {' | '.join(cells)} |"
+    def line(self, *, of_connection: bool) -> str:
+        """Return the option's line in the documentation. Options of a connection are for all uses, and their values any text."""
+        default = "" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
+        default = "required" if self.default is Parameter.empty else default
+        kind = () if of_connection else (self.words, self.use.shown)
+        return f"| {' | '.join((f'`{self.name}`', *kind, default, self.meaning))} |"
 
 
 def options_of(cls: type) -> Iterator[Option]:

@@ -260,6 +260,14 @@ def _check_connection(given: list[str]) -> None:
 
 
 def markdown() -> str:
-    """Return the table of all options, as the documentation has it."""
-    head = ("| option | values | default | for | meaning |", "|---|---|---|---|---|")
-    return "".join(f"{line}\n" for line in (*head, *(option.line for option in OPTIONS)))
+    """Return the tables of all options, as the documentation has them."""
+    lines = (
+        "| connection | default | meaning |",
+        "|---|---|---|",
+        *(option.line(of_connection=True) for option in _CONNECTING),
+        "",
+        "| option | values | for | default | meaning |",
+        "|---|---|---|---|---|",
+        *(option.line(of_connection=False) for option in OPTIONS[len(_CONNECTING) :]),
+    )
+    return "".join(f"{line}\n" for line in lines)
