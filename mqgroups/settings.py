@@ -157,8 +157,8 @@ class Putting(Owning):
     Attributes:
         full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
             refreshed knows the queue again, seconds.
-        persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and the rest of
-            their group can then not be consumed.
+        persistence: of the messages. If they are not persistent, a restart of the queue manager loses them, and the rest of their
+            group cannot be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
         bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
             group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
@@ -195,12 +195,12 @@ class Getting(Owning):
             ``"quarantine"`` moves the rest of its group there and raises ``GroupQuarantined``.
         repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
             same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
-            handed out. After a stop in order, which removes the status record, the first group is not compared.
+            handed out. After a stop in order the first group is not compared.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
             ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
             it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
-        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error
-            is raised. Use it to undo durably the effects of the group. If it raises an error, the group comes again.
+        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed, to undo its
+            effects durably. If it raises an error, the group comes again.
     """
 
     wait_s: float | None = None
@@ -223,8 +223,8 @@ class OfOneQueue(Owning):
     """Settings of an owner that works at one queue.
 
     Attributes:
-        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's is a local queue or an alias of
-            one, and of a cluster queue the instance on this queue manager.
+        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's a local queue, an alias of one, or
+            the instance of a cluster queue on this queue manager.
         status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` for a
             producer and ``MQGROUPS.GET.<name>`` for a consumer.
     """
