@@ -100,7 +100,7 @@ def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands(
     ("reason", "says"),
     [
         (2001, "ALTER QALIAS"),
-        (2010, "MAXMSGL of the server-connection channel, or"),
+        (2010, "channel, and of the queue manager if it is less, or"),
         (2030, "MAXMSGL of the queue, or"),
         (2031, "MAXMSGL of the queue manager, or"),
         (2080, "max_message_length of the consumer; or make it with stream=True"),

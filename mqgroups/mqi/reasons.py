@@ -119,7 +119,8 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
     mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
     **dict.fromkeys(HANDLE_LOST, _HANDLE_LOST),
-    mq.MQRC_DATA_LENGTH_ERROR: f"Raise MAXMSGL of the server-connection channel, {_SHORTER}",
+    mq.MQRC_DATA_LENGTH_ERROR: "Raise MAXMSGL of the server-connection channel, and of the queue manager if it is "
+    f"less, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_Q: f"Raise MAXMSGL of the queue, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: f"Raise MAXMSGL of the queue manager, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channel to the queue manager that has the queue, at both ends, "
