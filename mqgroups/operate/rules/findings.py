@@ -64,6 +64,7 @@ _SHORT_HBINT_S = 60
 _FEW_UNCOMMITTED = 1000
 _ZOS = "MQPL_ZOS"
 _FEW_BACKOUTS = 5
+_NEED_PUT = "consumers with poison= or stalled= need PUT on QUEUE\n"
 _USES = {
     "ANY": "go to all instances",
     "LOCAL": "go to the instance here only",
@@ -172,7 +173,7 @@ def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role])
                 f"{attribute}(DISABLED)",
                 f"nobody can {role.value}; programs wait, and then fail",
                 # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-                remedy=f"unless somebody disabled it to protect the queue: {alter} {attribute}(ENABLED)",
+                remedy=f"unless somebody disabled it to protect the queue:\n{alter} {attribute}(ENABLED)",
                 right=f"{attribute}(ENABLED)",
             )
 
@@ -218,19 +219,17 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('...'): a queue that consumers may put to (PUT)"
+        remedy = f"{_NEED_PUT}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('QUEUE')"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT)"
+        remedy = f"{_NEED_PUT}{alter} BOQNAME('QUEUE')"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
         why = (
             "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
         )
-        yield Finding(
-            about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS}) or more"
-        )
+        yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS})")
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
 
