@@ -64,7 +64,6 @@ _SHORT_HBINT_S = 60
 _FEW_UNCOMMITTED = 1000
 _ZOS = "MQPL_ZOS"
 _FEW_BACKOUTS = 5
-_NEED_PUT = "consumers with poison= or stalled= need PUT on QUEUE\n"
 _USES = {
     "ANY": "go to all instances",
     "LOCAL": "go to the instance here only",
@@ -215,15 +214,16 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     threshold, target = facts.get("BOTHRESH"), facts.get("BOQNAME")
     if threshold is None or target is None:
         return
-    about = f"{subject}: BOTHRESH, BOQNAME"
+    about, backout = f"{subject}: BOTHRESH, BOQNAME", target or "QUEUE"
+    needs = f"consumers with poison= or stalled= need PUT on {backout}\n"
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{_NEED_PUT}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('QUEUE')"
+        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{_NEED_PUT}{alter} BOQNAME('QUEUE')"
+        remedy = f"{needs}{alter} BOQNAME('{backout}')"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
         why = (

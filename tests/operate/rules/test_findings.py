@@ -199,6 +199,7 @@ def test_a_line_that_alters_is_a_command_as_it_stands():
     worse = ({"BOTHRESH": 0}, {"BOTHRESH": 4}, {"BOQNAME": ""}, {"PUT": "DISABLED", "GET": "DISABLED"})
     found = [each for change in worse for each in data_queue_findings("Q", {**DATA, **change}, BOTH)]
     lines = [line for each in found for line in each.remedy.splitlines() if "ALTER" in line]
+    assert lines[0].endswith(" BOTHRESH(5) BOQNAME('B')")
     assert len(lines) == 5
     for line in lines:
         (command,) = parse(line)
