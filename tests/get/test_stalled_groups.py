@@ -150,6 +150,7 @@ def test_the_rest_is_moved_in_one_unit_of_work_or_in_those_that_commit_every_ask
     error = caught.value
     assert (error.msg_seq_number, error.backout_queue) == (2, "TEST.BACKOUT")
     assert error.reason == "message 2 did not arrive within 0 s"
+    assert "was moved to TEST.BACKOUT as far as it had come, because message 2 did not arrive" in str(error)
     assert "JMSXGroupID" in str(error)
 
 
