@@ -116,8 +116,8 @@ REMEDIES: dict[int, str] = {
     "units of work fill a log: commit more often, or after a time (Every(seconds=))",
     mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
-    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
-    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
+    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED), unless somebody protects it",
+    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED), unless somebody protects it",
     **dict.fromkeys(HANDLE_LOST, _HANDLE_LOST),
     mq.MQRC_DATA_LENGTH_ERROR: "Raise MAXMSGL of the server-connection channel, and of the queue manager if it is "
     f"less, {_SHORTER}",
