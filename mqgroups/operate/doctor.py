@@ -57,6 +57,7 @@ _STATUS_QUEUE = (
     "DEFTYPE",
     "SHARE",
     "MAXMSGL",
+    "MAXDEPTH",
     "CLUSTER",
     "GET",
     "PUT",

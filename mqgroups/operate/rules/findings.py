@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from mqgroups.core.model import Role
-from mqgroups.core.status_chain import MOST_BYTES
+from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
 
 Facts: TypeAlias = Mapping[str, "int | str"]
 
@@ -387,6 +387,15 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
             f"MAXMSGL({longest})",
             f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
             f"{alter} MAXMSGL({4_194_304})",
+        )
+    if isinstance(most := facts.get("MAXDEPTH"), int):
+        yield _check(
+            most >= 2 * MOST_SEGMENTS,
+            f"{subject}: MAXDEPTH",
+            Severity.ERROR,
+            f"MAXDEPTH({most})",
+            f"records and anchors can be {2 * MOST_SEGMENTS} messages; on a full queue starts and commits fail (2053)",
+            f"{alter} MAXDEPTH(5000)",
         )
     why = "records are found in any order, but FIFO needs no sorting by priority"
     yield from _attribute(subject, alter, facts, "MSGDLVSQ", "FIFO", Severity.WARNING, why)

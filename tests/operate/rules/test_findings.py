@@ -108,6 +108,8 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
         ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
         ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
         ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
+        ("QLOCAL", {"MAXDEPTH": 63}, [(ERROR, "MAXDEPTH", ("ALTER QLOCAL('S') MAXDEPTH(5000)",))]),
+        ("QMODEL", {"MAXDEPTH": 64}, []),
         ("QMODEL", {"CAPEXPRY": 600}, [(ERROR, "CAPEXPRY", ("ALTER QMODEL('S') CAPEXPRY(NOLIMIT)",))]),
         ("QLOCAL", {"CUSTOM": "CAPEXPRY(600)"}, [(ERROR, "CAPEXPRY", ("ALTER QLOCAL('S') CUSTOM(' ')",))]),
         ("QMODEL", {"STREAMQ": "COPIES"}, [(WARNING, "STREAMQ", ("ALTER QMODEL('S') STREAMQ(' ')",))]),
