@@ -235,6 +235,13 @@ def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
     assert said["queue TEST.BASE: BOTHRESH, BOQNAME"] == "BOTHRESH(0)"
 
 
+@pytest.mark.embedded
+def test_a_status_queue_that_is_an_alias_is_an_error_like_others(owner, doctor):
+    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS")
+    (said,) = (each["found"] for each in found if each["severity"] == "error" and "TEST.ALIAS" in each["subject"])
+    assert "TEST.ALIAS is an alias" in said
+
+
 def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     put(owner, A, 2)
