@@ -26,6 +26,7 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
     """A message group being put: what ``async with producer.group() as group`` gives.
 
     If a call is cancelled, the group fails: leave the block, and the next ``producer.group()`` resumes it after its last commit.
+    A stream is read in the connection's thread.
     """
 
     def __init__(
