@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from mqgroups.operate.rules.inspection import HEAD, GroupInspection, Place, Run, Runs
+from mqgroups.operate.rules.inspection import HEAD, GroupInspection, Place, Run, Runs, gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,11 @@ class GroupSplit:
     @property
     def gaps(self) -> tuple[Run, ...]:
         """The messages that no instance has, between the first and the last one found."""
-        return tuple(Run(one.end, other.first) for one, other in pairwise(self.runs))
+        return gaps(self.runs)
 
 
 def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
     """Return a group with messages at several instances."""
     together = Runs()
     overlapping = sum(not together.add(*run) for part in parts for run in part.group.runs)
-    return GroupSplit(group_id, tuple(parts), together.all(), overlapping)
+    return GroupSplit(group_id, tuple(parts), tuple(together), overlapping)
