@@ -1039,8 +1039,8 @@ MUTATIONS = (
     Mutation(
         "BOTHRESH is not set without a backout queue",
         "operate/rules/findings.py",
-        'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)',
-        'yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, mqsc=(f"{alter} BOTHRESH(5)",))',
+        "yield from queue.wrong(about, Severity.WARNING, found, why, remedy=remedy)",
+        'yield from queue.wrong(about, Severity.WARNING, found, why, "BOTHRESH(5)")',
         "tests/cli/test_doctor.py -k applied",
     ),
     Mutation(
