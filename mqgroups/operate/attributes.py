@@ -6,6 +6,7 @@ Not here: what the values mean (``rules/findings.py``), and attributes that only
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -52,6 +53,7 @@ _NUMBERS = {
     "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
     "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
     "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
+    "IPPROCS": mq.MQIA_OPEN_INPUT_COUNT,
     "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
 }
 _NAMES = {
@@ -67,23 +69,17 @@ _NAMES = {
 
 def inquired(
     connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
-) -> tuple[dict[str, int | str], str]:
+) -> tuple[dict[str, int | str], MQIError | None]:
     """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
     try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type)
+        opened = closing(connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type))
     except ConnectionBroken:
         raise
     except MQIError as error:
-        return {}, str(error)
-    try:
-        found: dict[str, int | str] = {}
-        for attribute in wanted:
-            value = _attribute(queue, attribute)
-            if value is not None:
-                found[attribute] = value
-        return found, ""
-    finally:
-        queue.close()
+        return {}, error
+    with opened as queue:
+        found = {attribute: _attribute(queue, attribute) for attribute in wanted}
+    return {attribute: value for attribute, value in found.items() if value is not None}, None
 
 
 def _attribute(queue: Queue, attribute: str) -> int | str | None:

@@ -66,6 +66,7 @@ _STATUS_QUEUE = (
     "STREAMQ",
     "TRIGGER",
     "USAGE",
+    "IPPROCS",
 )
 _Q_MGR = ("MAXUMSGS", "MAXMSGL", "DEADQ", "PLATFORM")
 
@@ -159,7 +160,7 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
     if name is None or role is None:
         return []
     both = [status_queue_name(each, name, None) for each in Role]
-    return [each for each in both if "2085" not in inquired(connection_of(q_mgr), each, ())[1]]
+    return [each for each in both if not isinstance(inquired(connection_of(q_mgr), each, ())[1], QueueMissing)]
 
 
 def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
@@ -252,12 +253,11 @@ def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Fi
     local = target or name
     facts, problem = inquired(connection, local, _DATA_QUEUE)
     if problem:
-        refused = "2035" in problem
+        refused = isinstance(problem, NotAuthorised)
         severity = Severity.UNSEEN if refused else Severity.ERROR
         mends = _granted(asked.principal, (local, "INQ")) if refused else {}
-        yield Finding(
-            f"queue {local}: attributes", severity, problem, "its attributes can break or slow groups", **mends
-        )
+        why = "its attributes can break or slow groups"
+        yield Finding(f"queue {local}: attributes", severity, str(problem), why, **mends)
     facts |= inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
     yield from data_queue_findings(local, facts, asked.roles)
     if asked.role is not None:
@@ -270,19 +270,14 @@ def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Fi
 def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
     subject = f"backout queue {name}"
     facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
-    if "2085" in problem:
+    if isinstance(problem, QueueMissing):
         why = "messages cannot be moved there, so a poison message stops its consumer"
-        yield Finding(
-            subject,
-            Severity.ERROR,
-            "it does not exist",
-            why,
-            mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",),
-        )
+        mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",)
+        yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
         return
-    if "2035" in problem:
+    if isinstance(problem, NotAuthorised):
         why = "whether it has messages, and may be put to, is not known"
-        yield Finding(subject, Severity.UNSEEN, problem, why, **_granted(asked.principal, (name, "INQ")))
+        yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(asked.principal, (name, "INQ")))
     yield from data_queue_findings(name, facts, (Role.PUT,))
     if depth := facts.get("CURDEPTH"):
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
@@ -335,10 +330,10 @@ def _authorities(
 def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:
     own = status_queue_name(role, name, asked.status_queue)
     facts, problem = inquired(connection, own, _STATUS_QUEUE)
-    exists = not problem or "2085" not in problem
+    exists = not isinstance(problem, QueueMissing)
     if exists:
         yield from status_queue_findings(own, "QLOCAL", facts)
-        wanted = _STATUS_AUTHORITIES if _is_open(connection, own) else (*_STATUS_AUTHORITIES, _GET_STATUS)
+        wanted = (*_STATUS_AUTHORITIES, _GET_STATUS) if facts.get("IPPROCS") == 0 else _STATUS_AUTHORITIES
         yield from _authorities(connection, f"status queue {own}", own, wanted, asked.principal)
     try:
         found = inspect_owner(q_mgr, name, role.value, queue=asked.queue, status_queue=asked.status_queue)
@@ -369,19 +364,6 @@ def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Findin
     why = "without it the user's programs cannot make their status queues"
     mends = _granted(principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
     return Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
-
-
-def _is_open(connection: Connection, name: str) -> bool:
-    try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE)
-    except ConnectionBroken:
-        raise
-    except MQIError:
-        return True
-    try:
-        return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 0
-    finally:
-        queue.close()
 
 
 _STATES = {

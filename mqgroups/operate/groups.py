@@ -14,11 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from types import TracebackType
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
+from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import browsed_messages, hidden_messages
@@ -147,7 +146,7 @@ class GroupList:
 
         with ExitStack() as stack:
             looks = [
-                stack.enter_context(SecondLook(connection, each.queue, each.hidden))
+                stack.enter_context(closing(SecondLook(connection, each.queue, each.hidden)))
                 for connection, each in zip(self._connections, self.instances, strict=True)
             ]
             self._store.judge(judge)
@@ -180,9 +179,7 @@ class GroupList:
     def __enter__(self) -> GroupList:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -261,8 +258,7 @@ def _browse(
     *,
     must_inquire: bool = False,
 ) -> None:
-    physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
-    try:
+    with closing(connection.open_queue(instance.queue, mq.MQOO_BROWSE)) as physical:
         local = instance.resolved_q_name = physical.resolved_q_name
         _inquire(connection, local, instance, must=must_inquire)
         before, unasked = hidden_messages(connection, local)
@@ -285,26 +281,20 @@ def _browse(
             instance.unseen.append(f"how many messages units of work hide: the command server did not tell ({unasked})")
         else:
             instance.hidden = max(after, before or 0)
-    finally:
-        physical.close()
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
     """Inquire the queue itself: an alias has neither depth nor handle counts."""
     try:
-        queue = connection.open_queue(local, mq.MQOO_INQUIRE)
-    except ConnectionBroken:
-        raise
+        opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:
         if must:
             raise
         instance.unseen.append(f"the depth of queue {local} and its open handles: {error}")
         return
-    try:
+    with opened as queue:
         instance.depth = int(queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
         instance.open_input = int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT))
         instance.open_output = int(queue.inquire(mq.MQIA_OPEN_OUTPUT_COUNT))
         instance.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
         instance.backout_queue = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-    finally:
-        queue.close()

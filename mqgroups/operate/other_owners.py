@@ -22,9 +22,9 @@ from collections.abc import Collection
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import Role
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import OwnerActive, RepairRefused
-from mqgroups.mqi import constants as mq
+from mqgroups.errors import RepairRefused
 from mqgroups.operate.owners import USUAL, seen_owners
+from mqgroups.operate.refusal import record_hidden
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState
 from mqgroups.operate.rules.salvage import Obstacle, doubt
 
@@ -75,9 +75,7 @@ def check_not_owned(
             if record.group_id == group_id:
                 raise _owned(record, name)
         elif each.state in AT_WORK:
-            active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
-            active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
-            raise active
+            raise record_hidden(name, group_id)
         elif each.state is OwnerState.LOST and each.queue in ("", queue):
             unknown(f"the record on status queue {name} is lost", "its record", unasked=False)
         elif each.state is not OwnerState.LOST:

@@ -14,20 +14,14 @@ from dataclasses import replace
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
-from mqgroups.names import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    status_queue_name,
-)
+from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
-from mqgroups.status.records import foreign_record, held_by
+from mqgroups.status.records import held_by
 
 
 def inspect_owner(
@@ -84,10 +78,7 @@ def inspect_owner(
             return found(OwnerState.UNKNOWN)
         record = status.read()
         put_by = status.user_of_record
-        expected_queue = record.queue if record and queue is None else queue or ""
-        decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
-        if decision.mismatch is not None:
-            raise foreign_record(status_queue, decision.mismatch)
+        status.next_start(owner_role, name, record, queue)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
             return found(state_of(record), record)

@@ -80,6 +80,12 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairR
     )
 
 
+def record_hidden(status_queue: str, group_id: bytes) -> OwnerActive:
+    """Return the error for another owner's record that a unit of work hides."""
+    why = f"a unit of work hides its record, which may name group {group_id.hex()}"
+    return hidden_by_unit_of_work(f"status queue {status_queue}", why)
+
+
 def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:
     """Return the error for messages that a unit of work hides, or may hide; ``why`` is a clause that says so."""
     error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)

@@ -12,8 +12,6 @@ A unit of work hides the messages that it has got. A group may have no beginning
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.mqi import constants as mq
@@ -32,7 +30,7 @@ _MOST = 100
 
 
 class SecondLook:
-    """Looks again at groups of one queue. Use it in a ``with`` statement."""
+    """Looks again at groups of one queue; raises MQIError. Close it in the end."""
 
     def __init__(self, connection: Connection, queue: str, hidden: int | None) -> None:
         """Begin; the queue is opened when it is needed.
@@ -52,22 +50,14 @@ class SecondLook:
         self._get = st.gmo(_OPTIONS, match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER | match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether the first message that was seen is gone now, or units of work may hide those before it.
-
-        Raises:
-            MQIError: a call failed.
-        """
+        """Whether the first message that was seen is gone now, or units of work may hide those before it."""
         number, offset = group.first
         if not group.gaps and number - 1 + (offset > 0) <= self._hidden:
             return True
         return not self._is_there(group, group.first)
 
     def has_moved_on(self, group: GroupInspection) -> bool:
-        """Whether the message behind the last one that was seen is there now, or the first one is gone.
-
-        Raises:
-            MQIError: a call failed.
-        """
+        """Whether the message behind the last one that was seen is there now, or the first one is gone."""
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: Place) -> bool:
@@ -80,11 +70,7 @@ class SecondLook:
         md = st.md(group_id=group.group_id, msg_seq_number=place.msg_seq_number, offset=place.offset)
         return self._opened.get_descriptor(md, self._get) is not None
 
-    def __enter__(self) -> SecondLook:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the queue."""
         if self._opened is not None:
             self._opened.close()

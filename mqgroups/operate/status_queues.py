@@ -16,6 +16,7 @@ from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.status.records import LONGEST_RECORD_BYTES
 
@@ -99,14 +100,10 @@ def look_at(
 
 def is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
     """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
+    if inquired(connection, seen.name, ("IPPROCS",))[0].get("IPPROCS") != 0:
+        return False
     try:
-        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
-        try:
-            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
-                return False
-        finally:
-            queue.close()
-        # After that the record may have come back.
+        # The record may have come back.
         return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
     except (CommandRefused, NotAuthorised):
         return False
