@@ -905,14 +905,14 @@ MUTATIONS = (
     ),
     Mutation(
         "a status queue that an administrator has defined is not deleted",
-        "operate/unused.py",
+        "operate/status_queues.py",
         "if not is_made or queue.inquire(",
         "if queue.inquire(",
         "tests/cli/test_owners.py -k predefined",
     ),
     Mutation(
         "unused status queues are deleted only if that is asked for",
-        "operate/unused.py",
+        "operate/status_queues.py",
         "if not check:",
         "if True:",
         "tests/cli/test_owners.py -k left_nothing",

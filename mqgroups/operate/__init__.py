@@ -37,8 +37,8 @@ import sys
 
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
+from mqgroups.operate.browse import FoundGroupMessage, messages_of_group
 from mqgroups.operate.doctor import examine
-from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import inspect_owner
@@ -49,8 +49,8 @@ from mqgroups.operate.rules.findings import Finding, Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
+from mqgroups.operate.status_queues import delete_unused
 from mqgroups.operate.takeover import Takeover, take_over
-from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [

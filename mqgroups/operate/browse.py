@@ -1,4 +1,4 @@
-"""Browses the messages on a queue in physical order: without match options, without message data, removing nothing.
+"""Browses the messages on a queue in physical order, or those of one group: without message data, removing nothing.
 
 So it also finds the rest of a group whose first message is gone, which logical order never returns.
 
@@ -9,39 +9,70 @@ command server is asked for their number. If it does not answer, messages may ha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.rfh2 import described_by
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed
 
-_OPTIONS = (
-    mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
-)  # fmt: skip
-_ANY_MESSAGE = st.md()
+_OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _DEAD_LETTER_HEADER_BYTES = 172
-_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS)
-_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGroupMessage:
+    """A physical message of a group, and its MsgId: 24 bytes."""
+
+    msg_id: bytes
+    browsed: Browsed
 
 
 def browsed_messages(physical: Queue) -> Iterator[Browsed]:
-    """Browse in physical order, from the first message on.
+    """Browse in physical order, from the first message on; raises MQIError.
+
+    ``physical``: open for browsing, and used for physical order only.
+    """
+    return (browsed_message(md, length) for md, length in _found(physical, st.md(), mq.MQMO_NONE))
+
+
+def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> Iterator[FoundGroupMessage]:
+    """Yield the physical messages of a group, in physical order.
 
     Args:
-        physical: open for browsing, and used for physical order only.
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        queue: a local queue, or an alias of one.
+        group_id: 24 bytes.
 
     Raises:
-        MQIError: a call failed.
+        ConfigurationError: the name or the GroupId is not valid.
+        MQIError: the queue cannot be opened or browsed.
     """
-    options = _FIRST
-    while (found := physical.get_descriptor(_ANY_MESSAGE, options)) is not None:
-        options = _NEXT
-        yield browsed_message(found[0], found[2])
+    checked_queue_name("queue", queue)
+    wanted = st.md(group_id=checked_group_id(group_id))
+    with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
+        for md, length in _found(physical, wanted, mq.MQMO_MATCH_GROUP_ID):
+            yield FoundGroupMessage(md[st.MD_MSG_ID], browsed_message(md, length))
+
+
+def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the MQMD and the length of the data of each message."""
+    options, following = (
+        st.gmo(browse | _OPTIONS, match_options=match_options)
+        for browse in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+    )
+    while (found := physical.get_descriptor(wanted, options)) is not None:
+        options = following
+        yield found[0], found[2]
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:

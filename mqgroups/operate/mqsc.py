@@ -12,7 +12,7 @@ from mqgroups.mqi import pcf
 from mqgroups.operate.command_server import PATIENCE_MS, PCFClient
 
 
-class MQSCClient:
+class MQSCClient(PCFClient):
     """Sends commands and collects the responses."""
 
     def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
@@ -27,7 +27,7 @@ class MQSCClient:
                 "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
                 "the COMMAND function of CSQUTIL"
             )
-        self._client = PCFClient(connection, patience_ms)
+        super().__init__(connection, patience_ms)
 
     def run(self, command: str) -> tuple[bool, list[str]]:
         """Run one command; returns whether it succeeded, and its output: one text for each object displayed.
@@ -36,10 +36,6 @@ class MQSCClient:
             EnvironmentFailure: the command server does not answer, or the command cannot be put.
         """
         asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
-        responses = self._client.ask(pcf.MQCMD_ESCAPE, asked)
+        responses = self.ask(pcf.MQCMD_ESCAPE, asked)
         texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
         return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]
-
-    def close(self) -> None:
-        """Close the queues."""
-        self._client.close()

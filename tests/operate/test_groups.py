@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import SeenOwners
