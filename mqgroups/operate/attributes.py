@@ -42,10 +42,7 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "TRIGGER": (mq.MQIA_TRIGGER_CONTROL, {mq.MQTC_OFF: "NO", mq.MQTC_ON: "YES"}),
     "USAGE": (mq.MQIA_USAGE, {mq.MQUS_NORMAL: "NORMAL", mq.MQUS_TRANSMISSION: "XMITQ"}),
     "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
-    "PROPCTL": (
-        mq.MQIA_PROPERTY_CONTROL,
-        {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
-    ),
+    "PROPCTL": (mq.MQIA_PROPERTY_CONTROL, {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"}),
     "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
 }
 _NUMBERS = {

@@ -366,9 +366,5 @@ _STATES = {
         "its record is lost: the anchor is there, and no unit of work hides it",
         "its owner waits at its start; with an empty queue it would put or get its group again",
     ),
-    OwnerState.LEFT_OVER: (
-        Severity.OK,
-        "a record that nobody needs",
-        "its program ended without closing: no harm",
-    ),
+    OwnerState.LEFT_OVER: (Severity.OK, "a record that nobody needs", "its program ended without closing: no harm"),
 }

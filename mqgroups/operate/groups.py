@@ -193,11 +193,7 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: B
 
 
 def browse_groups(
-    q_mgrs: Sequence[ConnectionHolder],
-    queue: str,
-    on_progress: OnProgress = lambda _: None,
-    *,
-    newer_than: str = "",
+    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None, *, newer_than: str = ""
 ) -> GroupList:
     """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
 

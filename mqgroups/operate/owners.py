@@ -88,10 +88,7 @@ def find_owners(
 
 
 def seen_owners(
-    connection: Connection,
-    names: Collection[str] = (),
-    status_queues: Collection[str] = (),
-    queue: str | None = None,
+    connection: Connection, names: Collection[str] = (), status_queues: Collection[str] = (), queue: str | None = None
 ) -> SeenOwners:
     """As ``find_owners``, for other modules of this package."""
     unseen: list[str] = []

@@ -275,11 +275,7 @@ def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: S
 
 
 def _by_owners(
-    group: GroupInspection,
-    producer: SeenOwner | None,
-    consumer: SeenOwner | None,
-    around: Surroundings,
-    since: str,
+    group: GroupInspection, producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, since: str
 ) -> Cause:
     if not group.has_head and consumer is None:
         return Cause.NO_BEGINNING if around.all_seen else Cause.BEGINNING_UNSEEN
