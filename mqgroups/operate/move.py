@@ -20,14 +20,21 @@ from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.claim import claim_values
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
-from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, RepairRefused
+from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.groups import counted
 from mqgroups.operate.owners import find_owners
-from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, record_hidden, refused
+from mqgroups.operate.refusal import (
+    checked_accept,
+    checked_group_id,
+    hidden_by_unit_of_work,
+    record_hidden,
+    refusal,
+    refused,
+)
 from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.operate.rules.owner_state import AT_WORK, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
@@ -166,22 +173,17 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
             continue
         if each.record.role is Role.PUT:
             what = f"a record of {each.name} for group {group_id.hex()}"
-            last = (
-                f"`mqgroups batches purge --status-queue {each.status_queue} "
-                f"--sink {shlex.quote(claim_values(each.record.checkpoint)['sink'])}`"
-                if each.is_shared
-                else f"CLEAR QLOCAL('{each.status_queue}')"
+            last = f"CLEAR QLOCAL('{each.status_queue}')"
+            if each.is_shared:
+                sink = shlex.quote(claim_values(each.record.checkpoint)["sink"])
+                last = f"`mqgroups batches purge --status-queue {each.status_queue} --sink {sink}`"
+            remedy = (
+                f"The next start of {each.name} would put the rest of the group to queue {each.record.queue}, away from the "
+                "messages that are moved. Start it, and move the group when it is complete; or if it will never be started "
+                f"again, {last} before"
             )
-            raise RepairRefused(
-                f"status queue {each.status_queue}: found {what}, expected no producer of it. The next start of {each.name} "
-                f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
-                f"and move the group when it is complete; or if it will never be started again, {last} before. "
-                "Nothing was changed",
-                status_queue=each.status_queue,
-                because="owned",
-                found=what,
-                expected="no producer of the group",
-            )
+            where = f"status queue {each.status_queue}"
+            raise refusal("owned", where, what, "no producer of it", remedy, each.status_queue)
         found.append(each)
     return tuple(found)
 

@@ -24,7 +24,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import RepairRefused
 from mqgroups.operate.owners import USUAL, seen_owners
-from mqgroups.operate.refusal import record_hidden
+from mqgroups.operate.refusal import record_hidden, refusal
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState
 from mqgroups.operate.rules.salvage import Obstacle, doubt
 
@@ -88,13 +88,8 @@ def check_not_owned(
 def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
     owner = record.name
     found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
-    return RepairRefused(
-        f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
-        f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
-        f"`mqgroups takeover {owner}`. Nothing was changed",
-        status_queue=status_queue,
-        because="owned",
-        owner=owner,
-        found=found,
-        expected="no other owner",
+    remedy = (
+        f"A second owner would put or get the group's messages twice. Start {owner} to resume the group; or, if it will not come "
+        f"back, give the group to another name: `mqgroups takeover {owner}`"
     )
+    return refusal("owned", f"status queue {status_queue}", found, "no other owner", remedy, status_queue, owner=owner)

@@ -9,8 +9,6 @@ Not here: resuming a group. The next start of the owner does that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
@@ -78,12 +76,12 @@ def inspect_owner(
             return found(OwnerState.UNKNOWN)
         record = status.read()
         put_by = status.user_of_record
-        status.next_start(owner_role, name, record, queue)
+        status.refuse_foreign(owner_role, name, record, queue)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
             return found(state_of(record), record)
         status.take_away()
-        return replace(found(OwnerState.CLEAN, record), taken_away=True)
+        return found(OwnerState.CLEAN, record)
     except (OwnerActive, StatusQueueUnusable) as error:
         if isinstance(error, StatusQueueUnusable) and error.because != "hidden":
             raise

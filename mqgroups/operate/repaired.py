@@ -13,7 +13,7 @@ from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core import protocol
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, RestartDecision, restart_action
+from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.status_chain import QueueContents, RecordHidden, RecordPut
 from mqgroups.core.steps import RecordArrived, Steps
@@ -78,25 +78,13 @@ class RepairedQueue(StatusQueue):
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
         return record
 
-    def next_start(
-        self, role: Role, name: str, record: StatusRecord | None, queue: str | None = None
-    ) -> RestartDecision:
-        """Return what the next start of an owner would do with this record; ``queue``: by default its own.
-
-        Raises:
-            StatusQueueUnusable: the start would refuse the record.
-        """
+    def refuse_foreign(self, role: Role, name: str, record: StatusRecord | None, queue: str | None = None) -> None:
+        """Raise StatusQueueUnusable if the next start of this owner would refuse the record; ``queue``: by default its own."""
         if queue is None:
             queue = record.queue if record else ""
         decision = restart_action(record, Expectations(role, name, queue, self._connection.q_mgr_identifier))
         if decision.mismatch is not None:
             raise foreign_record(self.name, decision.mismatch)
-        return decision
-
-    @property
-    def hobj(self) -> int:
-        """The object handle, whose context is that of the record that was got last."""
-        return self._queue.hobj
 
     @property
     def user_of_record(self) -> str:
@@ -146,7 +134,7 @@ class RepairedQueue(StatusQueue):
         if self.record_user:
             return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
         if self._user_from is not None and self._cannot_keep is None:
-            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from.hobj)
+            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from._queue.hobj)
         return pmo
 
     def _put_record(self, record: StatusRecord, how: RecordPut, anchor: bytes) -> RecordArrived:
@@ -169,10 +157,3 @@ def perform(connection: Connection, steps: Steps[_T], *queues: RepairedQueue) ->
         if not was_begun and connection.unit_of_work_of is queues[0]:
             connection.back_out()
         raise
-
-
-def move(
-    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, left: StatusRecord, given: StatusRecord
-) -> None:
-    """Move a record to another status queue; ``left`` stays in its place."""
-    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, left, given), theirs, ours)

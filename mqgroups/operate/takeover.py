@@ -12,17 +12,18 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core import protocol
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
-from mqgroups.core.protocol import left_by
-from mqgroups.core.restart import RestartAction
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, RepairRefused
+from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
-from mqgroups.operate.repaired import RepairedQueue, move
+from mqgroups.operate.refusal import refusal
+from mqgroups.operate.repaired import RepairedQueue, perform
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.owner import new_owner_id
@@ -103,12 +104,12 @@ def take_over(
         return replace(nothing, unknown=True)
     with closing(theirs):
         record = theirs.read()
-        resumes = theirs.next_start(owner_role, name, record).action is RestartAction.RESUME_GROUP
-        if record is None or not (resumes or record.checkpoint is not None):
+        theirs.refuse_foreign(owner_role, name, record)
+        if record is None or (record.state is not RecordState.IN_GROUP and record.checkpoint is None):
             if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                theirs.take_away(left_by(new_owner_id(), record))
+                theirs.take_away(protocol.left_by(new_owner_id(), record))
             return nothing
         if owner_role is Role.GET:
             _refuse_half_a_pipe(connection, name)
@@ -139,47 +140,35 @@ def _refuse_half_a_pipe(connection: Connection, name: str) -> None:
         return
     if record is None or record.state is not RecordState.IN_GROUP:
         return
-    found = f"group {record.group_id.hex()}, interrupted"
-    raise RepairRefused(
-        f"the consumer {name} cannot be taken over yet, because the status record of the producer {name} on "
-        f"{status_queue} has {found}. If {name} is a pipe, the messages that it has yet to get belong to that group. "
-        "Nothing was changed. Take over the producer first (role put), or let it finish its group",
-        status_queue=status_queue,
-        because="half-a-pipe",
-        found=found,
-        expected="no interrupted group of a producer of this name",
+    remedy = (
+        f"If {name} is a pipe, the messages that it has yet to get belong to that group. Take over the producer first (role "
+        "put), or let it finish its group"
     )
+    _refuse("half-a-pipe", status_queue, record, "no interrupted group of a producer of this name", remedy)
 
 
 def _refuse_what_would_be_lost(ours: RepairedQueue, role: Role, by: str, there: StatusRecord | None) -> None:
-    if there is None:
-        return
-    interrupted = ours.next_start(role, by, there).action is RestartAction.RESUME_GROUP
-    if interrupted or there.checkpoint is not None:
-        found = f"group {there.group_id.hex()}, interrupted" if interrupted else "a checkpoint"
-        raise RepairRefused(
-            f"{by} cannot take the group over, because its status record on {ours.name} already has {found}. "
-            "Nothing was changed. Let it finish first, or choose another name to take the group over",
-            status_queue=ours.name,
-            because="needed",
-            found=found,
-            expected="nothing that is still needed",
-        )
+    ours.refuse_foreign(role, by, there)
+    if there is not None and (there.state is RecordState.IN_GROUP or there.checkpoint is not None):
+        remedy = f"Let {by} finish first, or choose another name to take the group over"
+        _refuse("needed", ours.name, there, "nothing that is still needed", remedy)
+
+
+def _refuse(because: str, status_queue: str, record: StatusRecord, expected: str, remedy: str) -> NoReturn:
+    interrupted = record.state is RecordState.IN_GROUP
+    found = f"group {record.group_id.hex()} of {record.name}, interrupted" if interrupted else "a checkpoint"
+    raise refusal(because, f"status queue {status_queue}", found, expected, remedy, status_queue)
 
 
 def _move(
     connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
     """Move the record; leave an idle one until that is committed, because an empty queue would look as if it never had one."""
-    move(connection, theirs, ours, left_by(given.owner_id, record), given)
+    left = protocol.left_by(given.owner_id, record)
+    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, left, given), theirs, ours)
     try:
         theirs.take_away()
     except MQIError as error:
         # The group is taken over all the same.
-        _log.warning(
-            "%s has the group of %s now. An idle record is left on status queue %s (%s); take over once more to remove it",
-            given.name,
-            record.name,
-            theirs.name,
-            error,
-        )
+        text = "%s has the group of %s now. An idle record is left on status queue %s (%s); take over once more to remove it"
+        _log.warning(text, given.name, record.name, theirs.name, error)

@@ -195,7 +195,7 @@ def recoverer(q_mgr, administrator):
         raise Died
     found = operate.inspect_owner(q_mgr, NAME, "put", tidy=True)
     assert found.state is operate.OwnerState.CLEAN
-    assert found.taken_away
+    assert found.record is not None
 
 
 def operator(q_mgr, administrator):

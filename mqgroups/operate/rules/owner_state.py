@@ -83,7 +83,6 @@ class SeenOwner:
         unreadable: how many messages are not records.
         problem: what is wrong, or could not be seen; empty if nothing.
         is_shared: whether the status queue is shared by many owners.
-        taken_away: whether the record, which was no longer needed, has been removed.
     """
 
     role: RoleName | None
@@ -99,7 +98,6 @@ class SeenOwner:
     problem: str = ""
     is_shared: bool = False
     put_by: str = ""
-    taken_away: bool = False
 
     @property
     def has_group(self) -> bool:
