@@ -1025,7 +1025,7 @@ MUTATIONS = (
     Mutation(
         "a pipe that has lost a record is found",
         "operate/rules/judgement.py",
-        "        return found != get.record.outgoing",
+        "        return found != get.outgoing",
         "        return False",
         "tests/operate/test_night.py -k one_record",
     ),

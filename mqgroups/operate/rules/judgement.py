@@ -160,7 +160,7 @@ class Surroundings:
         A producer and a consumer that only have the same name are no pipe; the consumer's record says whether it is one.
         """
         put, get = self.owner("put", name), self.owner("get", name)
-        if get is None or get.record is None or get.record.outgoing is None or (put is None and not self.all_seen):
+        if get is None or get.outgoing is None or (put is None and not self.all_seen):
             return False
         unsettled = (OwnerState.ACTIVE, OwnerState.HIDDEN)
         if get.state in unsettled or (put is not None and put.state in unsettled):
@@ -168,7 +168,7 @@ class Surroundings:
         found = Outgoing()
         if put is not None and put.has_group and put.record is not None:
             found = Outgoing(put.record.group_id, put.record.msg_seq_number)
-        return found != get.record.outgoing
+        return found != get.outgoing
 
 
 @dataclass(frozen=True, slots=True)

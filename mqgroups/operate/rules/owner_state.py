@@ -11,7 +11,7 @@ from enum import Enum
 
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
 
 
@@ -103,6 +103,11 @@ class SeenOwner:
     def has_group(self) -> bool:
         """Whether its record names an unfinished group."""
         return self.record is not None and self.record.state is RecordState.IN_GROUP
+
+    @property
+    def outgoing(self) -> Outgoing | None:
+        """Where the outgoing group of its pipe stands, by its record; ``None`` if it is not a pipe's consumer."""
+        return self.record.outgoing if self.record else None
 
     @property
     def is_active(self) -> bool | None:
