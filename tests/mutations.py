@@ -961,14 +961,14 @@ MUTATIONS = (
     ),
     Mutation(
         "a valid record beside an unreadable message stays",
-        "operate/damaged_status.py",
+        "operate/status_queues.py",
         "    if kept is not None and unreadable",
         "    if False and unreadable",
         "tests/operate/test_rebuild.py -k stays",
     ),
     Mutation(
         "an older segment of a damaged record does not stay",
-        "operate/damaged_status.py",
+        "operate/status_queues.py",
         " and not own & parts",
         "",
         "tests/operate/test_rebuild.py -k older_segment",

@@ -27,8 +27,8 @@ others accept ``check=True``: then they return what they would do, and change no
 right (``errors.StatusError``).
 
 Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
-``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group at work from one that lacks messages;
-``command_server.py`` asks the command server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
+``refusal.py`` decide and explain refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
+``command_server.py`` asks the command server for facts that the MQI does not return, and sends MQSC to it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
-from mqgroups.operate.rules.cluster import GroupSplit
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupSplit
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.operate.status_queues import delete_unused

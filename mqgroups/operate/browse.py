@@ -1,9 +1,10 @@
 """Browses the messages on a queue in physical order, or those of one group: without message data, removing nothing.
 
-So it also finds the rest of a group whose first message is gone, which logical order never returns.
+It also finds the rest of a group whose first message is gone, which logical order never returns.
 
 Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (topics q103130, q106410). So the
-command server is asked for their number. If it does not answer, messages may have been missed.
+command server is asked for their number. If it does not answer, messages may have been missed. ``SecondLook`` tells a group at
+work from one that lacks messages.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from mqgroups.mqi.rfh2 import described_by
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_group_id
-from mqgroups.operate.rules.inspection import Browsed
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _DEAD_LETTER_HEADER_BYTES = 172
+# Second looks: more than consumers are at work on. Each takes a search of the queue, unless that is indexed.
+_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +107,55 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
         dead_letter=dead_letter,
     )
+
+
+class SecondLook:
+    """Looks again at groups that lack messages, which may be got, or put, while the queue is browsed. Close it in the end.
+
+    A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems
+    to have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the
+    status records are read. So the first message that was seen is looked for again. It stays where messages are really missing.
+
+    A producer may put the last message of its group meanwhile, and its record names the next group before the records are read.
+    So the next message of the group is looked for.
+
+    A unit of work hides the messages that it has got. A group may have no beginning only because of that.
+    """
+
+    def __init__(self, connection: Connection, queue: str, hidden: int | None) -> None:
+        """Begin; the queue is opened when it is needed. ``hidden``: how many of its messages are in units of work, if known."""
+        self._connection = connection
+        self._queue = queue
+        self._hidden = hidden or 0
+        self._opened: Queue | None = None
+        self._left = _MOST
+        # On z/OS there are no segments.
+        match = 0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET
+        match |= mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+        self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
+
+    def may_be_being_got(self, group: GroupInspection) -> bool:
+        """Whether the first message that was seen is gone now, or units of work may hide those before it."""
+        number, offset = group.first
+        if not group.gaps and number - 1 + (offset > 0) <= self._hidden:
+            return True
+        return not self._is_there(group, group.first)
+
+    def has_moved_on(self, group: GroupInspection) -> bool:
+        """Whether the message behind the last one that was seen is there now, or the first one is gone."""
+        return self._is_there(group, group.end) or not self._is_there(group, group.first)
+
+    def _is_there(self, group: GroupInspection, place: Place) -> bool:
+        """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
+        if not self._left:
+            return place != group.end
+        self._left -= 1
+        if self._opened is None:
+            self._opened = self._connection.open_queue(self._queue, mq.MQOO_BROWSE)
+        md = st.md(group_id=group.group_id, msg_seq_number=place.msg_seq_number, offset=place.offset)
+        return self._opened.get_descriptor(md, self._get) is not None
+
+    def close(self) -> None:
+        """Close the queue."""
+        if self._opened is not None:
+            self._opened.close()

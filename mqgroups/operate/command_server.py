@@ -4,7 +4,7 @@ The MQI does not list queues, and it does not show messages that were got but no
 counted (CurrentQDepth excludes them; IBM MQ, topics q103130, q106410). The command server returns both to any user who may put to
 its queue. That is usually an administrator, so callers must work without an answer.
 
-Not here: changing anything; sending MQSC (``mqsc.py``).
+``MQSCClient`` sends MQSC to it, as PCF Escape commands.
 """
 
 from __future__ import annotations
@@ -170,3 +170,32 @@ def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...
 def _text(values: Mapping[int, pcf.Value], identifier: int) -> str:
     value = values.get(identifier, "")
     return value if isinstance(value, str) else ""
+
+
+class MQSCClient(PCFClient):
+    """Sends MQSC commands and collects the responses."""
+
+    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
+        """Open the queues. ``patience_ms``: how long to wait for each response message.
+
+        Raises:
+            CommandRefused: the queue manager is on z/OS, which has no Escape (not in the table of q086870 for z/OS).
+            MQIError: a queue cannot be opened.
+        """
+        if connection.platform == mq.MQPL_ZOS:
+            raise CommandRefused(
+                "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
+                "the COMMAND function of CSQUTIL"
+            )
+        super().__init__(connection, patience_ms)
+
+    def run(self, command: str) -> tuple[bool, list[str]]:
+        """Run one command; returns whether it succeeded, and its output: one text for each object displayed.
+
+        Raises:
+            EnvironmentFailure: the command server does not answer, or the command cannot be put.
+        """
+        asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
+        responses = self.ask(pcf.MQCMD_ESCAPE, asked)
+        texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
+        return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]

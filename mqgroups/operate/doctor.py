@@ -4,7 +4,7 @@ Facts come from MQINQ and from opening queues with one option each, as the conne
 does not tell. ``rules/findings.py`` has the rules. Nothing is changed, except that for an owner without a status queue one is
 made and deleted again, as its start would make it.
 
-Not here: what is on this machine (``machine.py``), and carrying out a remedy (``mqsc.py``).
+Not here: what is on this machine (``machine.py``), and carrying out a remedy (``command_server.MQSCClient``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, status_queue_name
 from mqgroups.operate.attributes import alias_target, inquired
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import pinned

@@ -5,7 +5,7 @@ in a ``GroupStore``. The status records say who puts and gets a group (``owners.
 its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
 
 Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are. A group that lacks
-messages is looked at again, if a consumer may be getting it (``second_look.py``).
+messages is looked at again, if a consumer may be getting it (``SecondLook``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
-from mqgroups.operate.browse import browsed_messages, hidden_messages
+from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.owners import SeenOwners
-from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Look, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
-from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000

@@ -1,7 +1,7 @@
 """Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
 
 ``rules/salvage.py`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are
-moved away in the same unit of work (``damaged_status.py``). If there is a valid record beside them, it stays, and none is
+moved away in the same unit of work (``status_queues.damage``). If there is a valid record beside them, it stays, and none is
 written.
 
 The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
@@ -32,13 +32,13 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_name, checked_queue_name, checked_role, checked_user, status_queue_name
 from mqgroups.operate.browse import hidden_messages
-from mqgroups.operate.damaged_status import Damage, damage
 from mqgroups.operate.groups import counted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
+from mqgroups.operate.status_queues import Damage, damage
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.owner import new_owner_id

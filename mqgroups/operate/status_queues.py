@@ -1,27 +1,30 @@
 """Browses status queues as an onlooker: all messages, readable or not, with the times at which they were put.
 
 It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
-queue in another way (``status/``), and stops at the first message that it cannot read. And it deletes those that nobody needs.
+queue in another way (``status/``), and stops at the first message that it cannot read.
+
+``damage`` finds the messages that make a status queue unusable for its owner, and ``delete_unused`` deletes one that nobody needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
-from mqgroups.core.model import MsgFlag
-from mqgroups.core.status import RecordRejected, StatusRecord, decode
-from mqgroups.core.status_chain import FoundMessage
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.status import RecordRejected, RecordState, StatusRecord, decode
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.status.records import LONGEST_RECORD_BYTES
+from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record
 
 _UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -156,3 +159,51 @@ def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = F
         return False
     finally:
         queue.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The messages to move away from a status queue.
+
+    Attributes:
+        messages: how many.
+        msg_ids: their MsgIds; ``None`` if all messages are moved.
+        kept: the valid record that stays.
+        moved: the records that are moved, because no one of them is known to be the right one.
+    """
+
+    messages: int = 0
+    msg_ids: tuple[bytes, ...] | None = None
+    kept: StatusRecord | None = None
+    moved: tuple[StatusRecord, ...] = ()
+
+
+def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
+    """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
+
+    If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
+    is. Otherwise nothing shows which record is the right one, so all messages go.
+
+    Raises:
+        StatusQueueUnusable: a record is of another version of this package, which can read it.
+        MQIError: a call failed.
+    """
+    seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
+    found = list(seen.messages)
+    unreadable = [each[0] for each in seen.unreadable]
+    parts = {name for each in seen.unreadable for name in each}
+    if user is not None:
+        strange = strangers(found, user)
+        found = [each for each in found if each not in strange]
+        unreadable += [each.msg_id for each in strange]
+        parts |= {each.msg_id for each in strange}
+    try:
+        kept = contents_of(found)[1]
+    except (RecordHidden, LookAgain, ChainBroken):
+        kept = None
+    # A damaged segment of the record's chain may be the current record. Messages are got by MsgId, so none may be there twice.
+    own = {name for each in found for name in (each.msg_id, each.group_id)} - {GROUP_ID_NONE}
+    if kept is not None and unreadable and not own & parts:
+        return Damage(len(unreadable), tuple(unreadable), kept)
+    records = tuple(each.record for each in found if each.record.state is not RecordState.ANCHOR)
+    return Damage(len(found) + len(unreadable), moved=records)

@@ -25,7 +25,7 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
 from mqgroups.operate import GroupState, OwnerState
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note

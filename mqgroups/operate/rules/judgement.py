@@ -9,7 +9,7 @@ their way back through a channel. A group without a record of its producer is ne
 may name it: those of the queue manager that made its GroupId.
 
 Browsing takes time, and units of work hide messages. So a group that seems to lack something may be one that is being got or put:
-``operate/second_look.py`` finds that out.
+``operate/browse.py`` finds that out.
 
 "Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
 each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
