@@ -3,7 +3,7 @@
 It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
 queue in another way (``status/``), and stops at the first message that it cannot read.
 
-``damage`` finds the messages that make a status queue unusable for its owner, and ``delete_unused`` deletes one that nobody needs.
+``damage`` finds the messages that make a status queue unusable, and ``delete_unused`` deletes a queue that nobody needs.
 """
 
 from __future__ import annotations
