@@ -87,6 +87,11 @@ class RepairedQueue(StatusQueue):
             raise foreign_record(self.name, decision.mismatch)
 
     @property
+    def hobj(self) -> int:
+        """The object handle, whose context is that of the record that was got last."""
+        return self._queue.hobj
+
+    @property
     def user_of_record(self) -> str:
         """The user who has put the record that ``read`` found; empty if there was none."""
         stored = self.kept.contents.stored
@@ -134,7 +139,7 @@ class RepairedQueue(StatusQueue):
         if self.record_user:
             return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
         if self._user_from is not None and self._cannot_keep is None:
-            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from._queue.hobj)
+            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from.hobj)
         return pmo
 
     def _put_record(self, record: StatusRecord, how: RecordPut, anchor: bytes) -> RecordArrived:
