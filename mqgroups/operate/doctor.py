@@ -44,6 +44,7 @@ from mqgroups.operate.rules.findings import (
     q_mgr_findings,
     status_queue_findings,
 )
+from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Surroundings
 from mqgroups.operate.rules.mqsc_text import attributes
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
@@ -337,7 +338,7 @@ class _Examination:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
         own = named_status_queues(self.q_mgr, self.name, self.role, self.status_queue)
         seen = find_owners(self.q_mgr, queue=self.queue, status_queues=own)
-        around = Surroundings(self.queue or "", owners=seen.owners, hidden=None if seen.unseen else 0)
+        around = Surroundings(BrowsedInstance("", self.queue or "", hidden=None if seen.unseen else 0), seen.owners)
         in_order = True
         for owner in seen.owners:
             severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))

@@ -109,22 +109,8 @@ class GroupList:
         done = 0
         # The end of such a group is at another instance, so it says nothing that a part has none.
         split = {group_id for group_id, _ in self._store.split()}
-        everywhere = [
-            Surroundings(
-                each.queue,
-                each.resolved_q_name,
-                each.q_mgr_name,
-                owners.owners,
-                owners.records_of,
-                not owners.unseen,
-                quiet_since,
-                each.hidden,
-                each.threshold,
-                each.backout_queue,
-                name,
-            )
-            for each in self.instances
-        ]
+        seen = owners.owners, owners.records_of, not owners.unseen
+        everywhere = [Surroundings(each, *seen, quiet_since, name) for each in self.instances]
         in_parts = [replace(each, records_of=()) for each in everywhere]
         gone = dict(self._owners)
 

@@ -19,12 +19,12 @@ compared as they are: 16 digits.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from mqgroups.core.status import Outgoing
 from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
@@ -127,26 +127,19 @@ class Surroundings:
     """What is known besides a group and the records that name it.
 
     Attributes:
-        queue, local, q_mgr_name: where the groups are; ``local``: the queue behind an alias.
+        at: what was seen of the queue, besides its groups.
         owners: all owners that were seen.
         records_of: the queue managers on which the records of all producers were seen.
         all_seen: whether all records were seen.
         quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-        hidden: how many messages of the queue are in units of work; ``None`` if the command server could not be asked.
-        threshold, backout_queue: BOTHRESH and BOQNAME of the queue; 0 and empty if there are none, or if they are not known.
         name: the owner that the operator asks about, or ``NAME``.
     """
 
-    queue: str
-    local: str = ""
-    q_mgr_name: str = ""
+    at: BrowsedInstance
     owners: Sequence[SeenOwner] = ()
     records_of: Collection[str] = ()
     all_seen: bool = True
     quiet_since: str = ""
-    hidden: int | None = 0
-    threshold: int = 0
-    backout_queue: str = ""
     name: str = "NAME"
 
     def owner(self, role: str, name: str) -> SeenOwner | None:
@@ -184,8 +177,8 @@ class Judgement:
     cause: Cause
     since: str
     group: GroupInspection | None
-    owners: Sequence[SeenOwner] = ()
-    around: Surroundings = field(default_factory=lambda: Surroundings(""))
+    owners: Sequence[SeenOwner]
+    around: Surroundings
 
     @property
     def producer(self) -> SeenOwner | None:
@@ -237,8 +230,8 @@ def _without_messages(
     if producer is None or producer.is_active is not False or consumer is not None or producer.is_shared:
         return _stalled(producer, consumer, around, since) or Cause.GETTING
     record = producer.record
-    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.q_mgr_name)
-    return Cause.STOPPED if elsewhere or around.hidden else Cause.PUT_GONE
+    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.at.q_mgr_name)
+    return Cause.STOPPED if elsewhere or around.at.hidden else Cause.PUT_GONE
 
 
 def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:
@@ -269,7 +262,7 @@ def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: S
         return Cause.GAP
     if not group.has_head or not group.has_end:
         return None
-    if 0 < around.threshold <= group.backout_count:
+    if 0 < around.at.threshold <= group.backout_count:
         return Cause.POISON
     return Cause.ABANDONED if group.abandoned else Cause.WHOLE
 
@@ -285,7 +278,7 @@ def _by_owners(
     stalled = _stalled(producer, consumer, around, since)
     if stalled is None:
         return Cause.PUTTING if group.has_head else Cause.GETTING
-    if 0 < around.threshold <= group.backout_count:
+    if 0 < around.at.threshold <= group.backout_count:
         return Cause.POISON
     return Cause.UNNAMED if lacks_producer else stalled
 

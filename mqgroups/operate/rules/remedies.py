@@ -36,11 +36,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    queue = owner.queue or around.queue or "QUEUE"
+    queue = owner.queue or around.at.queue or "QUEUE"
     nothing = "nothing-interrupted"
-    if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.hidden is None):
+    if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
-            *([f"mqgroups doctor --queue {queue}"] if queue != around.queue else []),
+            *([f"mqgroups doctor --queue {queue}"] if queue != around.at.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
             _rebuild(around, owner.name, owner.role, queue, accept=nothing),
@@ -76,7 +76,7 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
     """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
     doubts = [accept] if accept else []
-    if around.hidden is None:
+    if around.at.hidden is None:
         doubts += ["in-use", "other-owners"]
     elif any(
         each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue)
@@ -93,12 +93,12 @@ def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
     """Return the command that writes the record of this group."""
     group, around = judgement.group, judgement.around
     accept = "begun" if role == "put" and group is not None and not group.has_head else ""
-    return _rebuild(around, name, role, around.queue, f" --group {judgement.group_id.hex()}", accept)
+    return _rebuild(around, name, role, around.at.queue, f" --group {judgement.group_id.hex()}", accept)
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
     """Yield how to find out, without the command server, that a record is lost and not hidden; nothing if that is known."""
-    if owner is not None and owner.state is OwnerState.HIDDEN and around.hidden is None:
+    if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield f"wait until DISPLAY QSTATUS('{owner.status_queue}') UNCOM shows UNCOM(NO)"
         yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
@@ -132,12 +132,12 @@ def _move(judgement: Judgement) -> Iterator[str]:
 
 
 def _moved(judgement: Judgement) -> Iterator[str]:
-    yield f"end the programs that use queue {judgement.around.queue}"
-    yield _move_line(judgement.around, judgement.around.queue, judgement.group_id)
+    yield f"end the programs that use queue {judgement.around.at.queue}"
+    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id)
 
 
 def _move_line(around: Surroundings, queue: str, group_id: bytes) -> str:
-    accept = " --accept in-use" if around.hidden is None else ""
+    accept = " --accept in-use" if around.at.hidden is None else ""
     return f"mqgroups salvage move --queue {queue} --group {group_id.hex()} --to QUEUE{accept} --apply"
 
 
@@ -147,8 +147,8 @@ def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
     yield from _finish(judgement)
     if consumer is not None and consumer.is_active is not False:
         yield f"end get {consumer.name}"
-    if not around.backout_queue:
-        yield f"ALTER QLOCAL('{around.local or around.queue}') BOQNAME('QUEUE')"
+    if not around.at.backout_queue:
+        yield f"ALTER QLOCAL('{around.at.resolved_q_name or around.at.queue}') BOQNAME('QUEUE')"
     yield f"{_start_consumer(consumer)} with {setting}='quarantine'"
 
 
@@ -177,7 +177,7 @@ def _pipe(judgement: Judgement) -> Iterator[str]:
     if get is None or get.outgoing is None:
         return
     is_outgoing = judgement.group_id == get.outgoing.group_id
-    to = (put.queue if put else "") or (around.queue if is_outgoing else "") or "OUTGOING"
+    to = (put.queue if put else "") or (around.at.queue if is_outgoing else "") or "OUTGOING"
     if put is None or not put.has_group:
         yield from _wait_for_hidden(put, around)
         yield _rebuild(around, name, "put", to)
@@ -208,10 +208,10 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
     if group is None:
         return
-    is_made_here = group.is_made_by(around.q_mgr_name)
+    is_made_here = group.is_made_by(around.at.q_mgr_name)
     if judgement.cause is Cause.UNNAMED:
         where = "" if is_made_here else f" at queue manager {group.made_by}"
-        yield f"look for its record{where}: mqgroups groups --queue {around.queue} --status-queue MQGROUPS.PUT.NAME"
+        yield f"look for its record{where}: mqgroups groups --queue {around.at.queue} --status-queue MQGROUPS.PUT.NAME"
     if is_made_here:
         yield from _record_lost(judgement, "put", "put")
         if group.has_head and judgement.consumer is None:
@@ -224,7 +224,7 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
 
 def _no_beginning(judgement: Judgement) -> Iterator[str]:
     if judgement.cause is Cause.BEGINNING_UNSEEN:
-        queue = judgement.around.queue
+        queue = judgement.around.at.queue
         yield f"look for its record: mqgroups groups --queue {queue} --status-queue MQGROUPS.GET.NAME"
     yield _WAIT
     yield from _record_lost(judgement, "get", "has begun")
@@ -235,7 +235,7 @@ def _no_beginning(judgement: Judgement) -> Iterator[str]:
 def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
     """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
     around = judgement.around
-    here = ("", around.queue, around.local)
+    here = ("", around.at.queue, around.at.resolved_q_name)
     lost: list[SeenOwner | None] = [
         each for each in around.owners if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
     ]
@@ -327,7 +327,7 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
         put = around.owner("put", name)
         if put is not None and put.state is OwnerState.HIDDEN:
             yield f"wait until the unit of work of put {name} is backed out"
-            if around.hidden is None:
+            if around.at.hidden is None:
                 yield f"if DISPLAY QSTATUS('{put.status_queue}') UNCOM shows UNCOM(NO), its record is lost:"
                 yield f"CLEAR QLOCAL('{put.status_queue}')"
                 yield _rebuild(around, name, "put", put.queue or "OUTGOING")
