@@ -99,19 +99,13 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups.
+    """Browse a queue, then the status queues, and judge the groups; raises MQIError.
 
     Args:
-        q_mgr: a connected queue manager.
-        queue: a local queue, or an alias of one.
         browse: ``browse_groups``, or a function that shows its progress.
         quiet_since: as for ``GroupList.judge``.
         named: status queues to look at besides those that the command server lists.
-        name: the producer or consumer that the operator asks about, for remedies.
-        status_queue: its status queue.
-
-    Raises:
-        MQIError: a call failed.
+        name, status_queue: of the producer or consumer that the operator asks about.
     """
     look = QueueLook(queue)
     with browse([q_mgr], queue) as found:

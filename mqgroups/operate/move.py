@@ -144,7 +144,11 @@ def move_group(
                 raise hidden_by_unit_of_work(f"queue {queue}", why)
             context_of = source if keep_context else None
             with closing(ForwardQueue(connection, target_name, context_of=context_of)) as target:
-                _refuse_same(source, target.queue)
+                here = source.resolved_q_name, source.resolved_q_mgr_name
+                if here == (target.queue.resolved_q_name, target.queue.resolved_q_mgr_name):
+                    raise ConfigurationError(
+                        f"queue {target_name} is queue {queue} itself. Name a different queue to move the group to"
+                    )
                 more = True
                 while more:
                     with connection.unit_of_work(target):
@@ -207,11 +211,3 @@ def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) ->
             return False
         target.take(got[1], got[0])
     return True
-
-
-def _refuse_same(source: Queue, target: Queue) -> None:
-    here = (source.resolved_q_name, source.resolved_q_mgr_name)
-    if here == (target.resolved_q_name, target.resolved_q_mgr_name):
-        raise ConfigurationError(
-            f"queue {target.name} is queue {source.name} itself. Name a different queue to move the group to"
-        )

@@ -42,11 +42,7 @@ def check_not_owned(
     """Check that no other owner's record names a group, and that no hidden record might.
 
     Args:
-        connection: to the queue manager that has the group.
-        role: of the owner whose record is rebuilt.
-        group_id: 24 bytes.
-        own: that owner's status queue.
-        queue: the queue that it puts to or gets from.
+        role, own, queue: of the owner whose record is rebuilt; ``own``: its status queue.
         named: other status queues that the operator named; if the command server cannot be asked, all that exist.
         accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no queue with an unreadable or lost record has an
             owner of the group.

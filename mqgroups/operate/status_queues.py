@@ -61,11 +61,7 @@ def look_at(
 ) -> StatusQueueLook:
     """Browse a status queue; raises MQIError.
 
-    Args:
-        connection: to the queue manager.
-        name: of the queue.
-        decoded: a function that raises RecordRejected or StatusQueueUnusable if a message is not a record.
-        longest: the length of the longest message to look at, bytes.
+    ``decoded`` raises RecordRejected or StatusQueueUnusable for what is not a record; ``longest``: the longest message, bytes.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []

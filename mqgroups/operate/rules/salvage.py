@@ -85,14 +85,12 @@ def interrupted_at(
 ) -> tuple[GroupInspection, GroupPosition] | None:
     """Return the group in which an owner was interrupted, and how much of it is committed.
 
+    Raises CannotSalvage if the messages do not show it with certainty.
+
     Args:
-        role: the owner's.
         groups, seen: what is on its queue.
         group_id: which group, if there are several; ``None`` finds the only one.
         accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
-
-    Raises:
-        CannotSalvage: the messages do not show it with certainty.
     """
     if group_id is None:
         candidates = interrupted(role, groups)
@@ -149,9 +147,8 @@ def recorded_at(
     Args:
         outgoing: how much of the outgoing group is committed, by that record.
         groups: those on the outgoing queue.
-        group_id: which group, if it is asked for.
+        group_id, accepted: as for ``interrupted_at``.
         in_cluster: whether the queue has instances at other queue managers.
-        accepted: as for ``interrupted_at``.
 
     Returns:
         The messages of the group that are on the queue, or ``None`` if all were got; and the position.
@@ -187,11 +184,7 @@ def recorded_at(
 def movable(
     group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
 ) -> GroupInspection:
-    """Return the group, if it can be moved and nobody else uses the queue.
-
-    Raises:
-        CannotSalvage: the group is not there, its messages have dead-letter headers, or somebody may use the queue.
-    """
+    """Return the group, if it is there without dead-letter headers, and nobody else uses the queue; raises CannotSalvage."""
     group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
