@@ -24,7 +24,7 @@ from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_message
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
-from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Look, Surroundings, judged
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 
 # How often progress is reported, in messages.
@@ -169,9 +169,9 @@ class GroupList:
 
 def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: BrowsedInstance) -> Cause | None:
     """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
-    if cause.look is Look.GOT and instance.may_be_read and look.may_be_being_got(group):
+    if cause.look == "got" and instance.may_be_read and look.may_be_being_got(group):
         return Cause.GETTING
-    if cause.look is Look.PUT and look.has_moved_on(group):
+    if cause.look == "put" and look.has_moved_on(group):
         return Cause.PUTTING if group.has_head else Cause.GETTING
     return None
 

@@ -22,6 +22,7 @@ not prove it. The command server's UncommittedMsgs shows both (``BrowsedInstance
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import Enum
 from typing import get_args
 
@@ -56,23 +57,14 @@ class Obstacle(Enum):
 DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 
 
+@dataclass(eq=False)
 class CannotSalvage(ValueError):
-    """The messages on the queue do not show an owner's position."""
+    """The messages on the queue do not show an owner's position. ``unasked``: a user with more authorities would know."""
 
-    def __init__(self, because: Obstacle, found: str, expected: str, *, unasked: bool = False) -> None:
-        """``unasked``: a user with more authorities would know."""
-        super().__init__(f"found {found}, expected {expected}")
-        self.unasked = unasked
-        self.because = because
-        self.found = found
-        self.expected = expected
-
-
-def interrupted(role: Role, groups: Collection[GroupInspection]) -> list[GroupInspection]:
-    """Return the groups in which an owner of this role may have been interrupted."""
-    if role is Role.PUT:
-        return [group for group in groups if not group.has_end]
-    return [group for group in groups if not group.has_head]
+    because: Obstacle
+    found: str
+    expected: str
+    unasked: bool = False
 
 
 def interrupted_at(
@@ -93,7 +85,7 @@ def interrupted_at(
         accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
     """
     if group_id is None:
-        candidates = interrupted(role, groups)
+        candidates = [each for each in groups if not (each.has_end if role is Role.PUT else each.has_head)]
         if not candidates:
             # The messages of an interrupted group may all be in a unit of work, and come back when it is backed out.
             _check_unused(accepted, seen)
@@ -107,11 +99,8 @@ def interrupted_at(
     else:
         group = the_group(groups, group_id)
         if role is Role.PUT and group.has_end:
-            raise CannotSalvage(
-                Obstacle.GROUP_COMPLETE,
-                f"the group's last message, number {group.last}",
-                "a group without its last message",
-            )
+            found = f"the group's last message, number {group.last}"
+            raise CannotSalvage(Obstacle.GROUP_COMPLETE, found, "a group without its last message")
         if role is Role.GET and group.has_head:
             raise CannotSalvage(Obstacle.NOT_BEGUN, "the group's first message", "a group without its first message")
     _check_whole(group)
@@ -120,16 +109,12 @@ def interrupted_at(
         return group, _position(group, group.first)
     _check_made_here(group, seen.q_mgr_name)
     if not group.has_head:
+        found = f"message {group.first.msg_seq_number} as the group's first on the queue"
         if seen.hidden:
             # The consumer that got the first messages may have the last ones in its unit of work, too.
-            found = f"message {group.first.msg_seq_number} as the group's first on the queue, and {_hidden(seen)}"
+            found += f", and {_hidden(seen)}"
             raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "no messages in units of work")
-        doubt(
-            Obstacle.BEGUN,
-            accepted,
-            f"message {group.first.msg_seq_number} as the group's first on the queue",
-            "message 1",
-        )
+        doubt(Obstacle.BEGUN, accepted, found, "message 1")
     _check_unused(accepted, seen, "output")
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from embedded_tests.tables import table
 from mqgroups.core.model import MsgFlag, Role
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place, Run
-from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted, interrupted_at, movable
+from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted_at, movable
 
 G = b"G" * 24
 MIG = MsgFlag.MSG_IN_GROUP
@@ -188,5 +188,5 @@ def test_what_is_no_doubt_is_not_accepted():
 
 def test_a_queue_without_interrupted_groups_has_none():
     whole = on_queue(inspected(WALK))
-    assert interrupted(Role.PUT, whole[0]) == interrupted(Role.GET, whole[0]) == []
-    assert interrupted_at(Role.PUT, *whole, group_id=None, accepted=DOUBTS) is None
+    for role in Role:
+        assert interrupted_at(role, *whole, group_id=None, accepted=DOUBTS) is None
