@@ -24,7 +24,7 @@ from mqgroups.mqi.rfh2 import described_by
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_group_id
-from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _DEAD_LETTER_HEADER_BYTES = 172
@@ -122,11 +122,10 @@ class SecondLook:
     A unit of work hides the messages that it has got. A group may have no beginning only because of that.
     """
 
-    def __init__(self, connection: Connection, queue: str, hidden: int | None) -> None:
-        """Begin; the queue is opened when it is needed. ``hidden``: how many of its messages are in units of work, if known."""
+    def __init__(self, connection: Connection, seen: BrowsedInstance) -> None:
+        """Begin; the queue is opened when it is needed."""
         self._connection = connection
-        self._queue = queue
-        self._hidden = hidden or 0
+        self._seen = seen
         self._opened: Queue | None = None
         self._left = _MOST
         # On z/OS there are no segments.
@@ -135,9 +134,11 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether the first message that was seen is gone now, or units of work may hide those before it."""
+        """Whether programs may be getting messages, and the first one that was seen is gone, or those before it may be hidden."""
         number, offset = group.first
-        if not group.gaps and number - 1 + (offset > 0) <= self._hidden:
+        if not self._seen.may_be_read:
+            return False
+        if not group.gaps and number - 1 + (offset > 0) <= (self._seen.hidden or 0):
             return True
         return not self._is_there(group, group.first)
 
@@ -151,7 +152,7 @@ class SecondLook:
             return place != group.end
         self._left -= 1
         if self._opened is None:
-            self._opened = self._connection.open_queue(self._queue, mq.MQOO_BROWSE)
+            self._opened = self._connection.open_queue(self._seen.queue, mq.MQOO_BROWSE)
         md = st.md(group_id=group.group_id, msg_seq_number=place.msg_seq_number, offset=place.offset)
         return self._opened.get_descriptor(md, self._get) is not None
 

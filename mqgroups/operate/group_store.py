@@ -70,16 +70,15 @@ class GroupStore:
         key = (at, message.group_id)
         found = self._counting.get(key)
         if found is None:
-            found = (self._unspilled(*key) if self._spilled else None) or self._new(message.group_id)
+            found = self._unspilled(*key) if self._spilled else None
+            if found is None:
+                self._seen += 1
+                found = self._seen, GroupInspection(message.group_id)
             self._counting[key] = found
         found[1].add(message)
         # After the message is counted: the group that it belongs to may be written, too.
         if len(self._counting) > self._most:
             self._spill()
-
-    def _new(self, group_id: bytes) -> tuple[int, GroupInspection]:
-        self._seen += 1
-        return self._seen, GroupInspection(group_id)
 
     def _unspilled(self, at: int, group_id: bytes) -> tuple[int, GroupInspection] | None:
         query = "SELECT seen, packed FROM tally WHERE group_id = ? AND at = ?"

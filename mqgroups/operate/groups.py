@@ -3,9 +3,7 @@
 One handle browses in physical order, without message data, from the first message to the last (``browse.py``). Groups are counted
 in a ``GroupStore``. The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from
 its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
-
-Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are. A group that lacks
-messages is looked at again, if a consumer may be getting it (``SecondLook``).
+A group that lacks messages is looked at again, if a consumer may be getting it (``SecondLook``).
 """
 
 from __future__ import annotations
@@ -88,10 +86,8 @@ class GroupList:
     ) -> list[Judgement]:
         """Judge all groups, and choose those to list.
 
-        Read the owners after browsing: records from before it may name groups that are gone.
-
         Args:
-            owners: those that were seen (``find_owners``).
+            owners: those that were seen after browsing (``find_owners``): records from before it may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
@@ -122,17 +118,15 @@ class GroupList:
             gone.pop(group.group_id, None)
             around = (in_parts if group.group_id in split else everywhere)[at]
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
-            if (at_work := _at_work(verdict.cause, group, looks[at], self.instances[at])) is not None:
-                verdict = replace(verdict, cause=at_work)
+            verdict = replace(verdict, cause=_at_work(verdict.cause, group, looks[at]) or verdict.cause)
             self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
             return verdict if wanted(verdict) else None
 
+        looks = [SecondLook(*each) for each in zip(self._connections, self.instances, strict=True)]
         with ExitStack() as stack:
-            looks = [
-                stack.enter_context(closing(SecondLook(connection, each.queue, each.hidden)))
-                for connection, each in zip(self._connections, self.instances, strict=True)
-            ]
+            for look in looks:
+                stack.callback(look.close)
             self._store.judge(judge)
         names = {name for each in self.instances for name in (each.queue, each.resolved_q_name)}
         return [judged(None, of, everywhere[0]) for of in gone.values() if of[0].queue in names]
@@ -167,9 +161,9 @@ class GroupList:
         self.close()
 
 
-def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: BrowsedInstance) -> Cause | None:
+def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
     """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
-    if cause.look == "got" and instance.may_be_read and look.may_be_being_got(group):
+    if cause.look == "got" and look.may_be_being_got(group):
         return Cause.GETTING
     if cause.look == "put" and look.has_moved_on(group):
         return Cause.PUTTING if group.has_head else Cause.GETTING

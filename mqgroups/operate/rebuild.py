@@ -4,11 +4,9 @@
 moved away in the same unit of work (``status_queues.damage``). If there is a valid record beside them, it stays, and none is
 written.
 
-The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
-of work is backed out: its handles may be closed before that. So the command server is asked whether units of work have messages
-of the status queue or the data queue. If it does not answer, an operator has to override that check. If there is an anchor
-without its record, a unit of work may hide the record, so nothing is written, unless the command server says that no unit of work
-has messages of the queue: then the record is lost.
+The owner's status queue is open exclusively meanwhile, so no new owner can start. If there is an anchor without its record, a
+unit of work may hide the record, so nothing is written, unless the command server says that no unit of work has messages of the
+queue: then the record is lost.
 """
 
 from __future__ import annotations
