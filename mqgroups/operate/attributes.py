@@ -45,15 +45,13 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "PROPCTL": (mq.MQIA_PROPERTY_CONTROL, {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"}),
     "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
 }
-_NUMBERS = {
+_SELECTORS = {
     "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH,
     "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
     "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
     "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
     "IPPROCS": mq.MQIA_OPEN_INPUT_COUNT,
     "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
-}
-_NAMES = {
     "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
     "CLUSTER": mq.MQCA_CLUSTER_NAME,
     "CUSTOM": mq.MQCA_CUSTOM,
@@ -86,7 +84,7 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
             selector, words = _WORDS[attribute]
             value = int(queue.inquire(selector))
             return words.get(value, str(value))
-        return queue.inquire(_NUMBERS[attribute] if attribute in _NUMBERS else _NAMES[attribute])
+        return queue.inquire(_SELECTORS[attribute])
     except ConnectionBroken:
         raise
     except MQIError:

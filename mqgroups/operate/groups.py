@@ -189,7 +189,11 @@ def browse_groups(
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    _refuse_twice(q_mgrs)
+    identifiers = [each.q_mgr_identifier for each in q_mgrs]
+    for each in q_mgrs:
+        if identifiers.count(each.q_mgr_identifier) > 1:
+            # Its groups would seem doubled.
+            raise ConfigurationError(f"queue manager {each.q_mgr_name} is named twice. Name each queue manager once")
     instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
     store = GroupStore()
     try:
@@ -210,16 +214,6 @@ def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[
     with closing(GroupStore()) as store:
         _browse(connection, 0, instance, store, lambda _: None, "", must_inquire=True)
         return instance, tuple(store.inspections())
-
-
-def _refuse_twice(q_mgrs: Sequence[ConnectionHolder]) -> None:
-    """Raise ConfigurationError if two connections are to one queue manager: its groups would seem doubled."""
-    seen = set()
-    for q_mgr in q_mgrs:
-        identifier = connection_of(q_mgr).q_mgr_identifier
-        if identifier in seen:
-            raise ConfigurationError(f"queue manager {q_mgr.q_mgr_name} is named twice. Name each queue manager once")
-        seen.add(identifier)
 
 
 def _browse(

@@ -29,9 +29,8 @@ _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
 # How the names of status queues begin that the command server is asked for.
 USUAL = (*_ROLES, _SHARED)
-_UNSEEN = OwnerState.UNSEEN
 # A program at work hides its record for a moment at each commit.
-_MORE_LOOKS = 4
+_MOST_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,9 @@ def seen_owners(
     wanted = [
         each for each in owners if (not names or each.name in names) and (queue is None or each.queue in ("", queue))
     ]
-    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is _UNSEEN]
+    unseen += [
+        f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
+    ]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
     return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,), is_listed)
 
@@ -136,12 +137,11 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
     if name.startswith(_SHARED) or any(kind_of_record(each.record) is not None for each in look.messages):
         yield from _shared(connection, look, is_active=is_active, held=held)
         return
-    state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
-    for _ in range(_MORE_LOOKS):
+    for again in range(_MOST_LOOKS):
+        look = look_at(connection, name) if again else look
+        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
         if message is not None or state is not OwnerState.ACTIVE:
             break
-        look = look_at(connection, name)
-        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
     if state is OwnerState.HIDDEN and is_lost(connection, look):
         state = OwnerState.LOST
     record = message.record if message else None

@@ -208,8 +208,11 @@ class _Rebuild:
 
     def _salvaged(self, status: RepairedQueue) -> Salvage:
         found, damaged, orphaned = _read(self.connection, status, self.record_user, move_away=bool(self.unreadable_to))
-        if self.planned is not None and not orphaned and _is_done(self.planned, found, damaged.messages):
-            return replace(self.planned, done=True)
+        if self.planned is not None and not orphaned and not damaged.messages:
+            written = self.planned.record or self.planned.kept
+            if (found.mark if found else None) == (written.mark if written else None):
+                # An earlier attempt was committed, although its MQCMIT had no answer.
+                return replace(self.planned, done=True)
         if found is not None and (self.role is Role.PUT or found.state is RecordState.IN_GROUP):
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {self.status_queue}", error, self.status_queue)
@@ -400,10 +403,3 @@ def _check_anchor(connection: Connection, name: str, expected: str) -> None:
 def _is_in_cluster(connection: Connection, name: str) -> bool:
     with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
         return queue.is_in_cluster
-
-
-def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
-    """Return whether an earlier attempt was committed, although its MQCMIT had no answer."""
-    there = planned.record or planned.kept
-    written = there.mark if there else None
-    return unreadable == 0 and (found.mark if found else None) == written

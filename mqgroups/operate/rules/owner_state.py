@@ -142,23 +142,20 @@ def state_of_queue(
     """
     if unreadable:
         return OwnerState.UNREADABLE, None, 0
-    users = users_of_records(messages)
+    users, message, leftovers = users_of_records(messages), None, 0
     try:
         found, record = contents_of(messages, seen_twice=True)
     except (RecordHidden, LookAgain):
-        # An active owner replaces its record all the time, so it may be hidden at this moment.
-        return OwnerState.ACTIVE if is_active else OwnerState.HIDDEN, None, 0
+        state = OwnerState.HIDDEN
     except ChainBroken as error:
         several = OwnerState.SEVERAL_USERS if len(users) > 1 else OwnerState.DUPLICATE
-        broken = several if error.several else OwnerState.UNREADABLE
-        return OwnerState.ACTIVE if is_active else broken, None, 0
-    message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
-    state = state_of(record)
-    if is_active:
-        state = OwnerState.ACTIVE
-    elif len(users) > 1 and found.leftovers:
-        state = OwnerState.SEVERAL_USERS
-    return state, message, len(found.leftovers)
+        state = several if error.several else OwnerState.UNREADABLE
+    else:
+        message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
+        leftovers = len(found.leftovers)
+        state = OwnerState.SEVERAL_USERS if len(users) > 1 and leftovers else state_of(record)
+    # An active owner replaces its record all the time, so it may be hidden at this moment.
+    return OwnerState.ACTIVE if is_active else state, message, leftovers
 
 
 def owners_of_groups(owners: Iterable[SeenOwner]) -> dict[bytes, tuple[SeenOwner, ...]]:
