@@ -45,6 +45,7 @@ def inspect_owner(
             deleted again, to check that a start can do so. ``None`` skips this check.
         wait_s: how long to wait for another instance of this name to end, seconds.
         tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
+            The state is then ``CLEAN``, with that record.
 
     Raises:
         ConfigurationError: a name or role is not valid.

@@ -95,6 +95,15 @@ class _Object:
         """Yield that something is in order."""
         yield ok(f"{self.name}: {about}", found)
 
+    def check(
+        self, is_right: bool, about: str, found: str, why: str, *mends: str, remedy: str = "", right: str = ""
+    ) -> Iterator[Finding]:
+        """Yield a warning; or, if the attribute is right, that it is ``right``, by default ``found``."""
+        if is_right:
+            yield from self.right(about, right or found)
+        else:
+            yield from self.wrong(about, Severity.WARNING, found, why, *mends, remedy=remedy)
+
     def has(self, attribute: str, right: str, severity: Severity, why: str, mends: str = "") -> Iterator[Finding]:
         """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
         mends = mends or f"{attribute}({right})"
@@ -108,12 +117,9 @@ class _Object:
         longest, of_queue = self.number("MAXMSGL"), self.number("Q.MAXMSGL")
         if longest is None or of_queue is None:
             return
-        found = f"MAXMSGL({longest})"
-        if not longest or of_queue <= longest:
-            yield from self.right("MAXMSGL", found)
-        else:
-            said = f"{found}, and the queue's is {of_queue}"
-            yield from self.wrong("MAXMSGL", Severity.WARNING, said, why, f"MAXMSGL({of_queue})")
+        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
+        said = f"{found}, and the queue's is {of_queue}"
+        yield from self.check(is_right, "MAXMSGL", said, why, f"MAXMSGL({of_queue})", right=found)
 
     def enabled(self, roles: Collection[Role]) -> Iterator[Finding]:
         """Yield the findings on PUT and GET."""
@@ -167,11 +173,9 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
         yield from queue.right("DEFPSIST, PROPCTL, MSGDLVSQ", f"{found}: {does}")
     if not facts.get("CLUSTER") or Role.PUT not in roles:
         return
-    if (bind := facts.get("DEFBIND")) == "NOTFIXED":
+    if bind := facts.get("DEFBIND"):
         why = "a program that binds as the queue says would split its groups over the instances"
-        yield from queue.wrong("DEFBIND", Severity.WARNING, "DEFBIND(NOTFIXED)", why, "DEFBIND(GROUP)")
-    elif bind is not None:
-        yield from queue.right("DEFBIND", f"DEFBIND({bind})")
+        yield from queue.check(bind != "NOTFIXED", "DEFBIND", f"DEFBIND({bind})", why, "DEFBIND(GROUP)")
     if (use := str(facts.get("CLWLUSEQ"))) in _USES:
         said = f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}"
         yield from queue.right("CLWLUSEQ", said)
@@ -231,19 +235,13 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
         remedy = "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)"
         yield from q_mgr.wrong("TCPKEEP and RCVTIME", Severity.UNSEEN, "they are not looked at", why, remedy=remedy)
     if (most := q_mgr.number("MAXUMSGS")) is not None:
-        found = f"MAXUMSGS({most})"
-        if most >= _FEW_UNCOMMITTED:
-            yield from q_mgr.right("MAXUMSGS", found)
-        else:
-            why = "units of work end after so many messages at most; more make it faster"
-            yield from q_mgr.wrong("MAXUMSGS", Severity.WARNING, found, why, "MAXUMSGS(10000)")
+        found, why = f"MAXUMSGS({most})", "units of work end after so many messages at most; more make it faster"
+        yield from q_mgr.check(most >= _FEW_UNCOMMITTED, "MAXUMSGS", found, why, "MAXUMSGS(10000)")
     yield from q_mgr.long_enough("messages that fit the queue are refused (2031)")
-    if facts.get("DEADQ"):
-        yield from q_mgr.right("DEADQ", f"DEADQ({facts['DEADQ']})")
-    elif "DEADQ" in facts:
+    if (dead := facts.get("DEADQ")) is not None:
         why = "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it"
-        remedy = "ALTER QMGR DEADQ('...')"
-        yield from q_mgr.wrong("DEADQ", Severity.WARNING, "no dead-letter queue", why, remedy=remedy)
+        found, remedy, right = "no dead-letter queue", "ALTER QMGR DEADQ('...')", f"DEADQ({dead})"
+        yield from q_mgr.check(bool(dead), "DEADQ", found, why, remedy=remedy, right=right)
 
 
 def noticed_after_s(interval_s: int) -> int:
@@ -263,13 +261,11 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     channel = _Object(f"channel {name}", f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)", facts)
     if (interval := channel.number("HBINT")) is not None:
         found, late = f"HBINT({interval})", _noticed(interval)
-        if _LEAST_HBINT_S <= interval <= _MOST_HBINT_S:
-            yield from channel.right("HBINT", f"{found}: {late}")
-        else:
-            too_short = f"{late}, but so is a connection whose network or MQCMIT is slow"
-            too_long = f"{late}; until then its name and its group stay locked"
-            why = too_short if 0 < interval < _LEAST_HBINT_S else too_long
-            yield from channel.wrong("HBINT", Severity.WARNING, found, why, f"HBINT({_LEAST_HBINT_S})")
+        too_short = f"{late}, but so is a connection whose network or MQCMIT is slow"
+        too_long = f"{late}; until then its name and its group stay locked"
+        why = too_short if 0 < interval < _LEAST_HBINT_S else too_long
+        is_right, mends = _LEAST_HBINT_S <= interval <= _MOST_HBINT_S, f"HBINT({_LEAST_HBINT_S})"
+        yield from channel.check(is_right, "HBINT", found, why, mends, right=f"{found}: {late}")
         if (negotiated := channel.number("CHS.HBINT")) not in (None, interval):
             found = f"HBINT({negotiated}) was negotiated"
             why = f"the longer interval of both ends counts, and 0 of either end: {_noticed(negotiated or 0)}"
@@ -277,13 +273,10 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
                 "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"
             )
             yield from channel.wrong("HBINT of its connections", Severity.WARNING, found, why, remedy=remedy)
-    sharing = channel.number("SHARECNV")
-    if sharing == 0:
+    if (sharing := channel.number("SHARECNV")) is not None:
         why = "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed"
-        yield from channel.wrong("SHARECNV", Severity.WARNING, "SHARECNV(0)", why, "SHARECNV(1)")
-    elif sharing is not None:
-        yield from channel.right("SHARECNV", f"SHARECNV({sharing})")
-        if facts.get("CHS.CURSHCNV") == 0:
+        yield from channel.check(sharing > 0, "SHARECNV", f"SHARECNV({sharing})", why, "SHARECNV(1)")
+        if sharing > 0 and facts.get("CHS.CURSHCNV") == 0:
             found = "CURSHCNV(0): a program's MQCD is older than version 9"
             why = (
                 "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed"
@@ -332,14 +325,9 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
         inherited = f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
         yield from queue.has(attribute, right, severity, inherited, mends)
     if (longest := queue.number("MAXMSGL")) is not None:
-        found = f"MAXMSGL({longest})"
-        if longest >= MOST_BYTES:
-            yield from queue.right("MAXMSGL", found)
-        else:
-            why = (
-                f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together"
-            )
-            yield from queue.wrong("MAXMSGL", Severity.WARNING, found, why, f"MAXMSGL({4_194_304})")
+        why = f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together"
+        mends = f"MAXMSGL({4_194_304})"
+        yield from queue.check(longest >= MOST_BYTES, "MAXMSGL", f"MAXMSGL({longest})", why, mends)
     why = "records are found in any order, but FIFO needs no sorting by priority"
     yield from queue.has("MSGDLVSQ", "FIFO", Severity.WARNING, why)
 
