@@ -12,7 +12,7 @@ queue: then the record is lost.
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 
 from mqgroups.connection.connection import Connection
@@ -275,18 +275,16 @@ class _Rebuild:
 
     def _carry_out(self, status: RepairedQueue, salvage: Salvage, damaged: Damage) -> None:
         connection = self.connection
-        away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
-        try:
-            if away is not None:
+        with ExitStack() as stack:
+            away = None
+            if salvage.unreadable:
+                away = stack.enter_context(closing(ForwardQueue(connection, salvage.unreadable_to)))
                 self._refuse_own(away.queue, status)
             with connection.unit_of_work(status):
                 if away is not None or salvage.orphaned:
                     status.move_away(away, damaged.msg_ids)
                 if salvage.record is not None:
                     status.replace(salvage.record)
-        finally:
-            if away is not None:
-                away.close()
 
     def _refuse_own(self, away: Queue, status: RepairedQueue) -> None:
         """Raise ConfigurationError if messages would be moved to the status queue, or to the queue of the groups."""
