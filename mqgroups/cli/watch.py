@@ -256,7 +256,7 @@ def _lines_of(queue: str) -> Callable[[Seen, float], None]:
 
 def _line(queue: str, seen: Seen) -> str:
     """Return a look as one line."""
-    when = seen.at.strftime("%Y-%m-%d %H:%M:%S")
+    when = seen.at.strftime("%Y-%m-%d %H:%M:%S UTC")
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
     return f"{when} {queue}: {'; '.join(sums(seen))}; {owner_summary(seen.owners)}"

@@ -51,7 +51,7 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     first, second = result.stdout.splitlines()
     assert f"{owner.queue}: 8 messages, 8 B; 2 groups: 1 complete, 1 no beginning; " in first
     assert "messages 0.0/s in, 0.0/s out" in first
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
 
 
 def asked(port, path):

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from mqgroups.core.model import Role
-from mqgroups.core.status_chain import MOST_BYTES
+from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
 
 Facts: TypeAlias = Mapping[str, "int | str"]
 
@@ -131,7 +131,7 @@ class _Object:
                 continue
             why = f"nobody can {role.value}; programs wait, and then fail"
             # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-            remedy = f"unless somebody disabled it to protect the queue: {self.alter} {attribute}(ENABLED)"
+            remedy = f"unless somebody disabled it to protect the queue:\n{self.alter} {attribute}(ENABLED)"
             yield from self.wrong(attribute, Severity.ERROR, f"{attribute}(DISABLED)", why, remedy=remedy)
 
     def no_cap(self, severity: Severity, why: str) -> Iterator[Finding]:
@@ -207,20 +207,21 @@ def _backout(queue: _Object) -> Iterator[Finding]:
     if threshold is None or target is None:
         return
     about, found = "BOTHRESH, BOQNAME", f"BOTHRESH({threshold})"
-    alter, to = queue.alter, "BOQNAME('...'): a queue that consumers may put to (PUT)"
+    alter, backout = queue.alter, target or "QUEUE"
+    needs = f"consumers with poison= or stalled= need PUT on {backout}\n"
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) {to}"
+        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
     elif not target:
         found += " without BOQNAME"
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} {to}"
+        remedy = f"{needs}{alter} BOQNAME('{backout}')"
     elif threshold < _FEW_BACKOUTS:
         why = (
             "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
         )
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) or more"
+        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS})"
     else:
         yield from queue.right(about, f"{found} BOQNAME({target})")
         return
@@ -305,7 +306,7 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
     Args:
         name: of the queue.
         kind: ``"QLOCAL"`` or ``"QMODEL"``.
-        facts: DEFTYPE, MAXMSGL, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER, USAGE.
+        facts: DEFTYPE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER, USAGE.
     """
     called = "model queue" if kind == "QMODEL" else "status queue"
     queue = _Object(f"{called} {name}", f"ALTER {kind}('{name}')", facts)
@@ -328,6 +329,13 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
         why = f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together"
         mends = f"MAXMSGL({4_194_304})"
         yield from queue.check(longest >= MOST_BYTES, "MAXMSGL", f"MAXMSGL({longest})", why, mends)
+    if (most := queue.number("MAXDEPTH")) is not None:
+        found, least = f"MAXDEPTH({most})", 2 * MOST_SEGMENTS
+        if most >= least:
+            yield from queue.right("MAXDEPTH", found)
+        else:
+            why = f"records and anchors can be {least} messages; on a full queue starts and commits fail (2053)"
+            yield from queue.wrong("MAXDEPTH", Severity.ERROR, found, why, "MAXDEPTH(5000)")
     why = "records are found in any order, but FIFO needs no sorting by priority"
     yield from queue.has("MSGDLVSQ", "FIFO", Severity.WARNING, why)
 

@@ -46,7 +46,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             _rebuild(around, owner.name, owner.role, queue, accept=nothing),
         ]
     if owner.state is OwnerState.HIDDEN:
-        return ["wait until its unit of work is backed out"]
+        return [
+            "wait until its unit of work is backed out",
+            "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
+            f"mqgroups owners {owner.name}",
+        ]
     return [
         "if a group was interrupted:",
         _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE"),
