@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, SPLIT_PARTS, SPLITS, group_listing
-from mqgroups.cli.options import STALLED_AFTER, output_option, status_queues_option
+from mqgroups.cli.options import STALLED_AFTER, Pair, output_option, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, Row
@@ -34,10 +34,10 @@ _STATES = {state.value.replace(" ", "-"): state for state in GroupState}
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
 
 
-def _only(_context: click.Context, _parameter: click.Parameter, value: str | None) -> frozenset[GroupState]:
-    """Return the states of a list such as stalled,no-beginning; all if there is no list."""
+def _only(words: str) -> frozenset[GroupState]:
+    """Return the states of a list such as stalled,no-beginning; all if it is empty."""
     found: set[GroupState] = set()
-    for word in (value or "").split(","):
+    for word in words.split(","):
         name = word.strip().lower().replace(" ", "-")
         if name == _INCOMPLETE:
             found |= set(GroupState) - {GroupState.COMPLETE}
@@ -48,35 +48,27 @@ def _only(_context: click.Context, _parameter: click.Parameter, value: str | Non
     return frozenset(found or GroupState)
 
 
-def _some_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def _some_id(value: str) -> str:
     """Return the hexadecimal digits of a GroupId, or of its end."""
-    digits = value if value is None else value.lower()
-    if digits is not None and (not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef")):
+    digits = value.lower()
+    if not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef"):
         raise click.BadParameter(f"{value!r} is not up to {_WHOLE_ID} hexadecimal digits")
     return digits
-
-
-def places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return queue manager names and their conn_names."""
-    found = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
-    for value, place in zip(values, found, strict=True):
-        if not all(place):
-            raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
-    return found
 
 
 @click.command()
 @click.option("--queue", required=True, metavar="QUEUE", help="The queue to browse: a local queue, or an alias of one.")
 @click.option(
     "--only",
-    callback=_only,
+    type=_only,
+    default="",
     metavar="STATES",
     help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
 )
 @click.option(
     "--group",
     "some_id",
-    callback=_some_id,
+    type=_some_id,
     metavar="GROUPID",
     help="Show the messages of this group; its last digits are enough.",
 )
@@ -84,8 +76,7 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--at",
     "others",
     multiple=True,
-    callback=places,
-    metavar="NAME=HOST(PORT)",
+    type=Pair("NAME=HOST(PORT)"),
     help="Another queue manager with an instance of this cluster queue; may be repeated.",
 )
 @status_queues_option

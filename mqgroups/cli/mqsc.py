@@ -9,6 +9,7 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
+from mqgroups.cli.options import Pair
 from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
@@ -32,16 +33,15 @@ from mqgroups.queue_manager import QueueManager
 Part = Literal["status", "roles", "spark", "all", "development"]
 
 
-def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    """Return the users of roles, of ROLE=USER."""
+def _users(
+    _context: click.Context, _parameter: click.Parameter, values: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """Return the users of roles."""
     known = roles(_templates()[1])
-    found = {}
-    for value in values:
-        role, equals, user = value.partition("=")
-        if not equals or not user or "'" in user or role not in known:
-            raise click.BadParameter(f"{value!r} is not ROLE=USER with a role of {', '.join(known)}")
-        found[role] = user
-    return found
+    for role, user in values:
+        if role not in known or "'" in user:
+            raise click.BadParameter(f"'{role}={user}' is not ROLE=USER with a role of {', '.join(known)}")
+    return dict(values)
 
 
 @click.command()
@@ -65,8 +65,8 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--role-user",
     "users",
     multiple=True,
+    type=Pair("ROLE=USER"),
     callback=_users,
-    metavar="ROLE=USER",
     help="The user of a role, such as loader=alice; only these roles are printed then; may be repeated.",
 )
 @click.option(

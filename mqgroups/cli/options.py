@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,9 +30,18 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    """Return host and port of an option that may be left out."""
-    return None if value is None else host_and_port(value)
+class Pair(click.ParamType):
+    """Two texts with an equals sign between them; its name is such as OLD=NEW."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return the two texts."""
+        first, _, second = value.partition("=")
+        if not first or not second:
+            self.fail(f"{value!r} is not {self.name}", param, ctx)
+        return first, second
 
 
 output_option = click.option(

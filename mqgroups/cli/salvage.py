@@ -44,10 +44,8 @@ def _accept(*doubts: str) -> Callable[[Any], Any]:
     )
 
 
-def _group_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> bytes | None:
+def _group_id(value: str) -> bytes:
     """Return the bytes of a GroupId in hexadecimal digits."""
-    if value is None:
-        return None
     try:
         group_id = bytes.fromhex(value)
     except ValueError:
@@ -59,10 +57,10 @@ def _group_id(_context: click.Context, _parameter: click.Parameter, value: str |
     return group_id
 
 
-def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+def _checkpoint(value: str) -> Any:
     """Return the value of a JSON text."""
     try:
-        return None if value is None else json.loads(value)
+        return json.loads(value)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
@@ -88,13 +86,13 @@ def salvage() -> None:
 @click.option(
     "--group",
     "group_id",
-    callback=_group_id,
+    type=_group_id,
     metavar="GROUPID",
     help="The GroupId in hexadecimal digits, if the queue has several groups that it could be.",
 )
 @click.option(
     "--checkpoint",
-    callback=_checkpoint,
+    type=_checkpoint,
     metavar="JSON",
     help="The application's checkpoint, to write into the record.",
 )
@@ -207,7 +205,7 @@ def rebuild(
 @click.option(
     "--group",
     "group_id",
-    callback=_group_id,
+    type=_group_id,
     metavar="GROUPID",
     required=True,
     help="The GroupId in hexadecimal digits.",

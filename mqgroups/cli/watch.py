@@ -16,7 +16,7 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import STALLED_AFTER, address, output_option, status_queues_option
+from mqgroups.cli.options import STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.queue_figures import QueueLook, QueuePage
@@ -64,8 +64,8 @@ _OWNER_ORDER = {
 }
 
 
-def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    return address(context, parameter, f"127.0.0.1:{value}" if value and value.isdecimal() else value)
+def _address(value: str) -> tuple[str, int]:
+    return host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value)
 
 
 @click.command()
@@ -83,7 +83,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 )
 @click.option(
     "--http",
-    callback=_address,
+    type=_address,
     metavar="[HOST:]PORT",
     help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
 )

@@ -19,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log, one_message
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, address
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
 from mqgroups.cli.settings import setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
@@ -119,7 +119,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 )
 @click.option(
     "--http",
-    callback=address,
+    type=host_and_port,
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
