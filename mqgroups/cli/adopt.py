@@ -10,7 +10,7 @@ from mqgroups import operate
 from mqgroups.batch.completion import adopt_records
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import Pair, apply_option
+from mqgroups.cli.options import apply_option, pair
 from mqgroups.cli.report import Report
 from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
@@ -36,7 +36,7 @@ _ROLES: tuple[RoleName, ...] = ("put", "get")
 )
 @click.option(
     "--instance",
-    type=Pair("OLD=NEW"),
+    **pair("OLD=NEW"),
     help="The messages of groups that went to queue manager OLD are at queue manager NEW now.",
 )
 @apply_option

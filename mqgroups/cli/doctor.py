@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
@@ -15,7 +16,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import STALLED_AFTER, output_option, own_status_queue_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Listing, Output
+from mqgroups.cli.table import Output
 from mqgroups.cli.words import number, put_time
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
@@ -34,19 +35,6 @@ _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
 _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
-
-# In JSON.
-FINDINGS: Listing[Finding] = Listing(
-    (),
-    lambda row: {
-        "severity": row.severity.value,
-        "subject": row.subject,
-        "found": row.found,
-        "why": row.why,
-        "remedy": row.remedy,
-        "mqsc": list(row.mqsc),
-    },
-)
 
 
 @click.command()
@@ -240,8 +228,7 @@ class ShownFindings:
             if many
         )
         self._report.print(f"{'* ' if self._fix else ''}{number(len(self._found), 'check')}: {said}")
-        if self._report.is_json:
-            self._report.rows("findings", FINDINGS, self._found)
+        self._report.add(findings=[{**asdict(each), "severity": each.severity.value} for each in self._found])
         if self._applied:
             self._report.add(applied=self._applied)
         self._report.end()

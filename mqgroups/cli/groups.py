@@ -13,11 +13,11 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import MESSAGES, SPLIT_PARTS, SPLITS, group_listing
-from mqgroups.cli.options import STALLED_AFTER, Pair, output_option, status_queues_option
+from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
+from mqgroups.cli.options import STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
-from mqgroups.cli.table import Output, Row
+from mqgroups.cli.table import Output, Row, picked
 from mqgroups.cli.words import number, put_time, size
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.group_messages import messages_of_group
@@ -31,6 +31,8 @@ from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
 _STATES = {state.value.replace(" ", "-"): state for state in GroupState}
+# In JSON.
+_OF_INSTANCE = "q_mgr_name depth messages others open_input open_output hidden unseen"
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
 
 
@@ -76,7 +78,7 @@ def _some_id(value: str) -> str:
     "--at",
     "others",
     multiple=True,
-    type=Pair("NAME=HOST(PORT)"),
+    **pair("NAME=HOST(PORT)"),
     help="Another queue manager with an instance of this cluster queue; may be repeated.",
 )
 @status_queues_option
@@ -233,15 +235,13 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datet
         report.found(ExitCode.FAILED)
     if several:
         splits = _Counted(found.splits())
-        if report.is_json:
-            report.rows("splits", SPLITS, splits)
-        else:
-            report.rows("splits", SPLIT_PARTS, ((split, part) for split in splits for part in split.parts))
+        most = 1 if report.is_json else None
+        report.rows("splits", SPLITS, ((split, part) for split in splits for part in split.parts[:most]))
         report.print(f"{number(splits.number, 'group is', 'groups are')} split over queue managers")
         if splits.number:
             report.found(ExitCode.FAILED)
     report.add(
-        instances=[_instance_values(each) for each in found.instances],
+        instances=[picked(each, _OF_INSTANCE) for each in found.instances],
         states={state.value: many for state, many in found.counts.items()},
         data_bytes=found.data_bytes,
     )
@@ -270,16 +270,3 @@ def summary(found: GroupList) -> list[str]:
         )
         lines.append(f"{each.queue} at {each.q_mgr_name}: " + "; ".join(said))
     return lines
-
-
-def _instance_values(instance: BrowsedInstance) -> dict[str, Any]:
-    return {
-        "q_mgr_name": instance.q_mgr_name,
-        "depth": instance.depth,
-        "messages": instance.messages,
-        "others": instance.others,
-        "open_input": instance.open_input,
-        "open_output": instance.open_output,
-        "hidden": instance.hidden,
-        "unseen": instance.unseen,
-    }

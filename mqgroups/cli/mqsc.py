@@ -9,7 +9,7 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
-from mqgroups.cli.options import Pair
+from mqgroups.cli.options import pair
 from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
@@ -33,9 +33,7 @@ from mqgroups.queue_manager import QueueManager
 Part = Literal["status", "roles", "spark", "all", "development"]
 
 
-def _users(
-    _context: click.Context, _parameter: click.Parameter, values: Sequence[tuple[str, str]]
-) -> dict[str, str]:
+def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return the users of roles."""
     known = roles(_templates()[1])
     for role, user in values:
@@ -65,8 +63,8 @@ def _users(
     "--role-user",
     "users",
     multiple=True,
-    type=Pair("ROLE=USER"),
     callback=_users,
+    **pair("ROLE=USER"),
     help="The user of a role, such as loader=alice; only these roles are printed then; may be repeated.",
 )
 @click.option(

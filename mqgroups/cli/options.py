@@ -30,18 +30,16 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
-class Pair(click.ParamType):
-    """Two texts with an equals sign between them; its name is such as OLD=NEW."""
+def pair(form: str) -> dict[str, Any]:
+    """Return type and metavar of an option that has two texts, as in OLD=NEW."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Return the two texts."""
+    def read(value: str) -> tuple[str, str]:
         first, _, second = value.partition("=")
         if not first or not second:
-            self.fail(f"{value!r} is not {self.name}", param, ctx)
+            raise click.BadParameter(f"{value!r} is not {form}")
         return first, second
+
+    return {"type": read, "metavar": form}
 
 
 output_option = click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.options import output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
-from mqgroups.cli.table import Column, Listing, Output
+from mqgroups.cli.table import Column, Listing, Output, picked
 from mqgroups.cli.words import age, iso, number
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
@@ -182,26 +182,10 @@ def _problem(row: SeenOwner) -> str:
 def owner_values(row: SeenOwner) -> dict[str, Any]:
     """Return an owner, for JSON."""
     return {
-        "role": row.role,
-        "name": row.name,
-        "status_queue": row.status_queue,
+        **picked(row, "role name status_queue group_name put_by leftovers unreadable problem"),
         "state": row.state.value,
         "committed_at": iso(row.committed_at),
-        "holders": [
-            {
-                "appl_name": each.appl_name,
-                "process_id": each.process_id,
-                "conn_name": each.conn_name,
-                "user": each.user,
-                "channel": each.channel,
-            }
-            for each in row.holders
-        ],
-        "leftovers": row.leftovers,
-        "unreadable": row.unreadable,
-        "problem": row.problem,
+        "holders": [asdict(each) for each in row.holders],
         "shared": row.is_shared,
-        "group_name": row.group_name,
-        "put_by": row.put_by,
         "record": record_values(row.record),
     }

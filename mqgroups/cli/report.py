@@ -65,8 +65,8 @@ class Report:
         if self.is_json:
             click.echo("{" if not self._has_rows else ",")
             click.echo(f"{json.dumps(name)}: [", nl=False)
-            for count, line in enumerate(listing.json_lines(rows)):
-                click.echo(("," if count else "") + "\n" + line, nl=False)
+            for count, row in enumerate(rows):
+                click.echo(f"{',' if count else ''}\n{json.dumps(listing.values(row))}", nl=False)
             click.echo("]", nl=False)
             self._has_rows = True
             return

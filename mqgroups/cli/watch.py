@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import count as count_from
 from itertools import islice
@@ -21,7 +22,7 @@ from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.seen import Seen, sums
-from mqgroups.cli.table import Listing, Output, Row
+from mqgroups.cli.table import Listing, Output, Row, picked
 from mqgroups.cli.watch_page import WatchPage
 from mqgroups.cli.words import age_s, duration, put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
@@ -278,21 +279,11 @@ def _values(queue: str, seen: Seen) -> dict[str, Any]:
     return {
         "at": at,
         "queue": queue,
-        "messages": seen.messages,
-        "others": seen.others,
-        "hidden": seen.hidden,
-        "data_bytes": seen.data_bytes,
+        **picked(seen, "messages others hidden data_bytes unseen"),
         "states": {state.value: many for state, many in seen.states.items()},
-        "rates": {
-            "messages_in": seen.rates.messages_in,
-            "messages_out": seen.rates.messages_out,
-            "groups_in": seen.rates.groups_in,
-            "groups_out": seen.rates.groups_out,
-            "commits": seen.rates.commits,
-        },
+        "rates": asdict(seen.rates),
         "groups": [listed_values(each, seen.at) for each in seen.groups if each.state in _ATTENTION],
         "owners": [owner_values(each) for each in seen.owners],
-        "unseen": seen.unseen,
     }
 
 
