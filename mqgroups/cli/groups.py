@@ -18,7 +18,7 @@ from mqgroups.cli.options import STALLED_AFTER, output_option, pair, status_queu
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, Row, picked
-from mqgroups.cli.words import number, put_time, size
+from mqgroups.cli.words import number, put_time, size, tally
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.group_messages import messages_of_group
 from mqgroups.operate.group_names import GroupNames
@@ -256,9 +256,7 @@ def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
 
 def summary(found: GroupList) -> list[str]:
     """Return what there is, in a few lines."""
-    total = sum(found.counts.values())
-    states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := found.counts[state]))
-    lines = [f"{number(total, 'group')}{': ' if states else ''}{states}; {size(found.data_bytes)}"]
+    lines = [f"{tally('group', GroupState, found.counts)}; {size(found.data_bytes)}"]
     for each in found.instances:
         said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
         if each.open_input is not None and each.open_output is not None:

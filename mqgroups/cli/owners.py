@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.options import output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output, picked
-from mqgroups.cli.words import age, iso, number
+from mqgroups.cli.words import age, iso, number, tally
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import SeenOwners, find_owners
@@ -128,9 +129,7 @@ def of_queue(seen: SeenOwners, queues: Collection[str]) -> SeenOwners:
 
 def summary(found: Sequence[SeenOwner]) -> str:
     """Return how many owners there are, by state."""
-    counts = {each: sum(owner.state is each for owner in found) for each in OwnerState}
-    said = ", ".join(f"{many:,} {state.value}" for state, many in counts.items() if many)
-    return f"{number(len(found), 'owner')}{': ' if said else ''}{said}"
+    return tally("owner", OwnerState, Counter(each.state for each in found))
 
 
 def owner_listing(now: datetime) -> Listing[SeenOwner]:

@@ -20,17 +20,15 @@ from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
-from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.seen import Seen, sums
 from mqgroups.cli.table import Listing, Output, Row, picked
-from mqgroups.cli.watch_page import WatchPage
-from mqgroups.cli.words import age_s, duration, put_time
+from mqgroups.cli.watch_page import WatchPages
+from mqgroups.cli.words import duration, put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import GroupState, Judgement
-from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.operate.rules.rates import Look, rates
 from mqgroups.pages import Pages
 from mqgroups.printable import printable
@@ -44,25 +42,10 @@ _MOST_GROUPS = 200
 # Names that a look has no time for are read by the next one.
 _MOST_FOR_NAMES_S = 1.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
-_OWNER_ORDER = {
-    state: rank
-    for rank, state in enumerate(
-        (
-            OwnerState.MOVED,
-            OwnerState.DUPLICATE,
-            OwnerState.SEVERAL_USERS,
-            OwnerState.UNREADABLE,
-            OwnerState.LOST,
-            OwnerState.HIDDEN,
-            OwnerState.INTERRUPTED,
-            OwnerState.ACTIVE,
-            OwnerState.LEFT_OVER,
-            OwnerState.CHECKPOINT,
-            OwnerState.UNSEEN,
-            OwnerState.CLEAN,
-        )
-    )
-}
+# Of the states of owners.
+_ORDER = (
+    "MOVED DUPLICATE SEVERAL_USERS UNREADABLE LOST HIDDEN INTERRUPTED ACTIVE LEFT_OVER CHECKPOINT UNSEEN CLEAN UNKNOWN"
+).split()
 
 
 def _address(value: str) -> tuple[str, int]:
@@ -120,16 +103,14 @@ def watch(
     with ExitStack() as stack:
         stack.callback(watcher.close)
         show = _shower(stack, queue, output)
-        q_mgr_name = connection["q_mgr_name"]
-        figures, page = QueuePage(QueueLook(q_mgr_name, queue)), WatchPage(q_mgr_name, queue)
+        pages = WatchPages(connection["q_mgr_name"], queue)
         if http is not None:
-            stack.enter_context(Pages(http, {**page.pages, "/metrics": figures}))
+            stack.enter_context(Pages(http, pages.by_path))
         for looks in count_from(1):
             seen = watcher.look()
             pause_s = max(every.total_seconds(), seen.took_s)
             show(seen, pause_s)
-            page.show(seen, pause_s)
-            figures.show(_figures(q_mgr_name, queue, seen, pause_s))
+            pages.show(seen, pause_s)
             if looks == count:
                 return
             time.sleep(pause_s)
@@ -208,7 +189,7 @@ class _Watcher:
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
         mine = of_queue(owners, (self._queue, instance.resolved_q_name))
-        seen.owners = sorted(mine.owners, key=lambda owner: _OWNER_ORDER[owner.state])
+        seen.owners = sorted(mine.owners, key=lambda owner: _ORDER.index(owner.state.name))
         seen.unseen = [*mine.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None
@@ -261,14 +242,6 @@ def _line(queue: str, seen: Seen) -> str:
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
     return f"{when} {queue}: {'; '.join(sums(seen))}; {owner_summary(seen.owners)}"
-
-
-def _figures(q_mgr_name: str, queue: str, seen: Seen, pause_s: float) -> QueueLook:
-    """Return a look, for Prometheus."""
-    if seen.problem:
-        return QueueLook(q_mgr_name, queue)
-    waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
-    return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
 
 
 def _values(queue: str, seen: Seen) -> dict[str, Any]:

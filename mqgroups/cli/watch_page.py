@@ -1,6 +1,8 @@
-"""The page of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
+"""The pages of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
 
-It changes nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
+Also the figures for Prometheus: those of the last look, unless it is old, because the next one hangs.
+
+They change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
 and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
 """
 
@@ -18,13 +20,13 @@ from typing import Any
 from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.owners import owner_listing
 from mqgroups.cli.seen import Seen
-from mqgroups.cli.words import age, size, timestamp
+from mqgroups.cli.words import age, age_s, size, timestamp
 from mqgroups.operate.rules.bar import Part, bar
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState
 from mqgroups.operate.rules.owner_state import SeenOwner
-from mqgroups.pages import Page
+from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 
 _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
@@ -48,19 +50,21 @@ _HEADERS = {
 }
 
 
-class WatchPage:
-    """The page of a queue, and what it shows."""
+class WatchPages:
+    """The pages of a queue, and what they show."""
 
     def __init__(self, q_mgr_name: str, queue: str) -> None:
         self._where = {"q_mgr_name": printable(q_mgr_name), "queue": printable(queue)}
+        # A look, seconds until the next one, when it was shown.
         self._shown: tuple[Seen, float, float] | None = None
 
     @property
-    def pages(self) -> Mapping[str, Callable[[], Page]]:
+    def by_path(self) -> Mapping[str, Callable[[], Page]]:
         """The pages by path."""
         return {
             "/": lambda: Page(_HTML, content_type="text/html; charset=utf-8", headers=_HEADERS),
             "/look.json": self._look,
+            "/metrics": self._metrics,
         }
 
     def show(self, seen: Seen, pause_s: float) -> None:
@@ -75,6 +79,25 @@ class WatchPage:
             values = {**page_values(seen), "every_s": pause_s, "old_s": time.monotonic() - at_s}
         text = json.dumps({**self._where, **values})
         return Page(text, content_type="application/json", headers=_HEADERS)
+
+    def _metrics(self) -> Page:
+        seen, pause_s, at_s = self._shown or (None, 0.0, 0.0)
+        if seen and (seen.problem or time.monotonic() - at_s > 60 + 10 * pause_s):
+            seen = None
+        where = {"queue_manager": self._where["q_mgr_name"], "queue": self._where["queue"]}
+        figures: list[tuple[str, str, Sequence[tuple[Mapping[str, str], float]]]] = [
+            ("seen", "Whether the queue can be looked at.", [(where, int(seen is not None))])
+        ]
+        if seen is not None:
+            groups = [({**where, "state": state.value}, seen.states.get(state, 0)) for state in GroupState]
+            waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
+            about = "How long the oldest complete group has been complete; 0 without one."
+            figures += [
+                ("groups", "Groups by state.", groups),
+                ("messages", "Messages.", [(where, seen.messages)]),
+                ("oldest_complete_seconds", about, [(where, waited_s)]),
+            ]
+        return metrics_page(Figure(f"mqgroups_queue_{name}", "gauge", text, values) for name, text, values in figures)
 
 
 def page_values(seen: Seen) -> dict[str, Any]:
