@@ -16,9 +16,8 @@ from mqgroups.batch.completion import SinkPurged, SinkRecords, find_sinks, purge
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import apply_option, output_option
+from mqgroups.cli.options import Command, apply_option, output_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.secrets import Command
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import click
 
 from mqgroups.core.unit_of_work import LONGEST_S, Every
+
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -19,6 +23,17 @@ WAIT_S = 30.0
 STALLED_AFTER = timedelta(minutes=5)
 # When ``send`` and ``receive`` commit.
 FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
+
+
+def combined(options: Sequence[Decorator]) -> Decorator:
+    """Return a decorator that adds these options, in this order."""
+
+    def add(command: Command) -> Command:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
 
 
 def host_and_port(value: str) -> tuple[str, int]:

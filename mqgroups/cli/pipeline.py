@@ -21,8 +21,7 @@ import click
 from mqgroups.cli.batch_lines import JsonLines, TextLines
 from mqgroups.cli.connection import say_where
 from mqgroups.cli.console import Commands, one_message
-from mqgroups.cli.options import output_option
-from mqgroups.cli.secrets import Command
+from mqgroups.cli.options import Command, output_option
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 
@@ -141,7 +140,7 @@ def run(
         from mqgroups.spark.pipeline.config import read_config
 
         found = read_config(config, overrides)
-        say_where(**{each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
+        say_where({each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
         running.set_up(submit_arguments, quiet=not verbose)
         lines.say(f"pipeline {found.name}: starting Spark")
         given = _settings(settings)

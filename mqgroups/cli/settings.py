@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, get_args, get_origin
 
 import click
 
-from mqgroups.cli.secrets import Command
+from mqgroups.cli.options import Decorator, combined
 from mqgroups.setting import Field, Settings, settings_of
 
 
-def setting_options(settings: type[Settings], *names: str) -> Callable[[Command], Command]:
+def setting_options(settings: type[Settings], *names: str) -> Decorator:
     """Return a decorator that adds an option for each of these fields; the command's argument has the field's name."""
     known = {each.name: each for each in settings_of(settings)}
-
-    def add(command: Command) -> Command:
-        for name in reversed(names):
-            command = _option(known[name])(command)
-        return command
-
-    return add
+    return combined([_option(known[name]) for name in names])
 
 
-def _option(field: Field) -> Callable[[Command], Command]:
+def _option(field: Field) -> Decorator:
     more: dict[str, Any] = {"show_default": True}
     if field.kind is bool:
         more = {"is_flag": True}

@@ -188,7 +188,7 @@ def work(
     )
     connection = {name: value for name, value in options.items() if name not in consuming}
     arguments = connect_arguments(**connection)
-    say_where(**connection)
+    say_where(connection)
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
     with one_message():
         supervised = Workers(
