@@ -32,12 +32,10 @@ class TextLines:
         self._step.say(sentence)
 
     def step(self, batch: int, name: str) -> None:
-        """As ``Watcher``."""
         words = {"began": "reading", "counted": "transforming", "parquet": "putting", "outgoing": "putting"}
         self.say(f"micro-batch {batch}: {words.get(name, 'finishing')}")
 
     def done(self, record: BatchRecord) -> None:
-        """As ``Watcher``."""
         took_s = record.done_s - record.began_s
         put = f" -> {record.rows_out:,} rows" + (f" in {record.groups_out:,} groups" if record.groups_out else "")
         rejected = f", {len(record.rejected):,} rejected" if record.rejected else ""
@@ -66,20 +64,16 @@ class JsonLines:
     """For programs: a line of JSON for each step."""
 
     def say(self, sentence: str) -> None:
-        """As ``TextLines``."""
         self._write(event="says", text=sentence)
 
     def step(self, batch: int, name: str) -> None:
-        """As ``Watcher``."""
         self._write(event="step", batch=batch, step=name)
 
     def done(self, record: BatchRecord) -> None:
-        """As ``Watcher``."""
         rejected = [each.reason for each in record.rejected]
         self._write(event="done", batch=record.batch, groups=record.groups, messages=record.messages, rejected=rejected)
 
     def report(self, found: Reported | None) -> None:
-        """As ``TextLines``."""
         files = {} if found is None else {"json": str(found.json)}
         self._write(event="report", **files)
 

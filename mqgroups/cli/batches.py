@@ -51,7 +51,7 @@ def list_(status_queue: str, output: Output, **connection: Any) -> None:
     report = Report(output, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
     with connected(report, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue)
-    report.add(sinks=[_values(each) for each in found])
+    report.values["sinks"] = [_values(each) for each in found]
     for each in found:
         report.print(*_lines(each))
     if not found:

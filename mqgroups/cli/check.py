@@ -19,7 +19,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import output_option, own_status_queue_option
 from mqgroups.cli.report import Report, error_values, record_values
-from mqgroups.cli.table import Output
+from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time
 from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError
@@ -142,9 +142,7 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
             "state": status.state.value,
             "put_by": status.put_by,
             "record": record_values(status.record),
-            "contradictions": [
-                {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
-            ],
+            "contradictions": [picked(each, "found why remedy") for each in contradictions],
         }
     )
     lines = _lines(status)

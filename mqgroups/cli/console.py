@@ -41,7 +41,6 @@ class Commands(click.Group):
     """Commands whose help lists each with its whole first sentence; click would cut it."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As ``Group``."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
@@ -81,19 +80,8 @@ def wrapped(text: str, *, err: bool = False) -> str:
     target = console(err=err)
     if not target.is_terminal:
         return text
-    lines = (
-        textwrap.wrap(line, target.width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
-    )
-    return "\n".join("\n".join(each) for each in lines)
-
-
-def in_words(error: OSError) -> str:
-    """Return what is wrong with which file, without a number."""
-    return (
-        f"{error.filename}: {error.strerror}"
-        if error.filename is not None and error.strerror
-        else error.strerror or str(error)
-    )
+    by_words = textwrap.TextWrapper(target.width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(by_words.fill(line) for line in text.split("\n"))
 
 
 def log(verbose: bool) -> None:
@@ -126,7 +114,8 @@ def one_message(*, with_cause: bool = False) -> Iterator[None]:
         # The reader of the output has ended, such as head; click ends quietly.
         raise
     except OSError as error:
-        complain(in_words(error))
+        said = error.strerror or str(error)
+        complain(said if error.filename is None else f"{error.filename}: {said}")
     except Exception as error:
         if not type(error).__module__.startswith("mqgroups."):
             raise

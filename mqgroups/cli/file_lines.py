@@ -12,18 +12,12 @@ from mqgroups.cli.words import size
 from mqgroups.files.description import OnBytes
 
 
-class FileLines:
-    """Prints a line for each file when it is done, so what was printed stays true if the command is killed."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-
-    def say(self, file: str, result: str, data_bytes: int | None, **more: str) -> None:
-        """Print what became of a file; an empty result says that all is well."""
-        if self._output == "json":
-            say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
-        else:
-            say(f"{file}: {result}" if result else file)
+def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
+    """Print what became of a file, at once, so that it stays true if the command is killed; empty: all is well."""
+    if output == "json":
+        say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
+    else:
+        say(f"{file}: {result}" if result else file)
 
 
 def shown_by(line: Progress) -> OnBytes:

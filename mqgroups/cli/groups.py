@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any, Generic
+from typing import Any
 
 import click
 
@@ -17,7 +17,7 @@ from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
 from mqgroups.cli.options import STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
-from mqgroups.cli.table import Output, Row, picked
+from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.group_messages import messages_of_group
@@ -192,29 +192,14 @@ def _the_id(found: GroupList, some_id: str) -> bytes:
 
 
 def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes) -> None:
-    report.add(group_id=group_id.hex())
+    report.values["group_id"] = group_id.hex()
     report.print(f"group {group_id.hex()}")
     for q_mgr in q_mgrs:
         if len(q_mgrs) > 1:
             report.print(f"at {q_mgr.q_mgr_name}:")
         name = "messages" if len(q_mgrs) == 1 else f"messages at {q_mgr.q_mgr_name}"
-        counted = _Counted(messages_of_group(q_mgr, queue, group_id))
-        report.rows(name, MESSAGES, counted)
-        if not counted.number:
+        if not report.rows(name, MESSAGES, messages_of_group(q_mgr, queue, group_id)):
             report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
-
-
-class _Counted(Generic[Row]):
-    """Counts rows as they are taken."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = rows
-        self.number = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self._rows:
-            self.number += 1
-            yield row
 
 
 def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
@@ -234,17 +219,17 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datet
     if found.counts[GroupState.DOUBLED]:
         report.found(ExitCode.FAILED)
     if several:
-        splits = _Counted(found.splits())
         most = 1 if report.is_json else None
-        report.rows("splits", SPLITS, ((split, part) for split in splits for part in split.parts[:most]))
-        report.print(f"{number(splits.number, 'group is', 'groups are')} split over queue managers")
-        if splits.number:
+        report.rows("splits", SPLITS, ((split, part) for split in found.splits() for part in split.parts[:most]))
+        splits = sum(1 for _ in found.splits())
+        report.print(f"{number(splits, 'group is', 'groups are')} split over queue managers")
+        if splits:
             report.found(ExitCode.FAILED)
-    report.add(
-        instances=[picked(each, _OF_INSTANCE) for each in found.instances],
-        states={state.value: many for state, many in found.counts.items()},
-        data_bytes=found.data_bytes,
-    )
+    report.values |= {
+        "instances": [picked(each, _OF_INSTANCE) for each in found.instances],
+        "states": {state.value: many for state, many in found.counts.items()},
+        "data_bytes": found.data_bytes,
+    }
 
 
 def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
@@ -261,10 +246,7 @@ def summary(found: GroupList) -> list[str]:
         said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
         if each.open_input is not None and each.open_output is not None:
             said.append(f"open handles: {each.open_input} for input, {each.open_output} for output")
-        said.append(
-            "hidden by units of work: not known"
-            if each.hidden is None
-            else f"hidden by units of work: {number(each.hidden, 'message')}"
-        )
+        hidden = "not known" if each.hidden is None else number(each.hidden, "message")
+        said.append(f"hidden by units of work: {hidden}")
         lines.append(f"{each.queue} at {each.q_mgr_name}: " + "; ".join(said))
     return lines

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.console import Commands, complain, one_message, wrapped
+from mqgroups.cli.console import Commands, complain, one_message
 from mqgroups.cli.exit_codes import ExitCode
 
 # The commands, each of which is in a module of its name; what needs no queue manager comes last.
@@ -25,9 +25,6 @@ _COMMANDS = (
     *("groups", "owners", "watch", "doctor", "mqsc", "check", "takeover", "adopt", "salvage", "batches"),
     *("work", "send", "receive", "pipeline", "demo"),
 )
-
-# What click writes before the message of a wrong command line.
-_ERROR = "Error: "
 
 
 class _Main(Commands):
@@ -37,34 +34,21 @@ class _Main(Commands):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """As ``Group``."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """As ``Group``."""
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"mqgroups.cli.{cmd_name}"), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As ``Group``."""
         try:
             with one_message():
                 return super().invoke(ctx)
-        except click.UsageError as error:
-            # Some show the help instead.
-            if type(error).show is not click.UsageError.show:
-                raise
-            raise click.UsageError(_wrapped(error.format_message()), error.ctx) from error
         except KeyboardInterrupt:
             complain("interrupted with Ctrl-C; what is not committed is backed out")
             sys.exit(ExitCode.INTERRUPTED)
-
-
-def _wrapped(message: str) -> str:
-    """Break what click will print behind its own word."""
-    return wrapped(f"{_ERROR}{message}", err=True).removeprefix(_ERROR)
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -100,7 +100,7 @@ def owners(
             clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
             found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
             seen = replace(seen, owners=found)
-            report.add(deleted=apply)
+            report.values["deleted"] = apply
     report.rows("owners", owner_listing(datetime.now(UTC)), seen.owners)
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")

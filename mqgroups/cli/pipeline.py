@@ -9,9 +9,7 @@ Only ``run`` imports Spark.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +22,7 @@ from mqgroups.cli.console import Commands, one_message
 from mqgroups.cli.options import Command, output_option
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
+from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
     from mqgroups.spark.pipeline.config import PipelineConfig
@@ -63,14 +62,13 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     The command connects to the queue manager and opens all queues. It gets and puts no messages and does not
     start Spark, but imports the module of the transform's function.
     """
-    with one_message():
-        from mqgroups.spark.pipeline.config import read_config
-        from mqgroups.spark.pipeline.inspection import inspect
-        from mqgroups.spark.pipeline.transform import transformation
+    from mqgroups.spark.pipeline.config import read_config
+    from mqgroups.spark.pipeline.inspection import inspect
+    from mqgroups.spark.pipeline.transform import transformation
 
-        found = read_config(config, overrides)
-        transformation(found)
-        seen = inspect(found)
+    found = read_config(config, overrides)
+    transformation(found)
+    seen = inspect(found)
     waiting = seen.waiting
     left = waiting.depth - waiting.messages - waiting.ungrouped
     click.echo(f"pipeline {found.name}: {config} is valid")
@@ -148,8 +146,8 @@ def run(
         try:
             started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
             lines.say(f"pipeline {found.name}: reading {found.source.queue}")
-            with _signals() as seen:
-                started.wait(lambda: bool(seen))
+            with stop_on_signals() as stopping:
+                started.wait(lambda: stopping.signal is not None)
         finally:
             lines.end()
             spark.stop()
@@ -161,12 +159,10 @@ def run(
 @_config_arguments
 def report(config: Path, overrides: Sequence[str]) -> None:
     """Write the report of CONFIG again, from the records of its micro-batches."""
-    with one_message():
-        from mqgroups.spark.pipeline.config import read_config
-        from mqgroups.spark.pipeline.run import write_report
+    from mqgroups.spark.pipeline.config import read_config
+    from mqgroups.spark.pipeline.run import write_report
 
-        found = write_report(read_config(config, overrides))
-    TextLines().report(found)
+    TextLines().report(write_report(read_config(config, overrides)))
 
 
 def _outputs(config: PipelineConfig) -> Iterator[tuple[str, str]]:
@@ -188,19 +184,3 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="'--conf'")
         settings[name] = value
     return settings
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Collect SIGTERM and Ctrl-C in a list; they end a query that would run for ever."""
-    seen: list[int] = []
-
-    def see(number: int, _: object) -> None:
-        seen.append(number)
-
-    previous = {number: signal.signal(number, see) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield seen
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -101,7 +101,6 @@ class _ProfileOption(click.Option):
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
-        """As ``Option``."""
         value, args = super().handle_parse_result(ctx, opts, args)
         if not ctx.resilient_parsing:
             ctx.meta[_SOURCE] = self._source(ctx, opts, opts.get("profile", os.environ.get("MQGROUPS_PROFILE")))
@@ -203,7 +202,6 @@ class ConnectionOption(click.Option):
     """An option of a connection: its value is that of the one source, or its default."""
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """As ``Option``."""
         source = ctx.meta.get(_SOURCE)
         if source is None:
             return super().consume_value(ctx, opts)

@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_lines import FileLines, shown_by
+from mqgroups.cli.file_lines import say_file, shown_by
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.settings import setting_options
@@ -86,7 +86,7 @@ def send(
         raise click.UsageError("--watch needs --archive, or the files would be sent again")
     if watch is not None and archive is not None and watch.resolve() == archive.resolve():
         raise click.UsageError("--watch and --archive need different directories")
-    all_sent, lines = False, FileLines(output)
+    all_sent = False
     divided = Records.of(records)
     with (
         open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr,
@@ -96,12 +96,12 @@ def send(
     ):
         sender = FileSender(producer, records=divided, archive=archive, on_bytes=shown_by(line))
         if abandon and (abandoned := sender.abandon()):
-            lines.say(abandoned, "abandoned", None)
+            say_file(output, abandoned, "abandoned", None)
         named: list[Looks] = [dict.fromkeys(files)] if files else []
         for looks in named if watch is None else _looks(watch, lambda: producer.stopping):
             for path in sender.in_order(looks):
                 if sent := sender.send(path):
-                    lines.say(str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
+                    say_file(output, str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
         sender.finish()
         all_sent = True
     # Who sends files may remove them afterwards.
