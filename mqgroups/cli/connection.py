@@ -47,7 +47,7 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Decorato
 
 
 def _option(field: Field, *, required: bool) -> Decorator:
-    more: dict[str, Any] = {"default": _USUAL_CHANNEL, "show_default": True} if field.name == "channel" else {}
+    more: dict[str, Any] = {"default": _USUAL_CHANNEL} if field.name == "channel" else {}
     text = field.first_sentence
     return click.option(
         "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),

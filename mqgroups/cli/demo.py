@@ -18,7 +18,6 @@ from mqgroups.cli.options import DIRECTORY, FILE
     "--kills",
     type=click.IntRange(1),
     default=5,
-    show_default=True,
     help="How often producer and consumer are each killed.",
 )
 @click.option("--seed", type=int, help="Of the moments of the kills. Default: another one each time.")

@@ -37,7 +37,7 @@ _WHOLE_ID = 2 * GROUP_ID_LENGTH
 
 
 def _only(words: str) -> frozenset[GroupState]:
-    """Return the states of a list such as stalled,no-beginning; all if it is empty."""
+    """Return the states of a list such as stalled,no-beginning."""
     found: set[GroupState] = set()
     for word in words.split(","):
         name = word.strip().lower().replace(" ", "-")
@@ -47,7 +47,7 @@ def _only(words: str) -> frozenset[GroupState]:
             found.add(_STATES[name])
         elif name:
             raise click.BadParameter(f"{word!r} is not one of {', '.join([*_STATES, _INCOMPLETE])}")
-    return frozenset(found or GroupState)
+    return frozenset(found)
 
 
 def _some_id(value: str) -> str:
@@ -63,7 +63,6 @@ def _some_id(value: str) -> str:
 @click.option(
     "--only",
     type=_only,
-    default="",
     metavar="STATES",
     help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
 )
@@ -86,7 +85,7 @@ def _some_id(value: str) -> str:
 @connection_options()
 def groups(
     queue: str,
-    only: frozenset[GroupState],
+    only: frozenset[GroupState] | None,
     some_id: str | None,
     others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
@@ -143,7 +142,9 @@ def groups(
         owners = _owners(report, q_mgrs, status_queues)
 
         def wanted(each: Judgement) -> bool:
-            return each.cause.state in only if some_id is None else each.group_id.hex().endswith(some_id)
+            if some_id is not None:
+                return each.group_id.hex().endswith(some_id)
+            return not only or each.cause.state in only
 
         with Progress() as line:
             gone = found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, Literal
 
 import click
@@ -44,18 +45,16 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 
 @click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
-@click.option("--queue", default="ORDERS", show_default=True, metavar="QUEUE", help="The queue for groups.")
+@click.option("--queue", default="ORDERS", metavar="QUEUE", help="The queue for groups.")
 @click.option(
     "--target",
     default="INVOICES",
-    show_default=True,
     metavar="QUEUE",
     help="The queue that a pipe puts to.",
 )
 @click.option("--backout-queue", metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
 @click.option(
     "--name",
-    default="",
     metavar="NAME",
     help="A producer or consumer, for its status queues and those who look at them.",
 )
@@ -74,7 +73,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--release",
     type=click.Choice(RELEASES),
     default=RELEASES[-1],
-    show_default=True,
     help="The queue manager's release, or the last one before it: older ones do not know all attributes.",
 )
 @click.option(
@@ -86,7 +84,7 @@ def mqsc(
     queue: str,
     target: str,
     backout_queue: str | None,
-    name: str,
+    name: str | None,
     users: dict[str, str],
     ask: bool,
     release: str,
@@ -117,7 +115,7 @@ def mqsc(
     backout = backout_queue or f"{queue}.BACKOUT"
     for option, given in (("--queue", queue), ("--target", target), ("--backout-queue", backout)):
         checked_queue_name(option, given)
-    names = Names(queue, target, backout, name and checked_name(name), users, ask, release)
+    names = Names(queue, target, backout, checked_name(name) if name else "", users, ask, release)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):
@@ -144,8 +142,7 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
 
 
 def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Finding]:
-    client = MQSCClient(connection_of(q_mgr))
-    try:
+    with closing(MQSCClient(connection_of(q_mgr))) as client:
         for command in found:
             asked = display_command(command)
             done, texts = client.run(asked)
@@ -153,8 +150,6 @@ def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Fin
                 yield Finding(asked.removeprefix("DISPLAY "), Severity.UNSEEN, "this user may not display it")
             else:
                 yield compared(command, texts if done else ())
-    finally:
-        client.close()
 
 
 def _templates() -> tuple[str, str]:

@@ -13,9 +13,8 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.file_lines import say_file, shown_by
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
 from mqgroups.cli.progress import Progress
-from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.settings import Owning

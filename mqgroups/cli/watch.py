@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -58,7 +58,6 @@ def _address(value: str) -> tuple[str, int]:
     "--every",
     type=duration,
     default="1s",
-    show_default=True,
     metavar="TIME",
     help="How long to wait between two looks; at least as long as a look takes.",
 )
@@ -210,30 +209,25 @@ class _Watcher:
 
 
 def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
-    """Return the function that shows a look."""
+    """Return the function that shows a look; as lines, what could not be seen is said once, on standard error."""
     if output == "json":
         return lambda seen, _: click.echo(json.dumps(_values(queue, seen)))
-    if not console().is_terminal:
-        return _lines_of(queue)
+    out = console()
+    if not out.is_terminal:
+        told: set[str] = set()
+
+        def show(seen: Seen, _: float) -> None:
+            for each in seen.unseen:
+                if each not in told:
+                    told.add(each)
+                    echo(printable(f"not seen: {each}"), err=True)
+            say(_line(queue, seen))
+
+        return show
     from rich.live import Live
 
-    out = console()
     live = stack.enter_context(Live(console=out, screen=True, auto_refresh=False, transient=True))
     return lambda seen, pause_s: live.update(_screen(queue, seen, pause_s, out.width, out.height), refresh=True)
-
-
-def _lines_of(queue: str) -> Callable[[Seen, float], None]:
-    """Return the function that prints a look as a line, and what could not be seen once, on standard error."""
-    told: set[str] = set()
-
-    def show(seen: Seen, _: float) -> None:
-        for each in seen.unseen:
-            if each not in told:
-                told.add(each)
-                echo(printable(f"not seen: {each}"), err=True)
-        say(_line(queue, seen))
-
-    return show
 
 
 def _line(queue: str, seen: Seen) -> str:

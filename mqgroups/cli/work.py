@@ -19,8 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port
-from mqgroups.cli.settings import setting_options
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -70,12 +69,11 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
 @click.option(
     "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
-@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
+@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="How many.")
 @click.option(
     "--first",
     type=click.IntRange(1, MOST_WORKERS),
     default=1,
-    show_default=True,
     metavar="NUMBER",
     help="The number of the first worker, for commands that share NAME.",
 )
@@ -93,7 +91,6 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     "grace_s",
     type=click.FloatRange(0),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
     help="How long workers may take to stop before they are killed.",
 )
