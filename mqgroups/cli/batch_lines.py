@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +21,8 @@ if TYPE_CHECKING:
 _MOST_REJECTED = 10
 
 
-class TextLines:
+class TextLines(Progress):
     """For people: a line for each micro-batch; at a terminal also the current step."""
-
-    def __init__(self) -> None:
-        self._step = Progress()
-        self._step.__enter__()
-
-    def say(self, sentence: str) -> None:
-        """Show the current step."""
-        self._step.say(sentence)
 
     def step(self, batch: int, name: str) -> None:
         words = {"began": "reading", "counted": "transforming", "parquet": "putting", "outgoing": "putting"}
@@ -47,7 +40,6 @@ class TextLines:
 
     def report(self, found: Reported | None) -> None:
         """Print the report and its file."""
-        self.end()
         if found is None:
             say("no micro-batch has run, so there is no report")
             return
@@ -55,12 +47,8 @@ class TextLines:
             say(line)
         say(f"report  {found.json}")
 
-    def end(self) -> None:
-        """Stop showing the current step."""
-        self._step.__exit__(None, None, None)
 
-
-class JsonLines:
+class JsonLines(nullcontext[None]):
     """For programs: a line of JSON for each step."""
 
     def say(self, sentence: str) -> None:
@@ -76,9 +64,6 @@ class JsonLines:
     def report(self, found: Reported | None) -> None:
         files = {} if found is None else {"json": str(found.json)}
         self._write(event="report", **files)
-
-    def end(self) -> None:
-        """As ``TextLines``."""
 
     def _write(self, **values: Any) -> None:
         # Written at once, because a program may be waiting for it.

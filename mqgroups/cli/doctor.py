@@ -107,7 +107,7 @@ def doctor(
                 shown.add(_groups(q_mgr, queue, named, name or "NAME"))
             if apply:
                 shown.apply(q_mgr)
-        except ConnectionBroken as error:
+        except (MQIError, CommandRefused) as error:
             report.fail(ExitCode.FAILED, error)
     shown.end()
 
@@ -198,19 +198,14 @@ class ShownFindings:
         if not commands:
             self._report.print("* nothing to apply")
             return
-        try:
-            client = MQSCClient(connection_of(q_mgr))
-            for command in commands:
-                done, texts = client.run(command)
-                self._applied.append({"mqsc": command, "done": done, "response": texts})
-                self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
-                if not done:
-                    self._report.print(*(f"*   {text}" for text in texts), wrap=False)
-                    self._report.found(ExitCode.FAILED)
-        except (MQIError, CommandRefused) as error:
-            if isinstance(error, ConnectionBroken):
-                raise
-            self._report.fail(ExitCode.FAILED, error)
+        client = MQSCClient(connection_of(q_mgr))
+        for command in commands:
+            done, texts = client.run(command)
+            self._applied.append({"mqsc": command, "done": done, "response": texts})
+            self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
+            if not done:
+                self._report.print(*(f"*   {text}" for text in texts), wrap=False)
+                self._report.found(ExitCode.FAILED)
 
     def end(self) -> NoReturn:
         """Show the sum, and end the command."""

@@ -26,6 +26,7 @@ from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
     from mqgroups.spark.pipeline.config import PipelineConfig
+    from mqgroups.spark.pipeline.inspection import Inspection
 
 
 def _config_arguments(command: Command) -> Command:
@@ -69,28 +70,9 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     found = read_config(config, overrides)
     transformation(found)
     seen = inspect(found)
-    waiting = seen.waiting
-    left = waiting.depth - waiting.messages - waiting.ungrouped
     click.echo(f"pipeline {found.name}: {config} is valid")
-    click.echo(f"  queue manager  {seen.q_mgr_name}")
-    click.echo(
-        f"  reads          {found.source.queue}: {number(waiting.groups, 'group')}, {number(waiting.messages, 'message')}"
-    )
-    if waiting.ungrouped:
-        click.echo(f"                 {number(waiting.ungrouped, 'message')} in no group, rejected if they are read")
-    if left > 0:
-        click.echo(
-            f"                 {left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
-        )
-    if waiting.readers:
-        readers = number(waiting.readers, "time")
-        click.echo(
-            f"                 open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
-        )
-    for name, words in _outputs(found):
+    for name, words in _would_do(found, seen):
         click.echo(f"  {name:13}  {words}")
-    for name, exists in seen.status_queues.items():
-        click.echo(f"  status queue   {name}{'' if exists else ', to be made'}")
 
 
 @pipeline.command(context_settings={"ignore_unknown_options": True})
@@ -140,17 +122,17 @@ def run(
         found = read_config(config, overrides)
         say_where({each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
         running.set_up(submit_arguments, quiet=not verbose)
-        lines.say(f"pipeline {found.name}: starting Spark")
         given = _settings(settings)
-        spark = running.session(found, master=given.pop("spark.master", None), settings=given)
-        try:
-            started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
-            lines.say(f"pipeline {found.name}: reading {found.source.queue}")
-            with stop_on_signals() as stopping:
-                started.wait(lambda: stopping.signal is not None)
-        finally:
-            lines.end()
-            spark.stop()
+        with lines:
+            lines.say(f"pipeline {found.name}: starting Spark")
+            spark = running.session(found, master=given.pop("spark.master", None), settings=given)
+            try:
+                started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
+                lines.say(f"pipeline {found.name}: reading {found.source.queue}")
+                with stop_on_signals() as stopping:
+                    started.wait(lambda: stopping.signal is not None)
+            finally:
+                spark.stop()
         reported = running.write_report(found)
     lines.report(reported)
 
@@ -165,15 +147,27 @@ def report(config: Path, overrides: Sequence[str]) -> None:
     TextLines().report(write_report(read_config(config, overrides)))
 
 
-def _outputs(config: PipelineConfig) -> Iterator[tuple[str, str]]:
-    transform = config.transform
-    yield "transforms", transform.where or "nothing: rows go out as they come"
+def _would_do(config: PipelineConfig, seen: Inspection) -> Iterator[tuple[str, str]]:
+    waiting = seen.waiting
+    yield "queue manager", seen.q_mgr_name
+    reads = f"{number(waiting.groups, 'group')}, {number(waiting.messages, 'message')}"
+    yield "reads", f"{config.source.queue}: {reads}"
+    if waiting.ungrouped:
+        yield "", f"{number(waiting.ungrouped, 'message')} in no group, rejected if they are read"
+    if (left := waiting.depth - waiting.messages - waiting.ungrouped) > 0:
+        yield "", f"{left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
+    if waiting.readers:
+        readers = number(waiting.readers, "time")
+        yield "", f"open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
+    yield "transforms", config.transform.where or "nothing: rows go out as they come"
     if config.parquet is not None:
         yield "Parquet", config.parquet.path
     if config.outgoing is not None:
         yield "puts", f"{config.outgoing.queue}: a group for each {config.outgoing.group_by}"
     yield "quarantine", config.quarantine.queue or config.quarantine.path or ""
     yield "report", str(config.report)
+    for name, exists in seen.status_queues.items():
+        yield "status queue", f"{name}{'' if exists else ', to be made'}"
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:

@@ -235,7 +235,11 @@ def _line(queue: str, seen: Seen) -> str:
     when = seen.at.strftime("%Y-%m-%d %H:%M:%S")
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
-    return f"{when} {queue}: {'; '.join(sums(seen))}; {owner_summary(seen.owners)}"
+    return f"{when} {queue}: {'; '.join(_sums(seen))}; {owner_summary(seen.owners)}"
+
+
+def _sums(seen: Seen) -> list[str]:
+    return [", ".join(filter(None, (f"{what} {many}", more))) for what, many, more in sums(seen)]
 
 
 def _values(queue: str, seen: Seen) -> dict[str, Any]:
@@ -263,7 +267,7 @@ def _screen(queue: str, seen: Seen, pause_s: float, width: int, height: int) -> 
     title = Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")
     if seen.problem:
         return Group(title, Text(printable(seen.problem), style="red"), footer)
-    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in sums(seen)]
+    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in _sums(seen)]
     # Half of the screen for the groups, or what the owners leave of it: the tables have titles, and lines of what they leave out.
     room = height - len(top) - 11
     groups = sum(seen.states.values())

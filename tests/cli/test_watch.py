@@ -50,8 +50,8 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     result = watch("--count", "2")
     assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
     first, second = result.stdout.splitlines()
-    assert f"{owner.queue}: 8 messages, 8 bytes; 2 groups: 1 complete, 1 no beginning; " in first
-    assert "messages 0.0/s in, 0.0/s out" in first
+    assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
+    assert "messages/s 0.0 in, 0.0 out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
 
 
