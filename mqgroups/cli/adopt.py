@@ -29,10 +29,7 @@ _ROLES: tuple[RoleName, ...] = ("put", "get")
     help="Instead of NAME: adopt the records of all sinks on this shared status queue.",
 )
 @click.option(
-    "--from",
-    "adopt_from",
-    metavar="QMID",
-    help="The QMID of the queue manager that the queues were moved from.",
+    "--from", "adopt_from", metavar="QMID", help="The QMID of the queue manager that the queues were moved from."
 )
 @click.option(
     "--instance",

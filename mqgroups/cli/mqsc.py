@@ -46,17 +46,10 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option("--queue", default="ORDERS", metavar="QUEUE", help="The queue for groups.")
-@click.option(
-    "--target",
-    default="INVOICES",
-    metavar="QUEUE",
-    help="The queue that a pipe puts to.",
-)
+@click.option("--target", default="INVOICES", metavar="QUEUE", help="The queue that a pipe puts to.")
 @click.option("--backout-queue", metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
 @click.option(
-    "--name",
-    metavar="NAME",
-    help="A producer or consumer, for its status queues and those who look at them.",
+    "--name", metavar="NAME", help="A producer or consumer, for its status queues and those who look at them."
 )
 @click.option(
     "--role-user",

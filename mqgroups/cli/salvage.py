@@ -91,10 +91,7 @@ def salvage() -> None:
     help="The GroupId in hexadecimal digits, if the queue has several groups that it could be.",
 )
 @click.option(
-    "--checkpoint",
-    type=_checkpoint,
-    metavar="JSON",
-    help="The application's checkpoint, to write into the record.",
+    "--checkpoint", type=_checkpoint, metavar="JSON", help="The application's checkpoint, to write into the record."
 )
 @_accept("in-use", "other-owners", "begun", "nothing-interrupted")
 @click.option(
@@ -203,25 +200,13 @@ def rebuild(
 @salvage.command()
 @_QUEUE
 @click.option(
-    "--group",
-    "group_id",
-    type=_group_id,
-    metavar="GROUPID",
-    required=True,
-    help="The GroupId in hexadecimal digits.",
+    "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", metavar="QUEUE", help="The queue to move it to. Default: the BOQNAME of --queue.")
 @_accept("in-use", "dead-letters", "new-context")
 @apply_option
 @connection_options()
-def move(
-    queue: str,
-    group_id: bytes,
-    to: str | None,
-    accept: Sequence[str],
-    apply: bool,
-    **connection: Any,
-) -> None:
+def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
     """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
 
     If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
