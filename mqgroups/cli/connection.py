@@ -25,7 +25,6 @@ from mqgroups.setting import Field, settings_of
 # A secret is read from a variable or a file, never from an argument: every user of the machine can read a command line.
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
 _NO_OPTIONS = frozenset({"fips"})
-_USUAL_CHANNEL = "DEV.APP.SVRCONN"
 
 
 def connection_options(required: bool = True, *, waits: bool = True) -> Decorator:
@@ -47,7 +46,6 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Decorato
 
 
 def _option(field: Field, *, required: bool) -> Decorator:
-    more: dict[str, Any] = {"default": _USUAL_CHANNEL} if field.name == "channel" else {}
     text = field.first_sentence
     return click.option(
         "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),
@@ -57,8 +55,8 @@ def _option(field: Field, *, required: bool) -> Decorator:
         metavar=_METAVARS.get(field.name, "NAME"),
         help=text[:1].upper() + text[1:],
         required=required,
+        default="DEV.APP.SVRCONN" if field.name == "channel" else None,
         cls=ConnectionOption,
-        **more,
     )
 
 

@@ -5,6 +5,7 @@ rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import textwrap
@@ -21,7 +22,7 @@ from mqgroups.printable import OneLine, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mqgroups.cli.table import Listing, Row
+    from mqgroups.cli.table import Listing, Output, Row
 
 # The widths of text and of tables for a file or a pipe, which has none of its own.
 _WIDTH, _WIDEST = 200, 10_000
@@ -68,6 +69,14 @@ def echo(text: str, *, err: bool = False) -> None:
 def say(line: str) -> None:
     """Print a line that may have somebody else's words."""
     echo(printable(line))
+
+
+def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
+    """Print what became of a file; an empty result says that all is well."""
+    if output == "json":
+        say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
+    else:
+        say(f"{file}: {result}" if result else file)
 
 
 def complain(message: str) -> None:

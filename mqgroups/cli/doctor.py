@@ -80,6 +80,7 @@ def doctor(
         raise click.UsageError("--name needs --role")
     if apply and not fix:
         raise click.UsageError("--apply needs --fix")
+    side = Role(role) if role else None
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     shown = ShownFindings(report, fix=fix)
     shown.add(machine_findings())
@@ -96,14 +97,14 @@ def doctor(
                 q_mgr,
                 queue=queue,
                 name=name,
-                role=Role(role) if role else None,
+                role=side,
                 status_queue=status_queue,
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],
             )
             shown.add(findings)
             if queue is not None:
-                named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
+                named = named_status_queues(q_mgr, name, side, status_queue)
                 shown.add(_groups(q_mgr, queue, named, name or "NAME"))
             if apply:
                 shown.apply(q_mgr)

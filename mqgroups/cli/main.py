@@ -1,11 +1,8 @@
 """The command ``mqgroups`` and its subcommands.
 
 Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
-options (``connection.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes
-(``exit_codes.py``). Each turns an error into one message and an exit code.
-
-Exit codes: 0 done; 1 failed, or something was found that needs an operator; 2 the command line is wrong; 4 a program at work has
-the name that the command needs; 130 interrupted. The help of a command says what each means for it.
+options (``connection.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns
+an error into one message and an exit code.
 """
 
 from __future__ import annotations

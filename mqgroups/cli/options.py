@@ -88,7 +88,6 @@ def pair(form: str) -> dict[str, Any]:
 output_option = click.option(
     "--output",
     "-o",
-    "output",
     type=click.Choice(["table", "json"]),
     default="table",
     help="Text for people, or JSON (docs/reference/json.md).",

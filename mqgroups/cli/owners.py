@@ -159,8 +159,7 @@ def _position(row: SeenOwner) -> str:
     record = row.record
     if record is None or record.state is RecordState.IDLE:
         return ""
-    inside = f" at byte {record.offset}" if record.offset else ""
-    return f"{record.msg_seq_number:,}{inside}"
+    return f"{record.msg_seq_number:,}" + (f" at byte {record.offset}" if record.offset else "")
 
 
 def _holders(found: Sequence[Holder]) -> str:
@@ -172,10 +171,9 @@ def _holders(found: Sequence[Holder]) -> str:
 
 
 def _problem(row: SeenOwner) -> str:
-    said = [number(row.leftovers, "leftover record")] if row.leftovers else []
-    if row.unreadable:
-        said.append(number(row.unreadable, "unreadable message"))
-    return "; ".join([*said, *([row.problem] if row.problem else [])])
+    leftovers = number(row.leftovers, "leftover record") if row.leftovers else ""
+    unreadable = number(row.unreadable, "unreadable message") if row.unreadable else ""
+    return "; ".join(filter(None, (leftovers, unreadable, row.problem)))
 
 
 def owner_values(row: SeenOwner) -> dict[str, Any]:

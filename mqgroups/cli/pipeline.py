@@ -1,9 +1,5 @@
 """The commands ``mqgroups pipeline``: check, run and report a pipeline of message groups on Spark (``mqgroups.spark.pipeline``).
 
-    mqgroups pipeline check CONFIG.toml     check the file, and show what would be read
-    mqgroups pipeline run CONFIG.toml       run it
-    mqgroups pipeline report CONFIG.toml    write the report again, from the records
-
 Only ``run`` imports Spark.
 """
 

@@ -1,10 +1,6 @@
 """Where the options of a connection come from: the command line, a profile of ``~/.config/mqgroups/config.toml``, or variables.
 
-    default_profile = "test"
-
-    [profiles.test]
-    q_mgr = "QM1"
-    conn_name = "localhost(1414)"
+    default_profile = "production"
 
     [profiles.production]
     q_mgr = "PROD1"
@@ -146,8 +142,8 @@ class _ProfileOption(click.Option):
 
 def _of_environment(options: Sequence[ConnectionOption]) -> tuple[dict[str, str], list[str]]:
     """Return what the variables of the options say, and their names."""
-    named = {each.name or "": str(each.envvar) for each in options if each.envvar}
-    variables = {name: variable for name, variable in named.items() if os.environ.get(variable)}
+    named = ((each.name or "", str(each.envvar)) for each in options if each.envvar)
+    variables = {name: variable for name, variable in named if os.environ.get(variable)}
     found = {name: os.environ[variable] for name, variable in variables.items()}
     for secret in SECRETS:
         variable = variable_of(secret)
@@ -159,7 +155,7 @@ def _of_environment(options: Sequence[ConnectionOption]) -> tuple[dict[str, str]
 
 def variable_of(secret: str) -> str:
     """Return the environment variable that holds a secret, if the environment is the source."""
-    return f"MQGROUPS_{secret.upper().replace('-', '_')}"
+    return f"MQGROUPS_{secret.upper()}"
 
 
 def _has_address(values: Mapping[str, str]) -> bool:

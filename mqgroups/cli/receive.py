@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import complain, log
+from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_lines import say_file, shown_by
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.table import Output
@@ -86,7 +85,7 @@ def receive(
             stream=True,
             record_users=record_users,
         )
-        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=shown_by(line))
+        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=line.say_bytes)
         with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
             for received in receiver:
                 quarantined = quarantined or bool(received.reason)

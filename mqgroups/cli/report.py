@@ -110,6 +110,12 @@ def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
     return values
 
 
+def committed(record: StatusRecord) -> str:
+    """Return how much of its group a record says is committed."""
+    inside = f" and {record.offset} bytes of the next" if record.offset else ""
+    return f"{number(record.msg_seq_number, 'message')}{inside}"
+
+
 def error_values(error: MQGroupsError) -> dict[str, str]:
     """Return the class of an error, which case of it it is, and its message."""
     return {"error": type(error).__name__, "because": error.because, "message": str(error)}

@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import complain, log
+from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_lines import say_file, shown_by
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.table import Output
@@ -92,7 +91,7 @@ def send(
         q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
         stop_on_signals(producer) as stopping,
     ):
-        sender = FileSender(producer, records=divided, archive=archive, on_bytes=shown_by(line))
+        sender = FileSender(producer, records=divided, archive=archive, on_bytes=line.say_bytes)
         if abandon and (abandoned := sender.abandon()):
             say_file(output, abandoned, "abandoned", None)
         named: list[Looks] = [dict.fromkeys(files)] if files else []

@@ -77,10 +77,8 @@ class Listing(Generic[Row]):
                 overflow="fold" if wrap else "ellipsis",
             )
         for number, row in enumerate(rows):
-            texts_of_row = (
-                Text(texts[column.header][number], style=column.style(row), no_wrap=not wrap) for column in chosen
-            )
-            table.add_row(*texts_of_row)
+            cells = ((texts[column.header][number], column.style(row)) for column in chosen)
+            table.add_row(*(Text(text, style=style, no_wrap=not wrap) for text, style in cells))
         return table, left_out
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count as count_from
 from itertools import islice
@@ -115,19 +115,17 @@ def watch(
             time.sleep(pause_s)
 
 
+@dataclass(slots=True)
 class _Watcher:
     """Looks at the queue again and again."""
 
-    def __init__(
-        self, queue: str, status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
-    ) -> None:
-        self._queue = queue
-        self._status_queues = status_queues
-        self._connection = connection
-        self._q_mgr = q_mgr
-        self._before: Seen | None = None
-        # The names of the groups of the last look, by GroupId.
-        self._names: dict[bytes, str] = {}
+    _queue: str
+    _status_queues: Sequence[str]
+    _connection: dict[str, Any]
+    _q_mgr: QueueManager | None
+    _before: Seen | None = None
+    # The names of the groups of the last look, by GroupId.
+    _names: dict[bytes, str] = field(default_factory=dict)
 
     def close(self) -> None:
         """Disconnect."""
