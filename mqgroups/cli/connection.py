@@ -46,6 +46,8 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Decorato
 
 
 def _option(field: Field, *, required: bool) -> Decorator:
+    # ``default=None`` would be a default, too.
+    more: dict[str, Any] = {"default": "DEV.APP.SVRCONN"} if field.name == "channel" else {}
     text = field.first_sentence
     return click.option(
         "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),
@@ -55,8 +57,8 @@ def _option(field: Field, *, required: bool) -> Decorator:
         metavar=_METAVARS.get(field.name, "NAME"),
         help=text[:1].upper() + text[1:],
         required=required,
-        default="DEV.APP.SVRCONN" if field.name == "channel" else None,
         cls=ConnectionOption,
+        **more,
     )
 
 

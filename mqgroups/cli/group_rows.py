@@ -105,10 +105,10 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
         "group_id": group.group_id.hex(),
         **picked(group, "messages data_bytes first end gaps last has_head has_end"),
         "doubled": group.is_doubled,
+        **picked(group, "overlapping backout_count put_by abandoned"),
         "persistences": sorted(group.persistences),
         "first_put": iso(group.first_put),
         "last_put": iso(group.last_put),
-        **picked(group, "overlapping backout_count put_by abandoned"),
     }
 
 
@@ -122,12 +122,8 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
         "age_s": age_s(row.group.first_put, now),
         **group_values(row.group),
         "owners": [
-            {
-                **picked(owner, "role name status_queue"),
-                "active": owner.is_active,
-                "committed_at": iso(owner.committed_at),
-            }
-            for owner in row.owners
+            {**picked(each, "role name status_queue"), "active": each.is_active, "committed_at": iso(each.committed_at)}
+            for each in row.owners
         ],
     }
 
@@ -145,7 +141,6 @@ SPLITS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
 
 
 def _split_values(split: GroupSplit) -> dict[str, Any]:
-    """Return a split group, for JSON."""
     return {
         "group_id": split.group_id.hex(),
         "parts": [{"q_mgr_name": part.q_mgr_name, **group_values(part.group)} for part in split.parts],
