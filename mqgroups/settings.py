@@ -99,8 +99,8 @@ class Owning(Settings):
     """Settings of every owner of a name.
 
     Attributes:
-        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one instance of a name can work
-            at a time.
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One instance of a name works at a
+            time.
         commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
             seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
             also end before they exceed MAXUMSGS.
@@ -110,12 +110,11 @@ class Owning(Settings):
             restart.
         owner_wait_s: how long to wait for another owner of the same name to end, seconds.
         record_users: users whose status records are believed besides those of this program's own user. For example operators, or
-            the user that the program ran under before; a record of anybody else is refused. As UserIdentifier of MQMD has them,
-            up to 12 characters.
+            the user that the program ran under before. As UserIdentifier of MQMD has them, up to 12 characters.
         codec: turns values into message data and back: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
             ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
             ``group.put_value`` and ``message.value`` use it. A message that it cannot decode (ValueError) is poison; text in a
-            CCSID without a code page is not: the loop ends with ``CcsidUnknown``.
+            CCSID without a code page ends the loop with ``CcsidUnknown``.
         on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
             error, so does that call.
         on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
@@ -158,16 +157,15 @@ class Putting(Owning):
     Attributes:
         full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
             refreshed knows the queue again, seconds.
-        persistence: of the messages. Messages that are not persistent are lost when the queue manager restarts, and the rest of
-            their group can then not be consumed.
+        persistence: of the messages. If they are not persistent, a restart of the queue manager loses them, and the rest of their
+            group cannot be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
         bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
             group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
             used. An interrupted group always goes on at its instance.
         put_response: ``"async"`` puts messages without waiting for the queue manager (MQPMO_ASYNC_RESPONSE), which is faster if a
-            round trip takes long. No unit of work is committed before the queue manager has confirmed all its messages. After a
-            failure the unit of work is put again synchronously, so that errors are the same; on a wrapped connection the error is
-            raised instead.
+            round trip takes long. All messages are confirmed before their unit of work is committed. After a failure it is put
+            again synchronously, so that errors are the same; on a wrapped connection the error is raised instead.
     """
 
     full_wait_s: float = 30.0
@@ -192,18 +190,17 @@ class Getting(Owning):
         complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
-        poison: what to do with a message that makes its consumer fail whenever it is processed. Such a message is detected only
-            if the queue has a BOTHRESH: by its backout count, and by processing it in a unit of work of its own. ``"halt"``
-            raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME; ``"quarantine"`` moves the rest of its
-            group there and raises ``GroupQuarantined``.
+        poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
+            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME;
+            ``"quarantine"`` moves the rest of its group there and raises ``GroupQuarantined``.
         repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
             same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
-            handed out. After a stop in order, which removes the status record, the first group is not compared.
+            handed out. After a stop in order the first group is not compared.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
             ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
             it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
-        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed and the error
-            is raised. Use it to undo durably the effects of the group. If it raises an error, the group comes again.
+        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed, to undo its
+            effects durably. If it raises an error, the group comes again.
     """
 
     wait_s: float | None = None
@@ -226,8 +223,8 @@ class OfOneQueue(Owning):
     """Settings of an owner that works at one queue.
 
     Attributes:
-        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's is a local queue or an alias of
-            one, and of a cluster queue the instance on this queue manager.
+        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's a local queue, an alias of one, or
+            the instance of a cluster queue on this queue manager.
         status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` for a
             producer and ``MQGROUPS.GET.<name>`` for a consumer.
     """
@@ -362,15 +359,14 @@ class Connecting(ConnectArguments):
 
     Attributes:
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers meanwhile. Producers
-            and consumers find out whether their unit of work was committed, redo it if it was not, and go on. 0 does not
-            reconnect: the application has to.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Then producers and
+            consumers redo their unit of work if it was not committed. 0 does not reconnect: the application has to.
         sleep: the function that waits between two tries.
         trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
             for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
-        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
-            Consumers that pass no message handle then get an MQRFH2 in front of the data, unless PROPCTL prevents it; this
-            package's consumers remove it. With ``trace="off"``, messages carry the context of the application's own span.
+        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``;
+            with ``trace="off"``, of the application's own span. Consumers that pass no message handle then get an MQRFH2 in front
+            of the data, unless PROPCTL prevents it; this package's consumers remove it.
     """
 
     connect_wait_s: float = 0.0

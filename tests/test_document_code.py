@@ -83,7 +83,7 @@ texts = []
 with qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as consumer:
     for group in consumer:
         texts.append([message.text for message in group])
-assert texts == [orders, orders]
+assert texts == [orders]
 """,
     ),
     "docs/how-to/files.md": Given(

@@ -17,11 +17,13 @@ import mqembedded
 import mqgroups
 from mqembedded import testing
 from mqgroups import aio, errors, operate
-from mqgroups.batch.errors import BatchProblem
+from mqgroups.batch.errors import BatchProblem, BatchRefused
 from mqgroups.core.status import StatusRecord
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.secret import SECRETS
 from mqgroups.setting import settings_of
+from mqgroups.spark import errors as spark_errors
+from mqgroups.spark.pipeline import errors as pipeline_errors
 from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,9 +42,15 @@ FOLDERS = {
     "spark": "is about Spark",
     "decisions": "is a decision, NN-name.md",
 }
-ERRORS = [
-    thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)
-]
+ERRORS: set[type] = {
+    BatchRefused,
+    *(
+        thing
+        for module in (errors, spark_errors, pipeline_errors)
+        for thing in vars(module).values()
+        if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)
+    ),
+}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -73,18 +73,12 @@ class Option:
             raise SparkOptionError(self.name, str(error)) from error
         return value
 
-    @property
-    def line(self) -> str:
-        """The option's line in the table of the documentation."""
-        default = "none" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
-        cells = (
-            f"`{self.name}`",
-            self.words,
-            "required" if self.default is Parameter.empty else default,
-            self.use.shown,
-            self.meaning,
-        )
-        return f"| {' | '.join(cells)} |"
+    def line(self, *, of_connection: bool) -> str:
+        """Return the option's line in the documentation. Options of a connection are for all uses, and their values any text."""
+        default = "" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
+        default = "required" if self.default is Parameter.empty else default
+        kind = () if of_connection else (self.words, self.use.shown)
+        return f"| {' | '.join((f'`{self.name}`', *kind, default, self.meaning))} |"
 
 
 def options_of(cls: type) -> Iterator[Option]:
@@ -110,12 +104,9 @@ def options_of_connection(field: Field, name: str) -> Iterator[Option]:
 
 
 _WAYS: dict[str, tuple[Callable[[str], Secret], str]] = {
-    "": (Secret, "{} itself. It becomes part of Spark's serialized plan; prefer the two options below"),
-    "File": (
-        Secret.from_file,
-        "a file with {}, on the driver and on each executor; read by each process that connects",
-    ),
-    "Env": (Secret.from_variable, "an environment variable with {}, on the driver and on each executor"),
+    "": (Secret, "{} itself; prefer the two options below"),
+    "File": (Secret.from_file, "a file with {}"),
+    "Env": (Secret.from_variable, "an environment variable with {}"),
 }
 
 

@@ -45,8 +45,8 @@ class _Waiting(Settings):
     """The wait of connections, and of those who wait for what a lost connection holds.
 
     Attributes:
-        wait_ms: how long to wait if a connection is lost, and for a queue or group that a lost connection still holds, before the
-            task or query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
+        wait_ms: how long to reconnect, and to wait for a queue or group that a lost connection still holds, before the task or
+            query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
     """
 
     wait_ms: Annotated[int, _NUMBER] = 60_000
@@ -75,7 +75,7 @@ class SourceOptions(_Options):
     """The options of a read.
 
     Attributes:
-        max_partitions: maximum number of partitions, with similar numbers of messages; fewer if there are fewer groups.
+        max_partitions: maximum number of partitions, with similar numbers of messages.
         fail_on_data_loss: if a planned group is missing or not complete when it is read: ``true`` fails, ``false`` reads what is
             left of it.
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
@@ -103,7 +103,7 @@ class SinkOptions(_Options):
     """The options of a write.
 
     Attributes:
-        group_by: column that identifies the group; ``partition`` makes a group of each partition. Default: ``group_key``.
+        group_by: column that identifies the group; ``partition``: each partition is a group. Default: ``group_key``.
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
@@ -260,6 +260,14 @@ def _check_connection(given: list[str]) -> None:
 
 
 def markdown() -> str:
-    """Return the table of all options, as the documentation has it."""
-    head = ("| option | values | default | for | meaning |", "|---|---|---|---|---|")
-    return "".join(f"{line}\n" for line in (*head, *(option.line for option in OPTIONS)))
+    """Return the tables of all options, as the documentation has them."""
+    lines = (
+        "| connection | default | meaning |",
+        "|---|---|---|",
+        *(option.line(of_connection=True) for option in _CONNECTING),
+        "",
+        "| option | values | for | default | meaning |",
+        "|---|---|---|---|---|",
+        *(option.line(of_connection=False) for option in OPTIONS[len(_CONNECTING) :]),
+    )
+    return "".join(f"{line}\n" for line in lines)

@@ -54,7 +54,8 @@ class Partner:
         name: of its row in the documentation.
         puts: its messages, in the order in which they are put.
         outcome: for a receiver of any kind.
-        otherwise: for receivers for which it is not the same: "whole" get only complete groups, "segments" get single segments.
+        otherwise: for receivers for which it is not the same: "whole" get only complete groups, "segments" get single segments,
+            "spark" is a stream of Spark, "receive" is `mqgroups receive`. ``None``: they stop with GroupStalled.
         joined: what such a receiver may make of all messages together.
         gone: how many messages the queue manager discards, because they expire.
     """
@@ -62,7 +63,7 @@ class Partner:
     name: str
     puts: tuple[Put, ...]
     outcome: Outcome
-    otherwise: Mapping[str, Outcome] = field(default_factory=dict)
+    otherwise: Mapping[str, Outcome | None] = field(default_factory=dict)
     joined: bytes = b""
     gone: int = 0
 
@@ -136,6 +137,29 @@ def _jms_groups() -> Partner:
         for put in _group(group_id(identifier), _numbered("jms", 3, 3 * run + 1))
     ]
     return Partner("JMS, identifiers that agree in 24 bytes", tuple(puts), Outcome(6, told=frozenset({"reused"})))
+
+
+def _jms_without_numbers() -> Partner:
+    """JMSXGroupID and JMS_IBM_Last_Msg_In_Group, but no JMSXGroupSeq: each message is number 1 (IBM MQ, topic q032040)."""
+    puts = [_changed(put, MsgSeqNumber=1) for put in _group(group_id(b"NO-NUMBERS"), _numbered("no-numbers", 3))]
+    return Partner(
+        "JMS, no JMSXGroupSeq",
+        tuple(puts),
+        Outcome(3, told=frozenset({"GroupQuarantined", "reused"})),
+        # To the queue manager the first number and the last one are there, so the group is complete.
+        {"spark": Outcome(1, left=2, shown=frozenset({"doubled"})), "receive": None},
+    )
+
+
+def _jms_without_identifier() -> Partner:
+    """JMSXGroupSeq alone puts a message into a group (IBM MQ, topic q032040); the queue manager makes a GroupId for each."""
+    puts = [_changed(put, GroupId=bytes(24)) for put in _group(b"", _numbered("no-identifier", 3))]
+    return Partner(
+        "JMS, no JMSXGroupID",
+        tuple(puts),
+        Outcome(1, left=2, told=_PUT_ASIDE, shown=frozenset({"no beginning"})),
+        {"whole": Outcome(0, left=3, shown=frozenset({"no beginning", "stalled"}))},
+    )
 
 
 def _ace_constant() -> Partner:
@@ -261,6 +285,8 @@ PARTNERS = (
     _tool(),
     _jms_groups(),
     _jms_affinity(),
+    _jms_without_numbers(),
+    _jms_without_identifier(),
     _all_last(),
     _ace_constant(),
     _ace_msg_id(),

@@ -279,9 +279,9 @@ ALL = (
 # The kinds of outcomes that come first for them (``Partner.otherwise``).
 KINDS = {
     of_whole_groups: ("whole",),
-    received_files: ("segments", "whole"),
-    spark_batch: ("segments", "whole"),
-    spark_stream: ("segments", "whole"),
+    received_files: ("receive", "segments", "whole"),
+    spark_batch: ("spark", "segments", "whole"),
+    spark_stream: ("spark", "segments", "whole"),
 }
 # A batch takes nothing away, and of a group that is there twice it may read one; an operator leaves nothing.
 WITHOUT_NUMBERS = (spark_batch, operator)

@@ -15,7 +15,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.fix_properties import MessageHandle
-from mqgroups.errors import MQGroupsError
+from mqgroups.errors import GroupStalled, MQGroupsError
 from mqgroups.operate import SeenOwners, browse_groups
 from tests.strangers import receivers
 from tests.strangers.partners import GOOD, PARTNERS, TELLS, Partner
@@ -66,7 +66,8 @@ def receives(make_owner, make_queue, mq_options, tmp_path, caplog):
         directory.mkdir()
         put = Counter(each.data for each in (*partner.puts, *GOOD) if each.data)
         kinds = receivers.KINDS.get(receive, ())
-        expected = next((partner.otherwise[kind] for kind in kinds if kind in partner.otherwise), partner.outcome)
+        outcome = next((partner.otherwise[kind] for kind in kinds if kind in partner.otherwise), partner.outcome)
+        expected = outcome or partner.outcome
 
         def lines():
             return [*site.told, *(record.getMessage() for record in caplog.records)]
@@ -84,6 +85,10 @@ def receives(make_owner, make_queue, mq_options, tmp_path, caplog):
             {**mq_options, "queue": owner.queue},
         )
         caplog.clear()
+        if outcome is None:
+            with pytest.raises(GroupStalled):
+                receive(site)
+            return
         with caplog.at_level(logging.WARNING, "mqgroups"):
             got = Counter(filter(None, receive(site)))
         if got[partner.joined]:
