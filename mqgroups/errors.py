@@ -500,13 +500,13 @@ class GroupQuarantined(EnvironmentFailure):
     ) -> None:
         """``waited_s``: how long the message was waited for, seconds, if it did not arrive."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
-        causes = ""
+        rest, causes = f"from message {msg_seq_number} on", ""
         if waited_s is not None:
             how = f"did not arrive within {waited_s:g} s"
-            reason, causes = f"message {msg_seq_number} {how}", f". {NEVER_CAME}"
+            reason, rest, causes = f"message {msg_seq_number} {how}", "as far as it had come", f". {NEVER_CAME}"
         super().__init__(
-            f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} from message {msg_seq_number} on, because "
-            f"that message {how}. The messages before it were consumed; iterate again for the next group{causes}"
+            f"group {group_id.hex()} of queue {queue} was moved to {backout_queue} {rest}, because message {msg_seq_number} "
+            f"{how}. The messages before it were consumed; iterate again for the next group{causes}"
         )
         self.queue = queue
         self.group_id = group_id

@@ -91,7 +91,8 @@ def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands(
     error = errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL)
     error.context = "Message 5 is the last of the group that is known to be committed"
     assert str(error) == (
-        "MQPUT for queue ORDERS failed: reason 2053 MQRC_Q_FULL. Drain the queue or raise its MAXDEPTH. "
+        "MQPUT for queue ORDERS failed: reason 2053 MQRC_Q_FULL. Raise its MAXDEPTH, or, "
+        "unless it is a status queue, start its readers. "
         "Message 5 is the last of the group that is known to be committed"
     )
 
@@ -100,7 +101,7 @@ def test_a_message_states_the_facts_then_the_remedy_then_where_the_group_stands(
     ("reason", "says"),
     [
         (2001, "ALTER QALIAS"),
-        (2010, "MAXMSGL of the server-connection channel, or"),
+        (2010, "channel, and of the queue manager if it is less, or"),
         (2030, "MAXMSGL of the queue, or"),
         (2031, "MAXMSGL of the queue manager, or"),
         (2080, "max_message_length of the consumer; or make it with stream=True"),

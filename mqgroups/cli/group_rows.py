@@ -163,8 +163,9 @@ MESSAGES: Listing[FoundGroupMessage] = Listing(
         Column("offset", lambda row: f"{row.browsed.offset or ''}", rank=2, right=True),
         Column("bytes", lambda row: f"{row.browsed.length:,}", right=True),
         Column("flags", lambda row: ", ".join(_flags(row.browsed)), rank=1),
-        Column("put", lambda row: timestamp(row.browsed.put_time)),
+        Column("put (UTC)", lambda row: timestamp(row.browsed.put_time)),
         Column("put by", lambda row: row.browsed.put_appl_name, rank=3),
+        Column("user", lambda row: row.browsed.user, rank=3),
         Column("backed out", lambda row: f"{row.browsed.backout_count or ''}", rank=4, right=True),
         Column("persistent", lambda row: _PERSISTENT.get(row.browsed.persistence, "?"), rank=5),
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
@@ -186,5 +187,6 @@ def _message_values(row: FoundGroupMessage) -> dict[str, Any]:
         "msg_id": row.msg_id.hex(),
         **picked(message, "msg_seq_number offset length msg_flags persistence backout_count abandons"),
         "put_by": message.put_appl_name,
+        "user": message.user,
         "put_time": iso(message.put_time),
     }

@@ -230,7 +230,7 @@ def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
 
 def _line(queue: str, seen: Seen) -> str:
     """Return a look as one line."""
-    when = seen.at.strftime("%Y-%m-%d %H:%M:%S")
+    when = seen.at.strftime("%Y-%m-%d %H:%M:%S UTC")
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
     return f"{when} {queue}: {'; '.join(_sums(seen))}; {owner_summary(seen.owners)}"

@@ -145,7 +145,7 @@ class Queue:
         """
         if self._hobj is None or self._generation != self._connection.generation:
             raise self._connection.gone()
-        needed = _SMALLEST_BUFFER_BYTES
+        needed = _NO_DATA_BYTES
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes

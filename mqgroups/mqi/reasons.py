@@ -114,12 +114,13 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SSL_PEER_NAME_MISMATCH: "The name in the queue manager's certificate does not match peer_name",
     mq.MQRC_RESOURCE_PROBLEM: "The queue manager lacks a resource, often room in its log; its error log says which. Long "
     "units of work fill a log: commit more often, or after a time (Every(seconds=))",
-    mq.MQRC_Q_FULL: "Drain the queue or raise its MAXDEPTH",
+    mq.MQRC_Q_FULL: "Raise its MAXDEPTH, or, unless it is a status queue, start its readers",
     mq.MQRC_STORAGE_MEDIUM_FULL: "The queue manager's storage is full; free space",
-    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED)",
-    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED)",
+    mq.MQRC_GET_INHIBITED: "ALTER the queue to GET(ENABLED), unless somebody protects it",
+    mq.MQRC_PUT_INHIBITED: "ALTER the queue to PUT(ENABLED), unless somebody protects it",
     **dict.fromkeys(HANDLE_LOST, _HANDLE_LOST),
-    mq.MQRC_DATA_LENGTH_ERROR: f"Raise MAXMSGL of the server-connection channel, {_SHORTER}",
+    mq.MQRC_DATA_LENGTH_ERROR: "Raise MAXMSGL of the server-connection channel, and of the queue manager if it is "
+    f"less, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_Q: f"Raise MAXMSGL of the queue, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: f"Raise MAXMSGL of the queue manager, {_SHORTER}",
     mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL: "Raise MAXMSGL of the channel to the queue manager that has the queue, at both ends, "

@@ -72,4 +72,5 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         # As ``Message.abandoned_with``.
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
         dead_letter=dead_letter,
+        user=st.name_at(md, st.MD_USER_IDENTIFIER),
     )

@@ -57,6 +57,7 @@ _STATUS_QUEUE = (
     "DEFTYPE",
     "SHARE",
     "MAXMSGL",
+    "MAXDEPTH",
     "CLUSTER",
     "GET",
     "PUT",
@@ -374,14 +375,14 @@ def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Findin
 def _is_open(connection: Connection, name: str) -> bool:
     try:
         queue = connection.open_queue(name, mq.MQOO_INQUIRE)
+        try:
+            return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 0
+        finally:
+            queue.close()
     except ConnectionBroken:
         raise
     except MQIError:
         return True
-    try:
-        return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 0
-    finally:
-        queue.close()
 
 
 _STATES = {

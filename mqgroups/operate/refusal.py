@@ -21,7 +21,7 @@ _REMEDIES = {
     "instance of a cluster queue (`mqgroups groups --at`). If you know that the group is complete, override this check: then "
     "only unreadable messages are moved away, and the next start begins a new group",
     Obstacle.GROUP_MISSING: "`mqgroups groups` shows the groups on the queue",
-    Obstacle.SEVERAL_GROUPS: "`mqgroups groups` shows who put each group and when. Give the GroupId of the right one",
+    Obstacle.SEVERAL_GROUPS: "`mqgroups groups --group` shows who put each group and when. Give the GroupId of the right one",
     Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume. Its next start begins a new "
     "group: give it the input that follows this one",
     Obstacle.NOT_BEGUN: "No message of the group was consumed, so a consumer begins it without a record",

@@ -65,6 +65,8 @@ def browsed(
                 )
             )
     except MessageTooLong as error:
+        if error.reason == mq.MQRC_DATA_LENGTH_ERROR:
+            raise  # the channel is to blame, and a repair would move a good record away
         raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from None
     return found
 

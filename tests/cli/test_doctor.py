@@ -118,8 +118,7 @@ def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_apply(owner, docto
     assert problems(found) == problems(doctor()[1]) == {f"queue {owner.queue}: PUT"}
     result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
     lines = result.stdout.splitlines()
-    enable = f"unless somebody disabled it to protect the queue: ALTER QLOCAL('{owner.queue}') PUT(ENABLED)"
-    assert (f"* do: {enable}" in lines, result.exit_code) == (True, ERROR)
+    assert (f"* do: ALTER QLOCAL('{owner.queue}') PUT(ENABLED)" in lines, result.exit_code) == (True, ERROR)
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 0)
 
 
@@ -234,6 +233,13 @@ def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
     assert said["queue TEST.ALIAS"] == "an alias of TEST.BASE"
     assert said["alias TEST.ALIAS: PUT"] == "PUT(ENABLED)"
     assert said["queue TEST.BASE: BOTHRESH, BOQNAME"] == "BOTHRESH(0)"
+
+
+@pytest.mark.embedded
+def test_a_status_queue_that_is_an_alias_is_an_error_like_others(owner, doctor):
+    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS")
+    (said,) = (each["found"] for each in found if each["severity"] == "error" and "TEST.ALIAS" in each["subject"])
+    assert "TEST.ALIAS is an alias" in said
 
 
 def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):

@@ -162,8 +162,10 @@ def test_the_messages_of_one_group_are_shown_by_the_end_of_its_identifier(owner,
         said = json.loads(groups("-o", "json", "--group", some).stdout)
         assert said["group_id"] == whole
         assert [(each["msg_seq_number"], each["length"]) for each in said["messages"]] == [(1, 1), (2, 1), (3, 1)]
+        assert said["messages"][0]["user"] == owner.on_queue()[0].md.UserIdentifier.decode().rstrip()
     shown = groups("--group", whole[-12:])
     assert (shown.exit_code, shown.stdout.splitlines()[0]) == (DONE, f"group {whole}")
+    assert rows(shown.stdout)[1].startswith("number bytes flags put (UTC) put by user ")
     assert rows(shown.stdout)[4].startswith("3 1 last in group ")
 
 

@@ -52,7 +52,7 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     first, second = result.stdout.splitlines()
     assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
     assert "messages/s 0.0 in, 0.0 out" in first
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", second)
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
 
 
 def asked(port, path):

@@ -429,6 +429,18 @@ def test_a_message_longer_than_the_buffer_is_got_with_a_bigger_one(owner):
     queue.close()
 
 
+@pytest.mark.embedded
+def test_where_only_short_messages_are_carried_a_record_is_read(make_owner, own_queue_manager, tmp_path):
+    mqsc = tmp_path / "short.mqsc"
+    mqsc.write_text("ALTER QMGR MAXMSGL(32768)\nDEFINE QLOCAL(SHORT) DEFPSIST(YES) SHARE DEFSOPT(SHARED)\n")
+    owner = make_owner(own_queue_manager(mqsc=[mqsc]), "SHORT")
+    owner.interrupt_put([b"0", b"1", b"2"], commit_every=1)
+    with owner.producer() as producer, producer.group() as group:
+        assert group.resume_from == 2
+        group.put(b"2")
+    assert owner.get_groups() == [[b"0", b"1", b"2"]]
+
+
 def test_an_unfinished_group_is_no_error_when_the_queue_is_closed(owner):
     queue = connection_of(owner.qmgr).open_queue(owner.queue, mq.MQOO_OUTPUT)
     pmo = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_LOGICAL_ORDER)

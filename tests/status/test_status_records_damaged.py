@@ -16,6 +16,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from embedded_tests.tables import table
+from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord, decode, encode
@@ -230,6 +231,14 @@ def test_a_chain_with_a_damaged_segment_is_no_reason_to_resume(owner, role, whic
     md = {"GroupId": segment.md.GroupId, "MsgFlags": segment.md.MsgFlags, "Offset": segment.md.Offset}
     owner.put_raw(segment.data[:-1] + b"?", owner.status_queue(role), **md)
     assert refuses(owner, role, "corrupt", LEFT_WHERE_IT_IS)
+
+
+@ROLES
+def test_a_record_that_is_longer_than_the_channel_carries_is_not_taken_for_damaged(owner, faults, role):
+    interrupt(owner, role, "classic")
+    faults.arm(Fault("answer", verb="MQGET", times=0, reason=mq.MQRC_DATA_LENGTH_ERROR))
+    with pytest.raises(errors.MessageTooLong, match="Raise MAXMSGL of the server-connection channel"):
+        start(owner, role)
 
 
 @pytest.mark.embedded

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from mqgroups.core.model import Role
-from mqgroups.core.status_chain import MOST_BYTES
+from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
 
 Facts: TypeAlias = Mapping[str, "int | str"]
 
@@ -172,7 +172,7 @@ def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role])
                 f"{attribute}(DISABLED)",
                 f"nobody can {role.value}; programs wait, and then fail",
                 # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-                remedy=f"unless somebody disabled it to protect the queue: {alter} {attribute}(ENABLED)",
+                remedy=f"unless somebody disabled it to protect the queue:\n{alter} {attribute}(ENABLED)",
                 right=f"{attribute}(ENABLED)",
             )
 
@@ -214,23 +214,22 @@ def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
     threshold, target = facts.get("BOTHRESH"), facts.get("BOQNAME")
     if threshold is None or target is None:
         return
-    about = f"{subject}: BOTHRESH, BOQNAME"
+    about, backout = f"{subject}: BOTHRESH, BOQNAME", target or "QUEUE"
+    needs = f"consumers with poison= or stalled= need PUT on {backout}\n"
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('...'): a queue that consumers may put to (PUT)"
+        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
         yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
-        remedy = f"{alter} BOQNAME('...'): a queue that consumers may put to (PUT)"
+        remedy = f"{needs}{alter} BOQNAME('{backout}')"
         yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
     elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
         why = (
             "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
         )
-        yield Finding(
-            about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS}) or more"
-        )
+        yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS})")
     else:
         yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
 
@@ -388,6 +387,15 @@ def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = 
             f"MAXMSGL({longest})",
             f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
             f"{alter} MAXMSGL({4_194_304})",
+        )
+    if isinstance(most := facts.get("MAXDEPTH"), int):
+        yield _check(
+            most >= 2 * MOST_SEGMENTS,
+            f"{subject}: MAXDEPTH",
+            Severity.ERROR,
+            f"MAXDEPTH({most})",
+            f"records and anchors can be {2 * MOST_SEGMENTS} messages; on a full queue starts and commits fail (2053)",
+            f"{alter} MAXDEPTH(5000)",
         )
     why = "records are found in any order, but FIFO needs no sorting by priority"
     yield from _attribute(subject, alter, facts, "MSGDLVSQ", "FIFO", Severity.WARNING, why)

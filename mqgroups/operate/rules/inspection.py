@@ -66,6 +66,7 @@ class Browsed:
     put_time: str
     abandons: bool = False
     dead_letter: bool = False
+    user: str = ""
 
     @property
     def in_group(self) -> bool:

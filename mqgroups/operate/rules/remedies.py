@@ -49,7 +49,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER}{accepts} --apply",
         ]
     if owner.state is OwnerState.HIDDEN:
-        return ["wait until its unit of work is backed out"]
+        return [
+            "wait until its unit of work is backed out",
+            "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
+            f"mqgroups owners {owner.name}",
+        ]
     away = f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER} --unreadable-to QUEUE"
     return [
         "if a group was interrupted:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from embedded_tests.tables import table
+from mqembedded.admin.mqsc import parse
 from mqgroups.core.model import Role
 from mqgroups.operate.rules.findings import (
     Severity,
@@ -107,6 +108,8 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
         ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
         ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
         ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
+        ("QLOCAL", {"MAXDEPTH": 63}, [(ERROR, "MAXDEPTH", ("ALTER QLOCAL('S') MAXDEPTH(5000)",))]),
+        ("QMODEL", {"MAXDEPTH": 64}, []),
         ("QMODEL", {"CAPEXPRY": 600}, [(ERROR, "CAPEXPRY", ("ALTER QMODEL('S') CAPEXPRY(NOLIMIT)",))]),
         ("QLOCAL", {"CUSTOM": "CAPEXPRY(600)"}, [(ERROR, "CAPEXPRY", ("ALTER QLOCAL('S') CUSTOM(' ')",))]),
         ("QMODEL", {"STREAMQ": "COPIES"}, [(WARNING, "STREAMQ", ("ALTER QMODEL('S') STREAMQ(' ')",))]),
@@ -192,6 +195,17 @@ def test_automatic_reconnection_of_the_client_is_noticed(facts, is_right):
 def test_what_could_not_be_seen_is_no_finding():
     assert list(data_queue_findings("Q", {}, BOTH)) == []
     assert list(status_queue_findings("S", "QLOCAL", {})) == list(channel_findings("C", {})) == []
+
+
+def test_a_line_that_alters_is_a_command_as_it_stands():
+    worse = ({"BOTHRESH": 0}, {"BOTHRESH": 4}, {"BOQNAME": ""}, {"PUT": "DISABLED", "GET": "DISABLED"})
+    found = [each for change in worse for each in data_queue_findings("Q", {**DATA, **change}, BOTH)]
+    lines = [line for each in found for line in each.remedy.splitlines() if "ALTER" in line]
+    assert lines[0].endswith(" BOTHRESH(5) BOQNAME('B')")
+    assert len(lines) == 5
+    for line in lines:
+        (command,) = parse(line)
+        assert command.parameters.keys() <= {"BOTHRESH", "BOQNAME", "PUT", "GET"}
 
 
 def test_every_problem_has_a_reason_and_a_remedy():

@@ -13,7 +13,7 @@ from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
-from mqgroups.operate.rules.remedies import remedy
+from mqgroups.operate.rules.remedies import owner_remedy, remedy
 from tests.operate.rules.test_inspection import LAST, MIG, G, inspected, message
 
 LONG_AGO, BEFORE, QUIET, AFTER = "2026010111000000", "2026010112000000", "2026010112050000", "2026010112060000"
@@ -221,3 +221,8 @@ def test_what_needs_an_operator_has_a_remedy_and_nothing_else_has(
     assert bool(lines) == (found.cause.severity is not Severity.OK)
     # The last line of all is something to do.
     assert not lines or not lines[-1].endswith(":")
+
+
+def test_a_record_that_stays_hidden_may_be_lost_where_an_authority_is_missing():
+    hidden = SeenOwner("put", "P", "MQGROUPS.PUT.P", OwnerState.HIDDEN)
+    assert owner_remedy(hidden, Surroundings("Q", "Q", "QM1", [hidden]))[-1] == "mqgroups owners P"
