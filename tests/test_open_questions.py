@@ -25,7 +25,7 @@ from embedded_tests.tables import table
 from mqembedded import constants as c
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import CommandRefused
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 
 ROOT = Path(__file__).parents[1]
 # As many messages as the model of test queues has room for, nearly.

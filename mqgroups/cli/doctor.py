@@ -22,10 +22,10 @@ from mqgroups.cli.words import put_time, tally
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.doctor import examine, named_status_queues
 from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
-from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.findings import Finding, Severity, connect_finding, ok
 from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable

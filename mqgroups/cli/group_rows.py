@@ -9,10 +9,9 @@ from typing import Any
 from mqgroups.cli.table import Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.model import MsgFlag, Persistence
-from mqgroups.operate.group_messages import FoundGroupMessage
+from mqgroups.operate.browse import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.cluster import GroupPart, GroupSplit
-from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
 from mqgroups.operate.rules.judgement import GroupState
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}

@@ -20,7 +20,7 @@ from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
 from mqgroups.core.model import GROUP_ID_LENGTH
-from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import SeenOwners, find_owners

@@ -15,7 +15,7 @@ from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.names import checked_name, checked_queue_name
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     RELEASES,
     Names,

@@ -21,7 +21,7 @@ from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
-from mqgroups.operate.unused import delete_unused
+from mqgroups.operate.status_queues import delete_unused
 
 _STYLES = {
     OwnerState.ACTIVE: "green",

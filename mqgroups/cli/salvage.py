@@ -26,7 +26,7 @@ from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState
 from mqgroups.names import status_queue_name
 from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
 
@@ -241,7 +241,7 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
 def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
     if group is not None:
         # No record names it any more, so its messages alone say its state.
-        verdict = judged(group, (), Surroundings("", quiet_since=group.last_put))
+        verdict = judged(group, (), Surroundings(BrowsedInstance("", ""), quiet_since=group.last_put))
         row = ListedGroup(q_mgr.q_mgr_name, group, verdict.cause, verdict.since)
         report.rows("group", group_listing(datetime.now(UTC)), [row])
 

@@ -27,8 +27,8 @@ others accept ``check=True``: then they return what they would do, and change no
 right (``errors.StatusError``).
 
 Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
-``refusal.py`` decide and explain refusals; ``second_look.py`` tells a group at work from one that lacks messages;
-``command_server.py`` asks the command server for facts that the MQI does not return, and ``mqsc.py`` sends MQSC to it.
+``refusal.py`` decide and explain refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
+``command_server.py`` asks the command server for facts that the MQI does not return, and sends MQSC to it.
 """
 
 from __future__ import annotations
@@ -37,20 +37,19 @@ import sys
 
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
+from mqgroups.operate.browse import FoundGroupMessage, messages_of_group
 from mqgroups.operate.doctor import examine
-from mqgroups.operate.group_messages import FoundGroupMessage, messages_of_group
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
-from mqgroups.operate.rules.cluster import GroupSplit
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupSplit
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
+from mqgroups.operate.status_queues import delete_unused
 from mqgroups.operate.takeover import Takeover, take_over
-from mqgroups.operate.unused import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [

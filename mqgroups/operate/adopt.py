@@ -9,6 +9,7 @@ Not here: the messages. Data and status queues have to be moved together, with t
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -94,14 +95,15 @@ def adopt(
         status = RepairedQueue(connection, status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return Adoption(role, name, status_queue, unknown=True)
-    try:
+    with closing(status):
         record = status.read()
         if record is None or not record.is_needed:
             return Adoption(role, name, status_queue)
         expected = Expectations(owner_role, name, queue or record.queue, record.q_mgr_identifier)
         found = restart_action(record, expected).mismatch or adopted(record, move)
-        if instance and record.resolved_q_mgr_name not in instance and _has_group_elsewhere(record):
-            found = Mismatch("resolved_q_mgr_name", record.resolved_q_mgr_name, instance[0])
+        went_to = record.resolved_q_mgr_name if record.state is RecordState.IN_GROUP else ""
+        if instance and went_to and went_to not in instance:
+            found = Mismatch("resolved_q_mgr_name", went_to, instance[0])
         if isinstance(found, Mismatch):
             raise foreign_record(status_queue, found)
         if found == record:
@@ -113,9 +115,3 @@ def adopt(
                 status.replace(found)
             repair.adopted(found)
         return Adoption(role, name, status_queue, found, done=True)
-    finally:
-        status.close()
-
-
-def _has_group_elsewhere(record: StatusRecord) -> bool:
-    return record.state is RecordState.IN_GROUP and bool(record.resolved_q_mgr_name)

@@ -6,6 +6,7 @@ Not here: what the values mean (``rules/findings.py``), and attributes that only
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -41,20 +42,16 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "TRIGGER": (mq.MQIA_TRIGGER_CONTROL, {mq.MQTC_OFF: "NO", mq.MQTC_ON: "YES"}),
     "USAGE": (mq.MQIA_USAGE, {mq.MQUS_NORMAL: "NORMAL", mq.MQUS_TRANSMISSION: "XMITQ"}),
     "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
-    "PROPCTL": (
-        mq.MQIA_PROPERTY_CONTROL,
-        {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"},
-    ),
+    "PROPCTL": (mq.MQIA_PROPERTY_CONTROL, {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"}),
     "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
 }
-_NUMBERS = {
+_SELECTORS = {
     "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH,
     "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH,
     "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
     "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD,
+    "IPPROCS": mq.MQIA_OPEN_INPUT_COUNT,
     "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
-}
-_NAMES = {
     "BOQNAME": mq.MQCA_BACKOUT_REQ_Q_NAME,
     "CLUSTER": mq.MQCA_CLUSTER_NAME,
     "CUSTOM": mq.MQCA_CUSTOM,
@@ -67,23 +64,17 @@ _NAMES = {
 
 def inquired(
     connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
-) -> tuple[dict[str, int | str], str]:
+) -> tuple[dict[str, int | str], MQIError | None]:
     """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
     try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type)
+        opened = closing(connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type))
     except ConnectionBroken:
         raise
     except MQIError as error:
-        return {}, str(error)
-    try:
-        found: dict[str, int | str] = {}
-        for attribute in wanted:
-            value = _attribute(queue, attribute)
-            if value is not None:
-                found[attribute] = value
-        return found, ""
-    finally:
-        queue.close()
+        return {}, error
+    with opened as queue:
+        found = {attribute: _attribute(queue, attribute) for attribute in wanted}
+    return {attribute: value for attribute, value in found.items() if value is not None}, None
 
 
 def _attribute(queue: Queue, attribute: str) -> int | str | None:
@@ -93,7 +84,7 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
             selector, words = _WORDS[attribute]
             value = int(queue.inquire(selector))
             return words.get(value, str(value))
-        return queue.inquire(_NUMBERS[attribute] if attribute in _NUMBERS else _NAMES[attribute])
+        return queue.inquire(_SELECTORS[attribute])
     except ConnectionBroken:
         raise
     except MQIError:

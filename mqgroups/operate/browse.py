@@ -1,47 +1,81 @@
-"""Browses the messages on a queue in physical order: without match options, without message data, removing nothing.
+"""Browses the messages on a queue in physical order, or those of one group: without message data, removing nothing.
 
-So it also finds the rest of a group whose first message is gone, which logical order never returns.
+It also finds the rest of a group whose first message is gone, which logical order never returns.
 
 Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (topics q103130, q106410). So the
-command server is asked for their number. If it does not answer, messages may have been missed.
+command server is asked for their number. If it does not answer, messages may have been missed. ``SecondLook`` tells a group at
+work from one that lacks messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
 from mqgroups.core.model import MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.rfh2 import described_by
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.operate.rules.inspection import Browsed
+from mqgroups.operate.refusal import checked_group_id
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place
 
-_OPTIONS = (
-    mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
-)  # fmt: skip
-_ANY_MESSAGE = st.md()
+_OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _DEAD_LETTER_HEADER_BYTES = 172
-_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS)
-_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _OPTIONS)
+# Second looks: more than consumers are at work on. Each takes a search of the queue, unless that is indexed.
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGroupMessage:
+    """A physical message of a group, and its MsgId: 24 bytes."""
+
+    msg_id: bytes
+    browsed: Browsed
 
 
 def browsed_messages(physical: Queue) -> Iterator[Browsed]:
-    """Browse in physical order, from the first message on.
+    """Browse in physical order, from the first message on; raises MQIError.
+
+    ``physical``: open for browsing, and used for physical order only.
+    """
+    return (browsed_message(md, length) for md, length in _found(physical, st.md(), mq.MQMO_NONE))
+
+
+def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> Iterator[FoundGroupMessage]:
+    """Yield the physical messages of a group, in physical order.
 
     Args:
-        physical: open for browsing, and used for physical order only.
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        queue: a local queue, or an alias of one.
+        group_id: 24 bytes.
 
     Raises:
-        MQIError: a call failed.
+        ConfigurationError: the name or the GroupId is not valid.
+        MQIError: the queue cannot be opened or browsed.
     """
-    options = _FIRST
-    while (found := physical.get_descriptor(_ANY_MESSAGE, options)) is not None:
-        options = _NEXT
-        yield browsed_message(found[0], found[2])
+    checked_queue_name("queue", queue)
+    wanted = st.md(group_id=checked_group_id(group_id))
+    with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
+        for md, length in _found(physical, wanted, mq.MQMO_MATCH_GROUP_ID):
+            yield FoundGroupMessage(md[st.MD_MSG_ID], browsed_message(md, length))
+
+
+def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the MQMD and the length of the data of each message."""
+    options, following = (
+        st.gmo(browse | _OPTIONS, match_options=match_options)
+        for browse in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
+    )
+    while (found := physical.get_descriptor(wanted, options)) is not None:
+        options = following
+        yield found[0], found[2]
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:
@@ -74,3 +108,56 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         dead_letter=dead_letter,
         user=st.name_at(md, st.MD_USER_IDENTIFIER),
     )
+
+
+class SecondLook:
+    """Looks again at groups that lack messages, which may be got, or put, while the queue is browsed. Close it in the end.
+
+    A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems
+    to have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the
+    status records are read. So the first message that was seen is looked for again. It stays where messages are really missing.
+
+    A producer may put the last message of its group meanwhile, and its record names the next group before the records are read.
+    So the next message of the group is looked for.
+
+    A unit of work hides the messages that it has got. A group may have no beginning only because of that.
+    """
+
+    def __init__(self, connection: Connection, seen: BrowsedInstance) -> None:
+        """Begin; the queue is opened when it is needed."""
+        self._connection = connection
+        self._seen = seen
+        self._opened: Queue | None = None
+        self._left = _MOST
+        # On z/OS there are no segments.
+        match = 0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET
+        match |= mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+        self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
+
+    def may_be_being_got(self, group: GroupInspection) -> bool:
+        """Whether programs may be getting messages, and the first one that was seen is gone, or those before it may be hidden."""
+        number, offset = group.first
+        if not self._seen.may_be_read:
+            return False
+        if not group.gaps and number - 1 + (offset > 0) <= (self._seen.hidden or 0):
+            return True
+        return not self._is_there(group, group.first)
+
+    def has_moved_on(self, group: GroupInspection) -> bool:
+        """Whether the message behind the last one that was seen is there now, or the first one is gone."""
+        return self._is_there(group, group.end) or not self._is_there(group, group.first)
+
+    def _is_there(self, group: GroupInspection, place: Place) -> bool:
+        """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
+        if not self._left:
+            return place != group.end
+        self._left -= 1
+        if self._opened is None:
+            self._opened = self._connection.open_queue(self._seen.queue, mq.MQOO_BROWSE)
+        md = st.md(group_id=group.group_id, msg_seq_number=place.msg_seq_number, offset=place.offset)
+        return self._opened.get_descriptor(md, self._get) is not None
+
+    def close(self) -> None:
+        """Close the queue."""
+        if self._opened is not None:
+            self._opened.close()

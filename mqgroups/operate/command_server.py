@@ -2,9 +2,10 @@
 
 The MQI does not list queues, and it does not show messages that were got but not committed: they cannot be browsed and are not
 counted (CurrentQDepth excludes them; IBM MQ, topics q103130, q106410). The command server returns both to any user who may put to
-its queue. That is usually an administrator, so callers must work without an answer.
+its queue. That is usually an administrator, so callers must work without an answer: functions raise CommandRefused if
+the command server cannot be asked or does not tell, and ConnectionBroken.
 
-Not here: changing anything; sending MQSC (``mqsc.py``).
+``MQSCClient`` sends MQSC to it, as PCF Escape commands.
 """
 
 from __future__ import annotations
@@ -49,9 +50,7 @@ class PCFClient:
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
         """Run one command; returns all responses, of extended ones without a summary that repeats what the others say.
 
-        Raises:
-            CommandRefused: no response came in time, or one is not PCF.
-            MQIError: the command cannot be put, or a response cannot be got.
+        Raises MQIError, and CommandRefused if no response came in time, or one is not PCF.
         """
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
         struct.pack_into("=i", md, st.MD_MSG_TYPE, mq.MQMT_REQUEST)
@@ -92,10 +91,6 @@ def uncommitted(connection: Connection, queue: str) -> int:
 
     0 proves that no unit of work hides a message, not even that of a program that has died: its messages are counted until they
     are backed out. On z/OS the result is 0 or 1. Read in IBM's texts, not tried on IBM MQ.
-
-    Raises:
-        CommandRefused: the command server cannot be asked, or did not return the number.
-        ConnectionBroken: the connection is lost.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: queue, pcf.MQIACF_Q_STATUS_ATTRS: (pcf.MQIACF_UNCOMMITTED_MSGS,)}
     for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_STATUS, asked):
@@ -106,19 +101,10 @@ def uncommitted(connection: Connection, queue: str) -> int:
 
 
 def queue_names(connection: Connection, pattern: str) -> tuple[str, ...]:
-    """Return the names of the local queues that match ``pattern``, which may end in an asterisk (Inquire Queue Names).
-
-    Raises:
-        CommandRefused: the command server cannot be asked.
-        ConnectionBroken: the connection is lost.
-    """
+    """Return the names of the local queues that match ``pattern``, which may end in an asterisk (Inquire Queue Names)."""
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: pattern, mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
-    names: list[str] = []
-    for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_NAMES, asked):
-        found = response.values.get(pcf.MQCACF_Q_NAMES, ())
-        if isinstance(found, tuple):
-            names += [name for name in found if isinstance(name, str)]
-    return tuple(names)
+    lists = [each.values.get(pcf.MQCACF_Q_NAMES, ()) for each in _asked(connection, pcf.MQCMD_INQUIRE_Q_NAMES, asked)]
+    return tuple(name for found in lists if isinstance(found, tuple) for name in found if isinstance(name, str))
 
 
 def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
@@ -139,12 +125,7 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
 
 
 def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:
-    """Return who has the queues that match ``pattern`` open for input, by the name of the queue.
-
-    Raises:
-        CommandRefused: the command server cannot be asked.
-        ConnectionBroken: the connection is lost.
-    """
+    """Return who has the queues that match ``pattern`` open for input, by the name of the queue."""
     asked: dict[int, pcf.Value] = {
         mq.MQCA_Q_NAME: pattern,
         pcf.MQIACF_Q_STATUS_TYPE: pcf.MQIACF_Q_HANDLE,
@@ -170,3 +151,23 @@ def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...
 def _text(values: Mapping[int, pcf.Value], identifier: int) -> str:
     value = values.get(identifier, "")
     return value if isinstance(value, str) else ""
+
+
+class MQSCClient(PCFClient):
+    """Sends MQSC commands and collects the responses."""
+
+    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
+        """Open the queues; raises MQIError, and CommandRefused on z/OS, which has no Escape (q086870)."""
+        if connection.platform == mq.MQPL_ZOS:
+            raise CommandRefused(
+                "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
+                "the COMMAND function of CSQUTIL"
+            )
+        super().__init__(connection, patience_ms)
+
+    def run(self, command: str) -> tuple[bool, list[str]]:
+        """Run one command; returns whether it succeeded, and its output: a text for each object displayed. Raises as ``ask``."""
+        asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
+        responses = self.ask(pcf.MQCMD_ESCAPE, asked)
+        texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
+        return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]

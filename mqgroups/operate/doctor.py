@@ -4,12 +4,13 @@ Facts come from MQINQ and from opening queues with one option each, as the conne
 does not tell. ``rules/findings.py`` has the rules. Nothing is changed, except that for an owner without a status queue one is
 made and deleted again, as its start would make it.
 
-Not here: what is on this machine (``machine.py``), and carrying out a remedy (``mqsc.py``).
+Not here: what is on this machine (``machine.py``), and carrying out a remedy (``command_server.MQSCClient``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, status_queue_name
 from mqgroups.operate.attributes import alias_target, inquired
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import pinned
@@ -43,6 +44,7 @@ from mqgroups.operate.rules.findings import (
     q_mgr_findings,
     status_queue_findings,
 )
+from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Surroundings
 from mqgroups.operate.rules.mqsc_text import attributes
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
@@ -50,25 +52,12 @@ from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
 
 _DATA_QUEUE = (
-    "CURDEPTH", "MAXDEPTH", "MAXMSGL", "GET", "PUT", "BOTHRESH", "BOQNAME", "MSGDLVSQ", "INDXTYPE", "SHARE", "DEFPSIST",
-    "PROPCTL", "CLUSTER", "DEFBIND", "CLWLUSEQ",
-)  # fmt: skip
+    "CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME MSGDLVSQ INDXTYPE SHARE DEFPSIST PROPCTL CLUSTER DEFBIND CLWLUSEQ"
+).split()
 _STATUS_QUEUE = (
-    "DEFTYPE",
-    "SHARE",
-    "MAXMSGL",
-    "MAXDEPTH",
-    "CLUSTER",
-    "GET",
-    "PUT",
-    "MSGDLVSQ",
-    "CAPEXPRY",
-    "CUSTOM",
-    "STREAMQ",
-    "TRIGGER",
-    "USAGE",
+    "DEFTYPE MAXMSGL MAXDEPTH CLUSTER GET PUT MSGDLVSQ CAPEXPRY CUSTOM STREAMQ TRIGGER USAGE IPPROCS".split()
 )
-_Q_MGR = ("MAXUMSGS", "MAXMSGL", "DEADQ", "PLATFORM")
+_Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 
 # What each role opens: the option that shows whether an authority is there, the authority, and what it is for.
 _DATA_AUTHORITIES = {
@@ -89,22 +78,6 @@ _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
 
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What to check. ``roles``: those of the programs that use the queue."""
-
-    queue: str | None
-    name: str | None
-    role: Role | None
-    status_queue: str | None
-    channel: str | None
-    principal: str | None
-
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        return (self.role,) if self.role else tuple(Role)
 
 
 def examine(
@@ -136,18 +109,8 @@ def examine(
         checked_queue_name("queue", queue)
     if name is not None:
         checked_name(name)
-    connection = connection_of(q_mgr)
-    asked = _Asked(queue, name, role, status_queue, channel, principal)
-    data = inquired(connection, alias_target(connection, queue) or queue, _DATA_QUEUE)[0] if queue else {}
-    of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
-    yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
-    yield from _q_mgr(connection, of_queue)
-    yield from _told_by_command_server(connection, asked, of_queue)
-    if queue is not None:
-        yield from _data_queue(connection, queue, asked)
-    if name is not None and role is not None:
-        yield from _owner(q_mgr, connection, asked, name, role)
-    yield from _owners(q_mgr, asked)
+    asked = _Examination(q_mgr, connection_of(q_mgr), queue, name, role, status_queue, channel, principal)
+    yield from asked.findings()
 
 
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
@@ -160,54 +123,7 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
     if name is None or role is None:
         return []
     both = [status_queue_name(each, name, None) for each in Role]
-    return [each for each in both if "2085" not in inquired(connection_of(q_mgr), each, ())[1]]
-
-
-def _q_mgr(connection: Connection, of_queue: Facts) -> Iterator[Finding]:
-    facts, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
-    yield from q_mgr_findings(connection.q_mgr_name, {**facts, **of_queue})
-
-
-def _told_by_command_server(connection: Connection, asked: _Asked, of_queue: Facts) -> Iterator[Finding]:
-    """Yield what only the command server tells: channel, model queue, expiry."""
-    why = "who holds a status queue, what units of work hide, and channel and model queue cannot be shown"
-    try:
-        client = MQSCClient(connection, patience_ms=5_000)
-    except ConnectionBroken:
-        raise
-    except CommandRefused as error:
-        yield Finding(
-            "MQSC", Severity.UNSEEN, str(error), f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
-        )
-        return
-    except MQIError as error:
-        yield Finding(
-            "command server", Severity.UNSEEN, str(error), why, **_granted(asked.principal, *_ASK_AUTHORITIES)
-        )
-        return
-    try:
-        if asked.channel:
-            shown = _displayed(client, f"DISPLAY CHANNEL('{asked.channel}') HBINT SHARECNV MAXMSGL SSLCIPH")
-            yield from channel_findings(asked.channel, {**shown, **_negotiated(client, asked.channel), **of_queue})
-        model = _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL")
-        if model:
-            yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
-        else:
-            found = "there is none, or this user may not display it"
-            # With a name and a role it is known whether that owner needs it.
-            severity = Severity.UNSEEN if asked.name and asked.role else Severity.WARNING
-            remedy = f"mqgroups mqsc status | runmqsc {connection.q_mgr_name}"
-            needed = "status queues that are not defined are made from it"
-            yield Finding(f"model queue {STATUS_MODEL}", severity, found, needed, remedy)
-        if asked.queue:
-            shown = _displayed(client, f"DISPLAY QLOCAL('{asked.queue}') ALL")
-            caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
-            yield from data_queue_findings(asked.queue, caps, ())
-        yield ok("command server", "it answers this user")
-    except CommandRefused as error:
-        yield Finding("command server", Severity.UNSEEN, str(error), why, "START CMDSERV, or strmqcsv")
-    finally:
-        client.close()
+    return [each for each in both if not isinstance(inquired(connection_of(q_mgr), each, ())[1], QueueMissing)]
 
 
 def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
@@ -245,146 +161,203 @@ def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     return facts
 
 
-def _data_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
-    target = alias_target(connection, name)
-    if target:
-        facts, _ = inquired(connection, name, ("GET", "PUT"))
-        yield from alias_findings(name, target, facts, asked.roles)
-    local = target or name
-    facts, problem = inquired(connection, local, _DATA_QUEUE)
-    if problem:
-        refused = "2035" in problem
-        severity = Severity.UNSEEN if refused else Severity.ERROR
-        mends = _granted(asked.principal, (local, "INQ")) if refused else {}
-        yield Finding(
-            f"queue {local}: attributes", severity, problem, "its attributes can break or slow groups", **mends
-        )
-    facts |= inquired(connection, "", ("PLATFORM",), mq.MQOT_Q_MGR)[0]
-    yield from data_queue_findings(local, facts, asked.roles)
-    if asked.role is not None:
-        yield from _authorities(connection, f"queue {name}", name, _DATA_AUTHORITIES[asked.role], asked.principal)
-    backout = facts.get("BOQNAME")
-    if isinstance(backout, str) and backout and Role.GET in asked.roles:
-        yield from _backout_queue(connection, backout, asked)
+@dataclass(frozen=True, slots=True)
+class _Examination:
+    """What ``examine`` was asked to check."""
 
+    q_mgr: ConnectionHolder
+    connection: Connection
+    queue: str | None
+    name: str | None
+    role: Role | None
+    status_queue: str | None
+    channel: str | None
+    principal: str | None
 
-def _backout_queue(connection: Connection, name: str, asked: _Asked) -> Iterator[Finding]:
-    subject = f"backout queue {name}"
-    facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
-    if "2085" in problem:
-        why = "messages cannot be moved there, so a poison message stops its consumer"
-        yield Finding(
-            subject,
-            Severity.ERROR,
-            "it does not exist",
-            why,
-            mqsc=(f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",),
-        )
-        return
-    if "2035" in problem:
-        why = "whether it has messages, and may be put to, is not known"
-        yield Finding(subject, Severity.UNSEEN, problem, why, **_granted(asked.principal, (name, "INQ")))
-    yield from data_queue_findings(name, facts, (Role.PUT,))
-    if depth := facts.get("CURDEPTH"):
-        why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
-        yield Finding(
-            f"{subject}: messages", Severity.WARNING, f"{depth} there", why, f"mqgroups groups --queue {name}"
-        )
-    if asked.role is Role.GET:
-        # With poison="halt" nothing is moved there.
-        yield from _authorities(
-            connection, subject, name, _BACKOUT_AUTHORITIES, asked.principal, lacking=Severity.WARNING
-        )
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles of the programs that use the queue."""
+        return (self.role,) if self.role else tuple(Role)
 
+    def findings(self) -> Iterator[Finding]:
+        """Yield all findings."""
+        connection = self.connection
+        target = alias_target(connection, self.queue) if self.queue else ""
+        data, problem = inquired(connection, target or self.queue, _DATA_QUEUE) if self.queue else ({}, None)
+        of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
+        of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
+        yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
+        yield from q_mgr_findings(connection.q_mgr_name, {**of_q_mgr, **of_queue})
+        yield from self._told_by_command_server(of_queue)
+        if self.queue is not None:
+            data |= {name: of_q_mgr[name] for name in ("PLATFORM",) if name in of_q_mgr}
+            yield from self._data_queue(self.queue, target, data, problem)
+        if self.name is not None and self.role is not None:
+            yield from self._owner(self.name, self.role)
+        yield from self._owners()
 
-def _authorities(
-    connection: Connection,
-    subject: str,
-    name: str,
-    wanted: Collection[tuple[int, str, str]],
-    principal: str | None,
-    *,
-    lacking: Severity = Severity.ERROR,
-) -> Iterator[Finding]:
-    """Open a queue with one option at a time; ``lacking``: how bad it is if an authority is missing."""
-    there = []
-    for options, authority, purpose in wanted:
+    def _told_by_command_server(self, of_queue: Facts) -> Iterator[Finding]:
+        """Yield what only the command server tells: channel, model queue, expiry."""
+        about, unseen = "command server", Severity.UNSEEN
+        why = "who holds a status queue, what units of work hide, and channel and model queue cannot be shown"
         try:
-            connection.open_queue(name, options).close()
+            opened = closing(MQSCClient(self.connection, patience_ms=5_000))
         except ConnectionBroken:
             raise
-        except NotAuthorised:
-            found, why = f"{principal or 'this user'} lacks {authority}", f"it is needed {purpose}"
-            mends = _granted(principal, (name, authority))
-            yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
-            continue
-        except QueueMissing as error:
-            yield Finding(
-                subject, Severity.ERROR, str(error), "programs cannot open it", f"DEFINE QLOCAL('{name}') {pinned()}"
-            )
+        except CommandRefused as error:
+            why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
+            yield Finding("MQSC", unseen, str(error), why)
             return
         except MQIError as error:
-            # In use by another program: this user may open it.
-            if error.reason != mq.MQRC_OBJECT_IN_USE:
-                yield Finding(f"{subject}: {authority}", Severity.UNSEEN, str(error))
+            yield Finding(about, unseen, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
+            return
+        with opened as client:
+            try:
+                yield from self._told(client, of_queue)
+                yield ok(about, "it answers this user")
+            except CommandRefused as error:
+                yield Finding(about, unseen, str(error), why, "START CMDSERV, or strmqcsv")
+
+    def _told(self, client: MQSCClient, of_queue: Facts) -> Iterator[Finding]:
+        if self.channel:
+            shown = _displayed(client, f"DISPLAY CHANNEL('{self.channel}') HBINT SHARECNV MAXMSGL SSLCIPH")
+            yield from channel_findings(self.channel, {**shown, **_negotiated(client, self.channel), **of_queue})
+        if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
+            yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
+        else:
+            found, why = (
+                "there is none, or this user may not display it",
+                "status queues that are not defined are made from it",
+            )
+            # With a name and a role it is known whether that owner needs it.
+            severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
+            remedy = f"mqgroups mqsc status | runmqsc {self.connection.q_mgr_name}"
+            yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
+        if self.queue:
+            shown = _displayed(client, f"DISPLAY QLOCAL('{self.queue}') ALL")
+            caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
+            yield from data_queue_findings(self.queue, caps, ())
+
+    def _data_queue(self, name: str, target: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
+        if target:
+            yield from alias_findings(name, target, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
+        local = target or name
+        if problem:
+            refused = isinstance(problem, NotAuthorised)
+            severity = Severity.UNSEEN if refused else Severity.ERROR
+            mends = _granted(self.principal, (local, "INQ")) if refused else {}
+            why = "its attributes can break or slow groups"
+            yield Finding(f"queue {local}: attributes", severity, str(problem), why, **mends)
+        yield from data_queue_findings(local, facts, self.roles)
+        if self.role is not None:
+            yield from self._authorities(f"queue {name}", name, _DATA_AUTHORITIES[self.role])
+        if (backout := facts.get("BOQNAME")) and Role.GET in self.roles:
+            yield from self._backout_queue(str(backout))
+
+    def _backout_queue(self, name: str) -> Iterator[Finding]:
+        subject = f"backout queue {name}"
+        facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
+        if isinstance(problem, QueueMissing):
+            why = "messages cannot be moved there, so a poison message stops its consumer"
+            mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",)
+            yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
+            return
+        if isinstance(problem, NotAuthorised):
+            why = "whether it has messages, and may be put to, is not known"
+            yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(self.principal, (name, "INQ")))
+        yield from data_queue_findings(name, facts, (Role.PUT,))
+        if depth := facts.get("CURDEPTH"):
+            found, remedy = f"{depth} there", f"mqgroups groups --queue {name}"
+            why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
+            yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
+        if self.role is Role.GET:
+            # With poison="halt" nothing is moved there.
+            yield from self._authorities(subject, name, _BACKOUT_AUTHORITIES, lacking=Severity.WARNING)
+
+    def _authorities(
+        self, subject: str, name: str, wanted: Collection[tuple[int, str, str]], lacking: Severity = Severity.ERROR
+    ) -> Iterator[Finding]:
+        """Open a queue with one option at a time; ``lacking``: how bad it is if an authority is missing."""
+        there = []
+        for options, authority, purpose in wanted:
+            try:
+                self.connection.open_queue(name, options).close()
+            except ConnectionBroken:
+                raise
+            except NotAuthorised:
+                found, why = f"{self.principal or 'this user'} lacks {authority}", f"it is needed {purpose}"
+                mends = _granted(self.principal, (name, authority))
+                yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
                 continue
-        there.append(authority)
-    if there:
-        yield ok(f"{subject}: authorities", ", ".join(there))
+            except QueueMissing as error:
+                why, remedy = "programs cannot open it", f"DEFINE QLOCAL('{name}') {pinned()}"
+                yield Finding(subject, Severity.ERROR, str(error), why, remedy)
+                return
+            except MQIError as error:
+                # In use by another program: this user may open it.
+                if error.reason != mq.MQRC_OBJECT_IN_USE:
+                    yield Finding(f"{subject}: {authority}", Severity.UNSEEN, str(error))
+                    continue
+            there.append(authority)
+        if there:
+            yield ok(f"{subject}: authorities", ", ".join(there))
 
-
-def _owner(q_mgr: ConnectionHolder, connection: Connection, asked: _Asked, name: str, role: Role) -> Iterator[Finding]:
-    own = status_queue_name(role, name, asked.status_queue)
-    facts, problem = inquired(connection, own, _STATUS_QUEUE)
-    exists = not problem or "2085" not in problem
-    if exists:
-        yield from status_queue_findings(own, "QLOCAL", facts)
-        wanted = _STATUS_AUTHORITIES if _is_open(connection, own) else (*_STATUS_AUTHORITIES, _GET_STATUS)
-        yield from _authorities(connection, f"status queue {own}", own, wanted, asked.principal)
-    try:
-        found = inspect_owner(q_mgr, name, role.value, queue=asked.queue, status_queue=asked.status_queue)
-    except NotAuthorised as error:
-        if not exists:
-            yield _model_not_authorised(asked.principal, error)
-        return
-    except OwnerActive as error:
-        yield Finding(f"status queue {own}", Severity.WARNING, str(error), "a start would wait for it")
-        return
-    except (StatusError, MQIError) as error:
-        if isinstance(error, ConnectionBroken):
-            raise
-        why = "a start of this owner would be refused"
-        remedy = f"mqgroups check {name} --role {role.value}"
-        yield Finding(f"status queue {own}", Severity.ERROR, str(error), why, remedy)
-        return
-    words = {
-        OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
-        OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-        OwnerState.ACTIVE: "a program works under this name",
-    }
-    if found.state is not OwnerState.HIDDEN:
-        yield ok(f"status queue {own}", words.get(found.state, "no group is interrupted"))
-
-
-def _model_not_authorised(principal: str | None, error: NotAuthorised) -> Finding:
-    why = "without it the user's programs cannot make their status queues"
-    mends = _granted(principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
-    return Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
-
-
-def _is_open(connection: Connection, name: str) -> bool:
-    try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE)
+    def _owner(self, name: str, role: Role) -> Iterator[Finding]:
+        own = status_queue_name(role, name, self.status_queue)
+        subject = f"status queue {own}"
+        facts, problem = inquired(self.connection, own, _STATUS_QUEUE)
+        exists = not isinstance(problem, QueueMissing)
+        if exists:
+            yield from status_queue_findings(own, "QLOCAL", facts)
+            wanted = (*_STATUS_AUTHORITIES, _GET_STATUS) if facts.get("IPPROCS") == 0 else _STATUS_AUTHORITIES
+            yield from self._authorities(subject, own, wanted)
         try:
-            return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 0
-        finally:
-            queue.close()
-    except ConnectionBroken:
-        raise
-    except MQIError:
-        return True
+            found = inspect_owner(self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue)
+        except NotAuthorised as error:
+            if not exists:
+                why = "without it the user's programs cannot make their status queues"
+                mends = _granted(self.principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
+                yield Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
+            return
+        except OwnerActive as error:
+            yield Finding(subject, Severity.WARNING, str(error), "a start would wait for it")
+            return
+        except (StatusError, MQIError) as error:
+            if isinstance(error, ConnectionBroken):
+                raise
+            remedy = f"mqgroups check {name} --role {role.value}"
+            yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
+            return
+        words = {
+            OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
+            OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
+            OwnerState.ACTIVE: "a program works under this name",
+        }
+        if found.state is not OwnerState.HIDDEN:
+            yield ok(subject, words.get(found.state, "no group is interrupted"))
+
+    def _owners(self) -> Iterator[Finding]:
+        """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
+        own = named_status_queues(self.q_mgr, self.name, self.role, self.status_queue)
+        seen = find_owners(self.q_mgr, queue=self.queue, status_queues=own)
+        around = Surroundings(BrowsedInstance("", self.queue or "", hidden=None if seen.unseen else 0), seen.owners)
+        in_order = True
+        for owner in seen.owners:
+            severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
+            if owner.state in DISARRAY:
+                severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
+                why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
+            if found:
+                in_order = False
+                remedy = "\n".join(owner_remedy(owner, around))
+                yield Finding(f"status queue {owner.status_queue}", severity, found, why, remedy)
+        for sentence in seen.unseen:
+            yield Finding("status queues", Severity.UNSEEN, sentence)
+        if in_order:
+            yield ok("status queues", f"{len(seen.owners)} seen, none in disarray")
 
 
+# By state: how bad it is, what was found, and why it matters.
 _STATES = {
     OwnerState.HIDDEN: (
         Severity.WARNING,
@@ -396,31 +369,5 @@ _STATES = {
         "its record is lost: the anchor is there, and no unit of work hides it",
         "its owner waits at its start; with an empty queue it would put or get its group again",
     ),
-    OwnerState.LEFT_OVER: (
-        Severity.WARNING,
-        "a record that nobody needs",
-        "its program ended without closing: no harm",
-    ),
+    OwnerState.LEFT_OVER: (Severity.OK, "a record that nobody needs", "its program ended without closing: no harm"),
 }
-
-
-def _owners(q_mgr: ConnectionHolder, asked: _Asked) -> Iterator[Finding]:
-    """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
-    own = named_status_queues(q_mgr, asked.name, asked.role, asked.status_queue)
-    seen = find_owners(q_mgr, queue=asked.queue, status_queues=own)
-    around = Surroundings(asked.queue or "", owners=seen.owners, hidden=None if seen.unseen else 0)
-    problems = 0
-    for owner in seen.owners:
-        severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
-        if owner.state in DISARRAY:
-            severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
-            why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-        if found:
-            problems += 1
-            severity = Severity.OK if owner.state is OwnerState.LEFT_OVER else severity
-            subject = f"status queue {owner.status_queue}"
-            yield Finding(subject, severity, found, why, "\n".join(owner_remedy(owner, around)))
-    for sentence in seen.unseen:
-        yield Finding("status queues", Severity.UNSEEN, sentence)
-    if not problems:
-        yield ok("status queues", f"{len(seen.owners)} seen, none in disarray")

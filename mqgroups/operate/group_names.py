@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
@@ -22,13 +21,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.groups import ListedGroup
 
-_OPTIONS = (
-    mq.MQGMO_BROWSE_FIRST
-    | mq.MQGMO_NO_WAIT
-    | mq.MQGMO_FAIL_IF_QUIESCING
-    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
-    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-)
+_OPTIONS = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 # Most properties fit the first buffer. In an MQRFH2 they take more bytes than in a status record.
 _BUFFERS_BYTES = (4096, 4 * MOST_BYTES)
@@ -47,17 +40,7 @@ class GroupNames:
     def __init__(
         self, q_mgrs: Sequence[ConnectionHolder], queue: str, *, now_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """Open the queue for browsing.
-
-        Args:
-            q_mgrs: connected queue managers, as for ``browse_groups``.
-            queue: a local queue, or an alias of one; the same name on each.
-            now_s: a clock.
-
-        Raises:
-            ConfigurationError: the name is not valid.
-            MQIError: the queue cannot be opened.
-        """
+        """Open the queue for browsing; arguments and errors as for ``browse_groups``, and ``now_s``: a clock."""
         checked_queue_name("queue", queue)
         self.left_out = 0
         self._now_s = now_s
@@ -69,7 +52,10 @@ class GroupNames:
                 # On z/OS there are no segments.
                 match = _FIRST_MESSAGE | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
                 opened = connection.open_queue(queue, mq.MQOO_BROWSE)
-                self._queues[q_mgr.q_mgr_name] = opened, st.gmo(_OPTIONS, match_options=match)
+                self._queues[q_mgr.q_mgr_name] = (
+                    opened,
+                    st.gmo(_OPTIONS | mq.MQGMO_PROPERTIES_FORCE_MQRFH2, match_options=match),
+                )
         except BaseException:
             self.close()
             raise
@@ -82,16 +68,12 @@ class GroupNames:
         most_s: float = _MOST_S,
         known: Mapping[bytes, str] = _NONE_KNOWN,
     ) -> Iterator[ListedGroup]:
-        """Yield the groups with their names; those for which there is no more time, with ``None`` as name.
+        """Yield the groups with their names; those for which there is no more time, with ``None`` as name. Raises MQIError.
 
         Args:
-            rows: the groups.
             most: how many groups get a name at most; ``None``: all.
             most_s: for how long names are read, seconds.
             known: names that were read before, by GroupId.
-
-        Raises:
-            MQIError: a call failed.
         """
         until_s = self._now_s() + most_s
         for number, row in enumerate(rows):
@@ -131,7 +113,5 @@ class GroupNames:
     def __enter__(self) -> GroupNames:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

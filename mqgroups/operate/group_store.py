@@ -6,12 +6,13 @@ its cache. It has no message data: identifiers, numbers, counts, times, and the 
 
 from __future__ import annotations
 
+import pickle
 import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupTally
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, Judgement
 
 # What groups can be sorted by, as SQL. The names of columns are our own, so no text of a caller is in a statement.
@@ -30,17 +31,12 @@ _CAUSES = tuple(Cause)
 _RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
 _TABLES = """
 CREATE TABLE tally (
-    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, runs BLOB, messages INTEGER, data_bytes INTEGER,
-    last INTEGER, overlapping INTEGER, persistences INTEGER, backout_count INTEGER, put_by TEXT, first_put TEXT, last_put TEXT,
-    abandoned INTEGER, dead_letters INTEGER, PRIMARY KEY (group_id, at)
+    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, messages INTEGER, data_bytes INTEGER, first_put TEXT,
+    packed BLOB, PRIMARY KEY (group_id, at)
 ) WITHOUT ROWID;
 CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
 WITHOUT ROWID;
 """
-_COLUMNS = (
-    "group_id, runs, messages, data_bytes, last, overlapping, persistences, backout_count, "
-    "put_by, first_put, last_put, abandoned, dead_letters"
-)
 # How many groups are in memory; one takes less than a kilobyte.
 _MOST_IN_MEMORY = 20_000
 _CACHE_KIB = 16_384
@@ -51,8 +47,8 @@ class GroupStore:
 
     def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
         self._most = most_in_memory
-        # The number under which a group was first seen, and its tally.
-        self._counting: dict[tuple[int, bytes], tuple[int, GroupTally]] = {}
+        # The number under which a group was first seen, and its messages.
+        self._counting: dict[tuple[int, bytes], tuple[int, GroupInspection]] = {}
         self._seen = 0
         self._spilled = False
         # An empty name makes a temporary file (SQLite, "Temporary Databases").
@@ -74,25 +70,24 @@ class GroupStore:
         key = (at, message.group_id)
         found = self._counting.get(key)
         if found is None:
-            found = (self._unspilled(*key) if self._spilled else None) or self._new(message.group_id)
+            found = self._unspilled(*key) if self._spilled else None
+            if found is None:
+                self._seen += 1
+                found = self._seen, GroupInspection(message.group_id)
             self._counting[key] = found
         found[1].add(message)
         # After the message is counted: the group that it belongs to may be written, too.
         if len(self._counting) > self._most:
             self._spill()
 
-    def _new(self, group_id: bytes) -> tuple[int, GroupTally]:
-        self._seen += 1
-        return self._seen, GroupTally(group_id)
-
-    def _unspilled(self, at: int, group_id: bytes) -> tuple[int, GroupTally] | None:
-        query = f"SELECT seen, {_COLUMNS} FROM tally WHERE group_id = ? AND at = ?"
+    def _unspilled(self, at: int, group_id: bytes) -> tuple[int, GroupInspection] | None:
+        query = "SELECT seen, packed FROM tally WHERE group_id = ? AND at = ?"
         row = self._database.execute(query, (group_id, at)).fetchone()
-        return (row[0], GroupTally.unpacked(row[1:])) if row else None
+        return (row[0], pickle.loads(row[1])) if row else None
 
     def _spill(self) -> None:
         """Write complete groups to the database; and if most are not complete, those that were seen first."""
-        keys = [key for key, (_, tally) in self._counting.items() if tally.is_complete]
+        keys = [key for key, (_, group) in self._counting.items() if group.is_complete]
         least = max(1, self._most // 2)
         if len(keys) < least:
             chosen = set(keys)
@@ -101,42 +96,39 @@ class GroupStore:
 
     def _write(self, keys: list[tuple[int, bytes]]) -> None:
         self._spilled = True
-        marks = ", ".join("?" * (2 + _COLUMNS.count(",") + 1))
-        rows = ((*self._position(key), *self._counting[key][1].packed()) for key in keys)
         self._database.execute("BEGIN")
-        self._database.executemany(f"REPLACE INTO tally (seen, at, {_COLUMNS}) VALUES ({marks})", rows)
+        self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)", map(self._row, keys))
         self._database.execute("COMMIT")
         for key in keys:
             del self._counting[key]
 
-    def _position(self, key: tuple[int, bytes]) -> tuple[int, int]:
-        return self._counting[key][0], key[0]
+    def _row(self, key: tuple[int, bytes]) -> tuple[object, ...]:
+        seen, group = self._counting[key]
+        return seen, *key, group.messages, group.data_bytes, group.first_put, pickle.dumps(group)
 
     def split(self) -> Iterator[tuple[bytes, tuple[tuple[int, GroupInspection], ...]]]:
         """Yield the groups at more than one instance: GroupId, and each instance with the messages there."""
         self._write(list(self._counting))
         query = "SELECT group_id FROM tally GROUP BY group_id HAVING count(*) > 1 ORDER BY min(seen)"
         for (group_id,) in self._database.execute(query):
-            rows = self._database.execute(
-                f"SELECT at, {_COLUMNS} FROM tally WHERE group_id = ? ORDER BY at", (group_id,)
-            )
-            yield group_id, tuple((row[0], GroupTally.unpacked(row[1:]).inspection()) for row in rows)
+            rows = self._database.execute("SELECT at, packed FROM tally WHERE group_id = ? ORDER BY at", (group_id,))
+            yield group_id, tuple((at, pickle.loads(packed)) for at, packed in rows)
 
     def inspections(self) -> Iterator[GroupInspection]:
         """Yield all groups, in the order in which they were first seen."""
         self._write(list(self._counting))
-        for row in self._database.execute(f"SELECT {_COLUMNS} FROM tally ORDER BY at, seen"):
-            yield GroupTally.unpacked(row).inspection()
+        for (packed,) in self._database.execute("SELECT packed FROM tally ORDER BY at, seen"):
+            yield pickle.loads(packed)
 
     def judge(self, judge: Callable[[int, GroupInspection], Judgement | None]) -> None:
         """Judge every group; ``None`` leaves it out of ``all``."""
         self._write(list(self._counting))
 
         def rows() -> Iterator[tuple[bytes, int, int, str]]:
-            for row in self._database.execute(f"SELECT at, {_COLUMNS} FROM tally"):
-                verdict = judge(row[0], GroupTally.unpacked(row[1:]).inspection())
+            for group_id, at, packed in self._database.execute("SELECT group_id, at, packed FROM tally"):
+                verdict = judge(at, pickle.loads(packed))
                 if verdict is not None:
-                    yield row[1], row[0], _RANKS[verdict.cause], verdict.since
+                    yield group_id, at, _RANKS[verdict.cause], verdict.since
 
         self._database.execute("BEGIN")
         self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
@@ -149,9 +141,11 @@ class GroupStore:
 
     def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, Cause, str]]:
         """Yield the groups that were judged: instance, group, cause, since when."""
-        query = f"SELECT at, rank, since, {_COLUMNS} FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"
-        for row in self._database.execute(query):
-            yield row[0], GroupTally.unpacked(row[3:]).inspection(), _CAUSES[row[1]], row[2]
+        query = (
+            f"SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"
+        )
+        for at, packed, rank, since in self._database.execute(query):
+            yield at, pickle.loads(packed), _CAUSES[rank], since
 
     def close(self) -> None:
         """Delete the database."""

@@ -3,9 +3,7 @@
 One handle browses in physical order, without message data, from the first message to the last (``browse.py``). Groups are counted
 in a ``GroupStore``. The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from
 its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
-
-Messages in uncommitted units of work cannot be browsed; the command server is asked how many there are. A group that lacks
-messages is looked at again, if a consumer may be getting it (``second_look.py``).
+A group that lacks messages is looked at again, if a consumer may be getting it (``SecondLook``).
 """
 
 from __future__ import annotations
@@ -14,21 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from types import TracebackType
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.errors import ConfigurationError, ConnectionBroken, NotAuthorised
+from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
-from mqgroups.operate.browse import browsed_messages, hidden_messages
+from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
 from mqgroups.operate.group_store import GroupStore, SortKey
 from mqgroups.operate.owners import SeenOwners
-from mqgroups.operate.rules.cluster import GroupPart, GroupSplit, split_group
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Look, Surroundings, judged
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
-from mqgroups.operate.second_look import SecondLook
 
 # How often progress is reported, in messages.
 _STEP = 1000
@@ -91,10 +86,8 @@ class GroupList:
     ) -> list[Judgement]:
         """Judge all groups, and choose those to list.
 
-        Read the owners after browsing: records from before it may name groups that are gone.
-
         Args:
-            owners: those that were seen (``find_owners``).
+            owners: those that were seen after browsing (``find_owners``): records from before it may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: whether to list a group.
             say: called now and then with a text on how far it is.
@@ -112,22 +105,8 @@ class GroupList:
         done = 0
         # The end of such a group is at another instance, so it says nothing that a part has none.
         split = {group_id for group_id, _ in self._store.split()}
-        everywhere = [
-            Surroundings(
-                each.queue,
-                each.resolved_q_name,
-                each.q_mgr_name,
-                owners.owners,
-                owners.records_of,
-                not owners.unseen,
-                quiet_since,
-                each.hidden,
-                each.threshold,
-                each.backout_queue,
-                name,
-            )
-            for each in self.instances
-        ]
+        seen = owners.owners, owners.records_of, not owners.unseen
+        everywhere = [Surroundings(each, *seen, quiet_since, name) for each in self.instances]
         in_parts = [replace(each, records_of=()) for each in everywhere]
         gone = dict(self._owners)
 
@@ -139,17 +118,15 @@ class GroupList:
             gone.pop(group.group_id, None)
             around = (in_parts if group.group_id in split else everywhere)[at]
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
-            if (at_work := _at_work(verdict.cause, group, looks[at], self.instances[at])) is not None:
-                verdict = replace(verdict, cause=at_work)
+            verdict = replace(verdict, cause=_at_work(verdict.cause, group, looks[at]) or verdict.cause)
             self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
             return verdict if wanted(verdict) else None
 
+        looks = [SecondLook(*each) for each in zip(self._connections, self.instances, strict=True)]
         with ExitStack() as stack:
-            looks = [
-                stack.enter_context(SecondLook(connection, each.queue, each.hidden))
-                for connection, each in zip(self._connections, self.instances, strict=True)
-            ]
+            for look in looks:
+                stack.callback(look.close)
             self._store.judge(judge)
         names = {name for each in self.instances for name in (each.queue, each.resolved_q_name)}
         return [judged(None, of, everywhere[0]) for of in gone.values() if of[0].queue in names]
@@ -180,27 +157,21 @@ class GroupList:
     def __enter__(self) -> GroupList:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _at_work(cause: Cause, group: GroupInspection, look: SecondLook, instance: BrowsedInstance) -> Cause | None:
+def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
     """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
-    if cause.look is Look.GOT and instance.may_be_read and look.may_be_being_got(group):
+    if cause.look == "got" and look.may_be_being_got(group):
         return Cause.GETTING
-    if cause.look is Look.PUT and look.has_moved_on(group):
+    if cause.look == "put" and look.has_moved_on(group):
         return Cause.PUTTING if group.has_head else Cause.GETTING
     return None
 
 
 def browse_groups(
-    q_mgrs: Sequence[ConnectionHolder],
-    queue: str,
-    on_progress: OnProgress = lambda _: None,
-    *,
-    newer_than: str = "",
+    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None, *, newer_than: str = ""
 ) -> GroupList:
     """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
 
@@ -218,7 +189,11 @@ def browse_groups(
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    _refuse_twice(q_mgrs)
+    identifiers = [each.q_mgr_identifier for each in q_mgrs]
+    for each in q_mgrs:
+        if identifiers.count(each.q_mgr_identifier) > 1:
+            # Its groups would seem doubled.
+            raise ConfigurationError(f"queue manager {each.q_mgr_name} is named twice. Name each queue manager once")
     instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
     store = GroupStore()
     try:
@@ -241,16 +216,6 @@ def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[
         return instance, tuple(store.inspections())
 
 
-def _refuse_twice(q_mgrs: Sequence[ConnectionHolder]) -> None:
-    """Raise ConfigurationError if two connections are to one queue manager: its groups would seem doubled."""
-    seen = set()
-    for q_mgr in q_mgrs:
-        identifier = connection_of(q_mgr).q_mgr_identifier
-        if identifier in seen:
-            raise ConfigurationError(f"queue manager {q_mgr.q_mgr_name} is named twice. Name each queue manager once")
-        seen.add(identifier)
-
-
 def _browse(
     connection: Connection,
     at: int,
@@ -261,8 +226,7 @@ def _browse(
     *,
     must_inquire: bool = False,
 ) -> None:
-    physical = connection.open_queue(instance.queue, mq.MQOO_BROWSE)
-    try:
+    with closing(connection.open_queue(instance.queue, mq.MQOO_BROWSE)) as physical:
         local = instance.resolved_q_name = physical.resolved_q_name
         _inquire(connection, local, instance, must=must_inquire)
         before, unasked = hidden_messages(connection, local)
@@ -285,26 +249,20 @@ def _browse(
             instance.unseen.append(f"how many messages units of work hide: the command server did not tell ({unasked})")
         else:
             instance.hidden = max(after, before or 0)
-    finally:
-        physical.close()
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
     """Inquire the queue itself: an alias has neither depth nor handle counts."""
     try:
-        queue = connection.open_queue(local, mq.MQOO_INQUIRE)
-    except ConnectionBroken:
-        raise
+        opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:
         if must:
             raise
         instance.unseen.append(f"the depth of queue {local} and its open handles: {error}")
         return
-    try:
+    with opened as queue:
         instance.depth = int(queue.inquire(mq.MQIA_CURRENT_Q_DEPTH))
         instance.open_input = int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT))
         instance.open_output = int(queue.inquire(mq.MQIA_OPEN_OUTPUT_COUNT))
         instance.threshold = int(queue.inquire(mq.MQIA_BACKOUT_THRESHOLD))
         instance.backout_queue = str(queue.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
-    finally:
-        queue.close()

@@ -14,6 +14,7 @@ from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.findings import Finding, Severity, ok
+from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner
 from mqgroups.operate.rules.remedies import remedy
@@ -77,7 +78,7 @@ class QueueLook:
 
 def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
     """Yield that the two records of a name are of a pipe, and not of one commit."""
-    found = judged(None, [consumer], Surroundings(consumer.queue, owners=[producer, consumer]))
+    found = judged(None, [consumer], Surroundings(BrowsedInstance("", consumer.queue, hidden=0), [producer, consumer]))
     if found.cause is Cause.PIPE:
         yield _finding(found)
 
@@ -85,7 +86,7 @@ def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]
 def _finding(judgement: Judgement, many: int = 1) -> Finding:
     cause, lines = judgement.cause, "\n".join(remedy(judgement))
     found = f"{many:,} group{'' if many == 1 else 's'}: {cause.value}"
-    return Finding(f"groups on {judgement.around.queue}", cause.severity, found, cause.danger, lines)
+    return Finding(f"groups on {judgement.around.at.queue}", cause.severity, found, cause.danger, lines)
 
 
 def look_at_queue(
@@ -98,19 +99,13 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups.
+    """Browse a queue, then the status queues, and judge the groups; raises MQIError.
 
     Args:
-        q_mgr: a connected queue manager.
-        queue: a local queue, or an alias of one.
         browse: ``browse_groups``, or a function that shows its progress.
         quiet_since: as for ``GroupList.judge``.
         named: status queues to look at besides those that the command server lists.
-        name: the producer or consumer that the operator asks about, for remedies.
-        status_queue: its status queue.
-
-    Raises:
-        MQIError: a call failed.
+        name, status_queue: of the producer or consumer that the operator asks about.
     """
     look = QueueLook(queue)
     with browse([q_mgr], queue) as found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
@@ -20,15 +20,22 @@ from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.claim import claim_values
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
-from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised, OwnerActive, RepairRefused
+from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.groups import counted
 from mqgroups.operate.owners import find_owners
-from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.refusal import (
+    checked_accept,
+    checked_group_id,
+    hidden_by_unit_of_work,
+    record_hidden,
+    refusal,
+    refused,
+)
+from mqgroups.operate.rules.inspection import GroupInspection
 from mqgroups.operate.rules.owner_state import AT_WORK, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
 from mqgroups.settings import every
@@ -116,7 +123,11 @@ def move_group(
     if not alone:
         # Else no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
-    target_name = to or _backout_queue(seen)
+    target_name = to or seen.backout_queue
+    if not target_name:
+        raise ConfigurationError(
+            f"queue {queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
+        )
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
@@ -126,24 +137,22 @@ def move_group(
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
 
     def attempt() -> None:
-        source = connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)
-        try:
+        with closing(connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)) as source:
             if alone and uncommitted(connection, source.resolved_q_name):
                 # Messages of this program's lost connection, or of another program since the inspection: they may come back.
-                raise hidden_by_unit_of_work(
-                    f"queue {queue}", "the unit of work of a lost connection is not backed out yet"
-                )
-            target = ForwardQueue(connection, target_name, context_of=source if keep_context else None)
-            try:
-                _refuse_same(source, target.queue)
+                why = "the unit of work of a lost connection is not backed out yet"
+                raise hidden_by_unit_of_work(f"queue {queue}", why)
+            context_of = source if keep_context else None
+            with closing(ForwardQueue(connection, target_name, context_of=context_of)) as target:
+                here = source.resolved_q_name, source.resolved_q_mgr_name
+                if here == (target.queue.resolved_q_name, target.queue.resolved_q_mgr_name):
+                    raise ConfigurationError(
+                        f"queue {target_name} is queue {queue} itself. Name a different queue to move the group to"
+                    )
                 more = True
                 while more:
                     with connection.unit_of_work(target):
                         more = _forward(source, target, group_id, most)
-            finally:
-                target.close()
-        finally:
-            source.close()
 
     try:
         with Repair(connection.telemetry, queue, connection.q_mgr_name) as repair:
@@ -168,22 +177,17 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
             continue
         if each.record.role is Role.PUT:
             what = f"a record of {each.name} for group {group_id.hex()}"
-            last = (
-                f"`mqgroups batches purge --status-queue {each.status_queue} "
-                f"--sink {shlex.quote(claim_values(each.record.checkpoint)['sink'])}`"
-                if each.is_shared
-                else f"CLEAR QLOCAL('{each.status_queue}')"
+            last = f"CLEAR QLOCAL('{each.status_queue}')"
+            if each.is_shared:
+                sink = shlex.quote(claim_values(each.record.checkpoint)["sink"])
+                last = f"`mqgroups batches purge --status-queue {each.status_queue} --sink {sink}`"
+            remedy = (
+                f"The next start of {each.name} would put the rest of the group to queue {each.record.queue}, away from the "
+                "messages that are moved. Start it, and move the group when it is complete; or if it will never be started "
+                f"again, {last} before"
             )
-            raise RepairRefused(
-                f"status queue {each.status_queue}: found {what}, expected no producer of it. The next start of {each.name} "
-                f"would put the rest of the group to queue {each.record.queue}, away from the messages that are moved. Start it, "
-                f"and move the group when it is complete; or if it will never be started again, {last} before. "
-                "Nothing was changed",
-                status_queue=each.status_queue,
-                because="owned",
-                found=what,
-                expected="no producer of the group",
-            )
+            where = f"status queue {each.status_queue}"
+            raise refusal("owned", where, what, "no producer of it", remedy, each.status_queue)
         found.append(each)
     return tuple(found)
 
@@ -195,11 +199,7 @@ def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_
             continue
         with suppress(CommandRefused, NotAuthorised):
             if uncommitted(connection, each.status_queue):
-                active = OwnerActive(
-                    "MQGET", f"status queue {each.status_queue}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE
-                )
-                active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
-                raise active
+                raise record_hidden(each.status_queue, group_id)
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:
@@ -211,19 +211,3 @@ def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) ->
             return False
         target.take(got[1], got[0])
     return True
-
-
-def _backout_queue(seen: BrowsedInstance) -> str:
-    if not seen.backout_queue:
-        raise ConfigurationError(
-            f"queue {seen.queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
-        )
-    return seen.backout_queue
-
-
-def _refuse_same(source: Queue, target: Queue) -> None:
-    here = (source.resolved_q_name, source.resolved_q_mgr_name)
-    if here == (target.resolved_q_name, target.resolved_q_mgr_name):
-        raise ConfigurationError(
-            f"queue {target.name} is queue {source.name} itself. Name a different queue to move the group to"
-        )

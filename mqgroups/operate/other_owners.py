@@ -22,9 +22,9 @@ from collections.abc import Collection
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import Role
 from mqgroups.core.status import StatusRecord
-from mqgroups.errors import OwnerActive, RepairRefused
-from mqgroups.mqi import constants as mq
+from mqgroups.errors import RepairRefused
 from mqgroups.operate.owners import USUAL, seen_owners
+from mqgroups.operate.refusal import record_hidden, refusal
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState
 from mqgroups.operate.rules.salvage import Obstacle, doubt
 
@@ -42,11 +42,7 @@ def check_not_owned(
     """Check that no other owner's record names a group, and that no hidden record might.
 
     Args:
-        connection: to the queue manager that has the group.
-        role: of the owner whose record is rebuilt.
-        group_id: 24 bytes.
-        own: that owner's status queue.
-        queue: the queue that it puts to or gets from.
+        role, own, queue: of the owner whose record is rebuilt; ``own``: its status queue.
         named: other status queues that the operator named; if the command server cannot be asked, all that exist.
         accepted: contains ``Obstacle.OTHER_OWNERS`` if the operator knows that no queue with an unreadable or lost record has an
             owner of the group.
@@ -75,9 +71,7 @@ def check_not_owned(
             if record.group_id == group_id:
                 raise _owned(record, name)
         elif each.state in AT_WORK:
-            active = OwnerActive("MQGET", f"status queue {name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
-            active.context = f"A unit of work hides its record, which may name group {group_id.hex()}"
-            raise active
+            raise record_hidden(name, group_id)
         elif each.state is OwnerState.LOST and each.queue in ("", queue):
             unknown(f"the record on status queue {name} is lost", "its record", unasked=False)
         elif each.state is not OwnerState.LOST:
@@ -90,13 +84,8 @@ def check_not_owned(
 def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
     owner = record.name
     found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
-    return RepairRefused(
-        f"status queue {status_queue}: found {found}, expected no other owner. A second owner would put or get the group's "
-        f"messages twice. Start {owner} to resume the group; or, if it will not come back, give the group to another name: "
-        f"`mqgroups takeover {owner}`. Nothing was changed",
-        status_queue=status_queue,
-        because="owned",
-        owner=owner,
-        found=found,
-        expected="no other owner",
+    remedy = (
+        f"A second owner would put or get the group's messages twice. Start {owner} to resume the group; or, if it will not come "
+        f"back, give the group to another name: `mqgroups takeover {owner}`"
     )
+    return refusal("owned", f"status queue {status_queue}", found, "no other owner", remedy, status_queue, owner=owner)

@@ -9,25 +9,17 @@ Not here: resuming a group. The next start of the owner does that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
-from mqgroups.names import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    status_queue_name,
-)
+from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
-from mqgroups.status.records import foreign_record, held_by
+from mqgroups.status.records import held_by
 
 
 def inspect_owner(
@@ -53,6 +45,7 @@ def inspect_owner(
             deleted again, to check that a start can do so. ``None`` skips this check.
         wait_s: how long to wait for another instance of this name to end, seconds.
         tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
+            The state is then ``CLEAN``, with that record.
 
     Raises:
         ConfigurationError: a name or role is not valid.
@@ -84,15 +77,12 @@ def inspect_owner(
             return found(OwnerState.UNKNOWN)
         record = status.read()
         put_by = status.user_of_record
-        expected_queue = record.queue if record and queue is None else queue or ""
-        decision = restart_action(record, Expectations(owner_role, name, expected_queue, connection.q_mgr_identifier))
-        if decision.mismatch is not None:
-            raise foreign_record(status_queue, decision.mismatch)
+        status.refuse_foreign(owner_role, name, record, queue)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
             return found(state_of(record), record)
         status.take_away()
-        return replace(found(OwnerState.CLEAN, record), taken_away=True)
+        return found(OwnerState.CLEAN, record)
     except (OwnerActive, StatusQueueUnusable) as error:
         if isinstance(error, StatusQueueUnusable) and error.because != "hidden":
             raise

@@ -18,8 +18,8 @@ from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
-from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
@@ -29,9 +29,8 @@ _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
 # How the names of status queues begin that the command server is asked for.
 USUAL = (*_ROLES, _SHARED)
-_UNSEEN = OwnerState.UNSEEN
 # A program at work hides its record for a moment at each commit.
-_MORE_LOOKS = 4
+_MOST_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +87,7 @@ def find_owners(
 
 
 def seen_owners(
-    connection: Connection,
-    names: Collection[str] = (),
-    status_queues: Collection[str] = (),
-    queue: str | None = None,
+    connection: Connection, names: Collection[str] = (), status_queues: Collection[str] = (), queue: str | None = None
 ) -> SeenOwners:
     """As ``find_owners``, for other modules of this package."""
     unseen: list[str] = []
@@ -119,7 +115,9 @@ def seen_owners(
     wanted = [
         each for each in owners if (not names or each.name in names) and (queue is None or each.queue in ("", queue))
     ]
-    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is _UNSEEN]
+    unseen += [
+        f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
+    ]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
     return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,), is_listed)
 
@@ -128,26 +126,22 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
     role, own_name = _usual_owner(name)
     try:
         look = look_at(connection, name)
-        open_input, why = _open_input(connection, name)
-    except QueueMissing as error:
-        if must_exist:
-            yield SeenOwner(role, own_name, name, OwnerState.UNSEEN, problem=str(error))
-        return
+        facts, unasked = inquired(connection, name, ("IPPROCS",))
     except ConnectionBroken:
         raise
     except MQIError as error:
-        yield SeenOwner(role, own_name, name, OwnerState.UNSEEN, holders=held, problem=str(error))
+        if must_exist or not isinstance(error, QueueMissing):
+            yield SeenOwner(role, own_name, name, OwnerState.UNSEEN, holders=held, problem=str(error))
         return
+    is_active = bool(facts.get("IPPROCS", held))
     if name.startswith(_SHARED) or any(kind_of_record(each.record) is not None for each in look.messages):
-        yield from _shared(connection, look, open_input=open_input, held=held)
+        yield from _shared(connection, look, is_active=is_active, held=held)
         return
-    is_active = bool(held) if open_input is None else open_input > 0
-    state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
-    for _ in range(_MORE_LOOKS):
+    for again in range(_MOST_LOOKS):
+        look = look_at(connection, name) if again else look
+        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
         if message is not None or state is not OwnerState.ACTIVE:
             break
-        look = look_at(connection, name)
-        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
     if state is OwnerState.HIDDEN and is_lost(connection, look):
         state = OwnerState.LOST
     record = message.record if message else None
@@ -164,7 +158,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         held,
         leftovers,
         len(look.unreadable),
-        look.why_unreadable or moved or why,
+        look.why_unreadable or moved or (f"whether a program has it open is not known: {unasked}" if unasked else ""),
         put_by=message.user if message else "",
     )
 
@@ -183,22 +177,8 @@ def _usual_owner(name: str) -> tuple[RoleName | None, str]:
     return None, name
 
 
-def _open_input(connection: Connection, name: str) -> tuple[int | None, str]:
-    """Return how many handles are open for input; or ``None``, and why that is not known."""
-    try:
-        queue = connection.open_queue(name, mq.MQOO_INQUIRE)
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        return None, f"whether a program has it open is not known: {error}"
-    try:
-        return int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)), ""
-    finally:
-        queue.close()
-
-
 def _shared(
-    connection: Connection, look: StatusQueueLook, *, open_input: int | None, held: tuple[Holder, ...]
+    connection: Connection, look: StatusQueueLook, *, is_active: bool, held: tuple[Holder, ...]
 ) -> Iterator[SeenOwner]:
     """Return the groups with records on a shared status queue; each is an owner of its own."""
     statuses: dict[tuple[str, int, str], FoundMessage] = {}
@@ -209,7 +189,6 @@ def _shared(
             statuses[_group(each)] = each
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
-    is_active = bool(held) if open_input is None else open_input > 0
     lost = bool(intents.keys() - statuses.keys()) and not is_active and is_lost(connection, look)
     without = OwnerState.ACTIVE if is_active else OwnerState.LOST if lost else OwnerState.HIDDEN
     for group in sorted({*statuses, *intents}):

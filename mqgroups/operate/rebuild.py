@@ -1,55 +1,42 @@
 """Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
 
 ``rules/salvage.py`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are
-moved away in the same unit of work (``damaged_status.py``). If there is a valid record beside them, it stays, and none is
+moved away in the same unit of work (``status_queues.damage``). If there is a valid record beside them, it stays, and none is
 written.
 
-The owner's status queue is open exclusively meanwhile, so no new owner can start. That does not prove that the old owner's unit
-of work is backed out: its handles may be closed before that. So the command server is asked whether units of work have messages
-of the status queue or the data queue. If it does not answer, an operator has to override that check. If there is an anchor
-without its record, a unit of work may hide the record, so nothing is written, unless the command server says that no unit of work
-has messages of the queue: then the record is lost.
+The owner's status queue is open exclusively meanwhile, so no new owner can start. If there is an anchor without its record, a
+unit of work may hide the record, so nothing is written, unless the command server says that no unit of work has messages of the
+queue: then the record is lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
-from mqgroups.errors import (
-    CommandRefused,
-    ConfigurationError,
-    NotAuthorised,
-    OwnerActive,
-    QueueMissing,
-    StatusQueueUnusable,
-)
+from mqgroups.errors import ConfigurationError, NotAuthorised, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.names import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    checked_user,
-    status_queue_name,
-)
-from mqgroups.operate.command_server import uncommitted
-from mqgroups.operate.damaged_status import Damage, damage
+from mqgroups.names import checked_name, checked_queue_name, checked_role, checked_user, status_queue_name
+from mqgroups.operate.browse import hidden_messages
 from mqgroups.operate.groups import counted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
+from mqgroups.operate.status_queues import Damage, damage
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.owner import new_owner_id
@@ -148,7 +135,9 @@ def salvage_owner(
     owner_role = checked_role(role)
     if isinstance(other_status_queues, str):
         raise ConfigurationError(f"other_status_queues must be a collection of names, got {other_status_queues!r}")
-    asked = _Asked(
+    connection = connection_of(q_mgr)
+    rebuild = _Rebuild(
+        connection=connection,
         role=owner_role,
         name=checked_name(name),
         queue=checked_queue_name("queue", queue),
@@ -163,22 +152,22 @@ def salvage_owner(
         status_model=checked_queue_name("status_model", status_model),
         record_user=None if record_user is None else checked_user("record_user", record_user),
         wait_s=checked_seconds("wait_s", wait_s),
+        check=check,
+        repair=Repair(connection.telemetry, queue, connection.q_mgr_name),
     )
-    connection = connection_of(q_mgr)
-    repair = Repair(connection.telemetry, queue, connection.q_mgr_name)
-    rebuild = _Rebuild(connection, asked, repair, check=check)
     if check:
         return connection.reopening(rebuild.attempt)
-    with repair:
+    with rebuild.repair as repair:
         done = connection.reopening(rebuild.attempt)
         repair.salvaged(name, done.record)
         return done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The arguments of ``salvage_owner``, checked."""
+@dataclass(slots=True, kw_only=True)
+class _Rebuild:
+    """One salvage, as ``salvage_owner`` was asked for it, with all its attempts; each writes a record with the same mark."""
 
+    connection: Connection
     role: Role
     name: str
     queue: str
@@ -191,37 +180,26 @@ class _Asked:
     status_model: str
     record_user: str | None
     wait_s: float
-
-
-class _Rebuild:
-    """One salvage, with all its attempts; each of them writes a record with the same mark."""
-
-    def __init__(self, connection: Connection, asked: _Asked, repair: Repair, *, check: bool) -> None:
-        self._connection = connection
-        self._asked = asked
-        self._repair = repair
-        self._check = check
-        self._owner_id = new_owner_id()
-        self._planned: Salvage | None = None
-        # The local queue that has the groups, also behind an alias.
-        self._data_queue = ""
+    check: bool
+    repair: Repair
+    owner_id: str = field(default_factory=new_owner_id)
+    planned: Salvage | None = None
 
     def attempt(self) -> Salvage:
         """Open the status queue, and write the record, or plan it."""
-        connection, asked = self._connection, self._asked
         status = RepairedQueue(
-            connection,
-            asked.status_queue,
-            asked.status_model,
-            asked.wait_s,
+            self.connection,
+            self.status_queue,
+            self.status_model,
+            self.wait_s,
             longest_bytes=st.LONGEST_MESSAGE_BYTES,
-            record_users=() if asked.record_user is None else (asked.record_user,),
-            user=None if self._check else asked.record_user,
+            record_users=() if self.record_user is None else (self.record_user,),
+            user=None if self.check else self.record_user,
         )
         delete = status.was_made
         try:
             # A lost connection's unit of work may hide a record, here or on another status queue. It will be backed out.
-            waiting = retrying(Patience(asked.wait_s), OWNER_ACTIVE, connection.sleep)
+            waiting = retrying(Patience(self.wait_s), OWNER_ACTIVE, self.connection.sleep)
             done = waiting(lambda: self._salvaged(status))
             delete = delete and (done.record is None or not done.done)
             return done
@@ -229,107 +207,102 @@ class _Rebuild:
             status.close(delete=delete)
 
     def _salvaged(self, status: RepairedQueue) -> Salvage:
-        connection, asked = self._connection, self._asked
-        found, damaged, orphaned = _read(connection, status, asked.record_user, move_away=bool(asked.unreadable_to))
-        if self._planned is not None and not orphaned and _is_done(self._planned, found, damaged.messages):
-            return replace(self._planned, done=True)
-        if found is not None and (asked.role is Role.PUT or found.state is RecordState.IN_GROUP):
+        found, damaged, orphaned = _read(self.connection, status, self.record_user, move_away=bool(self.unreadable_to))
+        if self.planned is not None and not orphaned and not damaged.messages:
+            written = self.planned.record or self.planned.kept
+            if (found.mark if found else None) == (written.mark if written else None):
+                # An earlier attempt was committed, although its MQCMIT had no answer.
+                return replace(self.planned, done=True)
+        if found is not None and (self.role is Role.PUT or found.state is RecordState.IN_GROUP):
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
-            raise refused(f"status queue {asked.status_queue}", error, asked.status_queue)
+            raise refused(f"status queue {self.status_queue}", error, self.status_queue)
         if orphaned:
-            _check_anchor(connection, status.name, asked.queue)
-        self._planned = replace(
-            self._without_record() if damaged.kept else self._plan(found, damaged.moved),
+            _check_anchor(self.connection, status.name, self.queue)
+        group, record = (None, None) if damaged.kept else self._plan(found, damaged.moved)
+        self.planned = Salvage(
+            self.role.value,
+            self.name,
+            self.status_queue,
+            group,
+            record,
             unreadable=damaged.messages,
-            unreadable_to=asked.unreadable_to,
+            unreadable_to=self.unreadable_to,
             orphaned=orphaned,
             kept=damaged.kept,
             moved=damaged.moved,
         )
-        if self._check:
-            return self._planned
-        self._carry_out(status, self._planned, damaged)
-        return replace(self._planned, done=True, user=status.put_by)
+        if self.check:
+            return self.planned
+        self._carry_out(status, self.planned, damaged)
+        return replace(self.planned, done=True, user=status.put_by)
 
-    def _without_record(self) -> Salvage:
-        connection, asked = self._connection, self._asked
-        queue = connection.open_queue(asked.queue, mq.MQOO_BROWSE)
-        self._data_queue = queue.resolved_q_name
-        queue.close()
-        return Salvage(asked.role.value, asked.name, asked.status_queue, None, None)
-
-    def _plan(self, ended: StatusRecord | None, moved: Collection[StatusRecord]) -> Salvage:
-        """Return what to write.
+    def _plan(
+        self, ended: StatusRecord | None, moved: Collection[StatusRecord]
+    ) -> tuple[GroupInspection | None, StatusRecord | None]:
+        """Return the interrupted group as it is on the queue, and the record to write.
 
         Args:
             ended: the record of a consumer's last group, which ended. It keeps its checkpoint.
             moved: the records that are moved away. They agree in the MsgId of the group's first message, which was got.
         """
-        connection, asked = self._connection, self._asked
+        connection = self.connection
         # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
         outgoing = self._recorded()
-        seen, groups = counted(connection, asked.queue)
-        self._data_queue = seen.resolved_q_name
+        seen, groups = counted(connection, self.queue)
         where: tuple[GroupInspection | None, GroupPosition] | None
         try:
             if outgoing is not None:
+                in_cluster = _is_in_cluster(connection, seen.resolved_q_name)
                 where = recorded_at(
-                    outgoing,
-                    groups,
-                    group_id=asked.group_id,
-                    in_cluster=_is_in_cluster(connection, seen.resolved_q_name),
-                    accepted=asked.accepted,
+                    outgoing, groups, group_id=self.group_id, in_cluster=in_cluster, accepted=self.accepted
                 )
             else:
-                where = interrupted_at(
-                    asked.role,
-                    groups,
-                    seen,
-                    group_id=asked.group_id,
-                    accepted=asked.accepted,
-                )
+                where = interrupted_at(self.role, groups, seen, group_id=self.group_id, accepted=self.accepted)
             # After the queue was inspected: an owner that has begun a group since has committed a record of it.
             if where:
                 check_not_owned(
                     connection,
-                    asked.role,
+                    self.role,
                     where[1].group_id,
-                    own=asked.status_queue,
-                    queue=asked.queue,
-                    named=asked.other_status_queues,
-                    accepted=asked.accepted,
+                    own=self.status_queue,
+                    queue=self.queue,
+                    named=self.other_status_queues,
+                    accepted=self.accepted,
                 )
         except CannotSalvage as error:
-            raise refused(f"queue {asked.queue}", error, asked.status_queue) from error
-        record = self._record(seen, where, ended, moved)
-        return Salvage(asked.role.value, asked.name, asked.status_queue, where[0] if where else None, record)
+            raise refused(f"queue {self.queue}", error, self.status_queue) from error
+        return where[0] if where else None, self._record(seen, where, ended, moved)
 
     def _carry_out(self, status: RepairedQueue, salvage: Salvage, damaged: Damage) -> None:
-        connection = self._connection
-        away = ForwardQueue(connection, salvage.unreadable_to) if salvage.unreadable else None
-        try:
-            if away is not None and away.queue.resolved_q_name in (status.name, self._data_queue):
-                raise ConfigurationError(
-                    f"unreadable_to: {away.queue.name} is the queue {away.queue.resolved_q_name} itself, which has the records "
-                    "or the groups. Name a different queue"
-                )
+        connection = self.connection
+        with ExitStack() as stack:
+            away = None
+            if salvage.unreadable:
+                away = stack.enter_context(closing(ForwardQueue(connection, salvage.unreadable_to)))
+                self._refuse_own(away.queue, status)
             with connection.unit_of_work(status):
                 if away is not None or salvage.orphaned:
                     status.move_away(away, damaged.msg_ids)
                 if salvage.record is not None:
                     status.replace(salvage.record)
-        finally:
-            if away is not None:
-                away.close()
+
+    def _refuse_own(self, away: Queue, status: RepairedQueue) -> None:
+        """Raise ConfigurationError if messages would be moved to the status queue, or to the queue of the groups."""
+        with closing(self.connection.open_queue(self.queue, mq.MQOO_BROWSE)) as data:
+            own = (status.name, data.resolved_q_name)
+        if away.resolved_q_name in own:
+            raise ConfigurationError(
+                f"unreadable_to: {away.name} is the queue {away.resolved_q_name} itself, which has the records or the groups. "
+                "Name a different queue"
+            )
 
     def _recorded(self) -> Outgoing | None:
         """Return what the record of the pipe's consumer says of its producer; ``None`` without one, or for other owners."""
-        asked = self._asked
-        if asked.role is not Role.PUT or asked.status_queue != status_queue_name(Role.PUT, asked.name, None):
+        if self.role is not Role.PUT or self.status_queue != status_queue_name(Role.PUT, self.name):
             return None
         try:
-            users = None if asked.record_user is None else {asked.record_user}
-            record = held_by(self._connection, status_queue_name(Role.GET, asked.name, None), users)
+            users = None if self.record_user is None else {self.record_user}
+            record = held_by(self.connection, status_queue_name(Role.GET, self.name), users)
         except (QueueMissing, NotAuthorised):
             return None
         return record.outgoing if record else None
@@ -342,23 +315,22 @@ class _Rebuild:
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
         """Return the record to write; without an interrupted group that of none, for a checkpoint that is given back."""
-        connection, asked = self._connection, self._asked
         record = StatusRecord(
-            role=asked.role,
-            name=asked.name,
+            role=self.role,
+            name=self.name,
             state=RecordState.IDLE,
-            owner_id=self._owner_id,
+            owner_id=self.owner_id,
             epoch=1,
             unit_of_work=1,
             queue=seen.queue,
             group_id=GROUP_ID_NONE,
             msg_seq_number=0,
-            q_mgr_identifier=connection.q_mgr_identifier,
-            checkpoint=asked.checkpoint,
-            traceparent=self._repair.traceparent,
+            q_mgr_identifier=self.connection.q_mgr_identifier,
+            checkpoint=self.checkpoint,
+            traceparent=self.repair.traceparent,
         )
         if where is None:
-            return None if asked.checkpoint is None else record
+            return None if self.checkpoint is None else record
         group, position = where
         first_msg_ids = {each.first_msg_id for each in moved if each.group_id == position.group_id}
         record = replace(
@@ -370,9 +342,9 @@ class _Rebuild:
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
-            checkpoint=ended.checkpoint if ended and asked.checkpoint is None else asked.checkpoint,
+            checkpoint=ended.checkpoint if ended and self.checkpoint is None else self.checkpoint,
         )
-        if asked.role is Role.GET:
+        if self.role is Role.GET:
             return record
         # If all were got, nothing shows it any more.
         (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
@@ -380,7 +352,7 @@ class _Rebuild:
         return replace(
             record,
             resolved_q_name=seen.resolved_q_name,
-            resolved_q_mgr_name=connection.q_mgr_name,
+            resolved_q_mgr_name=self.connection.q_mgr_name,
             persistence=Persistence(persistence),
         )
 
@@ -396,21 +368,16 @@ def _read(
     Raises:
         OwnerActive: a unit of work hides a record, or may hide one.
     """
-    try:
-        hidden: int | None = uncommitted(connection, status.name)
-    except CommandRefused as error:
-        hidden, unasked = None, str(error)
-    else:
-        if hidden:
-            raise hidden_by_unit_of_work(
-                f"status queue {status.name}", f"uncommitted units of work have {hidden} of its messages"
-            )
+    where = f"status queue {status.name}"
+    hidden, unasked = hidden_messages(connection, status.name)
+    if hidden:
+        raise hidden_by_unit_of_work(where, f"uncommitted units of work have {hidden} of its messages")
     try:
         return status.read(waits=False), Damage(), False
     except OwnerActive as error:
         if hidden is None:
             raise hidden_by_unit_of_work(
-                f"status queue {status.name}",
+                where,
                 "the queue has an anchor without its record. Either a unit of work hides the record or the record is lost; the "
                 f"command server could not be asked which ({unasked}). Try again as a user who may put to "
                 "SYSTEM.ADMIN.COMMAND.QUEUE and display the queue; or, if DISPLAY QSTATUS shows UNCOM(NO), remove the anchor",
@@ -424,25 +391,13 @@ def _read(
 
 def _check_anchor(connection: Connection, name: str, expected: str) -> None:
     """Check that the owner whose record is lost worked with this queue; raises StatusQueueUnusable, MQIError."""
-    queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
-    try:
+    browsing = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
+    with closing(browsing) as queue:
         anchor = browsed(queue)[0].record
-    finally:
-        queue.close()
     if anchor.queue != expected:
         raise foreign_record(name, Mismatch("queue", anchor.queue, expected))
 
 
 def _is_in_cluster(connection: Connection, name: str) -> bool:
-    queue = connection.open_queue(name, mq.MQOO_INQUIRE)
-    try:
+    with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
         return queue.is_in_cluster
-    finally:
-        queue.close()
-
-
-def _is_done(planned: Salvage, found: StatusRecord | None, unreadable: int) -> bool:
-    """Return whether an earlier attempt was committed, although its MQCMIT had no answer."""
-    there = planned.record or planned.kept
-    written = there.mark if there else None
-    return unreadable == 0 and (found.mark if found else None) == written

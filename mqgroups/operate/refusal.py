@@ -71,13 +71,22 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairR
     because = error.because.value
     accept = f" (accept {because!r})" if error.because in DOUBTS else ""
     accept += _UNASKED.get(error.because, "") if error.unasked else ""
-    return RepairRefused(
-        f"{where}: found {error.found}, expected {error.expected}. {_REMEDIES[error.because]}{accept}. Nothing was changed",
-        status_queue=status_queue,
-        because=because,
-        found=error.found,
-        expected=error.expected,
-    )
+    remedy = f"{_REMEDIES[error.because]}{accept}"
+    return refusal(because, where, error.found, error.expected, remedy, status_queue)
+
+
+def refusal(
+    because: str, where: str, found: str, expected: str, remedy: str, status_queue: str, owner: str = ""
+) -> RepairRefused:
+    """Return the error; ``where`` something was found, and ``remedy``: sentences without the last full stop."""
+    text = f"{where}: found {found}, expected {expected}. {remedy}. Nothing was changed"
+    return RepairRefused(text, status_queue=status_queue, because=because, found=found, expected=expected, owner=owner)
+
+
+def record_hidden(status_queue: str, group_id: bytes) -> OwnerActive:
+    """Return the error for another owner's record that a unit of work hides."""
+    why = f"a unit of work hides its record, which may name group {group_id.hex()}"
+    return hidden_by_unit_of_work(f"status queue {status_queue}", why)
 
 
 def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:

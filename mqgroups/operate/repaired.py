@@ -12,6 +12,8 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core import protocol
+from mqgroups.core.model import Role
+from mqgroups.core.restart import Expectations, restart_action
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.status_chain import QueueContents, RecordHidden, RecordPut
 from mqgroups.core.steps import RecordArrived, Steps
@@ -21,7 +23,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.status.opening import open_keeping_users
 from mqgroups.status.performer import Performer
 from mqgroups.status.queue import TAKE, StatusQueue
-from mqgroups.status.records import LONGEST_RECORD_BYTES
+from mqgroups.status.records import LONGEST_RECORD_BYTES, foreign_record
 
 _T = TypeVar("_T")
 _TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -75,6 +77,14 @@ class RepairedQueue(StatusQueue):
         except RecordHidden:
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
         return record
+
+    def refuse_foreign(self, role: Role, name: str, record: StatusRecord | None, queue: str | None = None) -> None:
+        """Raise StatusQueueUnusable if the next start of this owner would refuse the record; ``queue``: by default its own."""
+        if queue is None:
+            queue = record.queue if record else ""
+        decision = restart_action(record, Expectations(role, name, queue, self._connection.q_mgr_identifier))
+        if decision.mismatch is not None:
+            raise foreign_record(self.name, decision.mismatch)
 
     @property
     def hobj(self) -> int:
@@ -152,10 +162,3 @@ def perform(connection: Connection, steps: Steps[_T], *queues: RepairedQueue) ->
         if not was_begun and connection.unit_of_work_of is queues[0]:
             connection.back_out()
         raise
-
-
-def move(
-    connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, left: StatusRecord, given: StatusRecord
-) -> None:
-    """Move a record to another status queue; ``left`` stays in its place."""
-    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, left, given), theirs, ours)

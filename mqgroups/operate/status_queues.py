@@ -2,23 +2,31 @@
 
 It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
 queue in another way (``status/``), and stops at the first message that it cannot read.
+
+``damage`` finds the messages that make a status queue unusable, and ``delete_unused`` deletes a queue that nobody needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.model import MsgFlag
-from mqgroups.core.status import RecordRejected, StatusRecord, decode
-from mqgroups.core.status_chain import FoundMessage
-from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusQueueUnusable
+from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.connection.retry import OWNER_ACTIVE
+from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.status import RecordRejected, RecordState, StatusRecord, decode
+from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
+from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.names import checked_queue_name
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.status.records import LONGEST_RECORD_BYTES
+from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record
 
+_UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 
 
@@ -53,11 +61,7 @@ def look_at(
 ) -> StatusQueueLook:
     """Browse a status queue; raises MQIError.
 
-    Args:
-        connection: to the queue manager.
-        name: of the queue.
-        decoded: a function that raises RecordRejected or StatusQueueUnusable if a message is not a record.
-        longest: the length of the longest message to look at, bytes.
+    ``decoded`` raises RecordRejected or StatusQueueUnusable for what is not a record; ``longest``: the longest message, bytes.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []
@@ -99,14 +103,103 @@ def look_at(
 
 def is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
     """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
+    if inquired(connection, seen.name, ("IPPROCS",))[0].get("IPPROCS") != 0:
+        return False
     try:
-        queue = connection.open_queue(seen.name, mq.MQOO_INQUIRE)
-        try:
-            if int(queue.inquire(mq.MQIA_OPEN_INPUT_COUNT)):
-                return False
-        finally:
-            queue.close()
-        # After that the record may have come back.
+        # The record may have come back.
         return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
     except (CommandRefused, NotAuthorised):
         return False
+
+
+def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = False) -> bool:
+    """Delete a status queue if it was made from a model queue, is empty, and no program has it open.
+
+    Each name has a status queue that stays when its program ends. A name is a role, not a run; but names with a date or a run's
+    identifier leave a queue each.
+
+    The next start of its name makes it again. Authorities that were granted for the queue by name go with it. If a unit of work
+    still has a message of the queue, the queue manager refuses (2055; IBM MQ, topic q041250).
+
+    Args:
+        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
+        status_queue: its name.
+        check: return what would be done, and change nothing.
+
+    Returns:
+        Whether it was deleted.
+
+    Raises:
+        ConfigurationError: the name is not valid.
+        MQIError: a call failed, for example because this user may not delete the queue.
+    """
+    checked_queue_name("status_queue", status_queue)
+    try:
+        queue = connection_of(q_mgr).open_queue(status_queue, _UNUSED)
+    except QueueMissing:
+        return False
+    except MQIError as error:
+        if error.reason in OWNER_ACTIVE:
+            return False
+        raise
+    try:
+        is_made = queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_PERMANENT_DYNAMIC
+        if not is_made or queue.inquire(mq.MQIA_CURRENT_Q_DEPTH):
+            return False
+        if not check:
+            queue.close(mq.MQCO_DELETE)
+        return True
+    except MQIError as error:
+        if error.reason != mq.MQRC_Q_NOT_EMPTY:
+            raise
+        return False
+    finally:
+        queue.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The messages to move away from a status queue.
+
+    Attributes:
+        messages: how many.
+        msg_ids: their MsgIds; ``None`` if all messages are moved.
+        kept: the valid record that stays.
+        moved: the records that are moved, because no one of them is known to be the right one.
+    """
+
+    messages: int = 0
+    msg_ids: tuple[bytes, ...] | None = None
+    kept: StatusRecord | None = None
+    moved: tuple[StatusRecord, ...] = ()
+
+
+def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
+    """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
+
+    If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
+    is. Otherwise nothing shows which record is the right one, so all messages go.
+
+    Raises:
+        StatusQueueUnusable: a record is of another version of this package, which can read it.
+        MQIError: a call failed.
+    """
+    seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
+    found = list(seen.messages)
+    unreadable = [each[0] for each in seen.unreadable]
+    parts = {name for each in seen.unreadable for name in each}
+    if user is not None:
+        strange = strangers(found, user)
+        found = [each for each in found if each not in strange]
+        unreadable += [each.msg_id for each in strange]
+        parts |= {each.msg_id for each in strange}
+    try:
+        kept = contents_of(found)[1]
+    except (RecordHidden, LookAgain, ChainBroken):
+        kept = None
+    # A damaged segment of the record's chain may be the current record. Messages are got by MsgId, so none may be there twice.
+    own = {name for each in found for name in (each.msg_id, each.group_id)} - {GROUP_ID_NONE}
+    if kept is not None and unreadable and not own & parts:
+        return Damage(len(unreadable), tuple(unreadable), kept)
+    records = tuple(each.record for each in found if each.record.state is not RecordState.ANCHOR)
+    return Damage(len(found) + len(unreadable), moved=records)

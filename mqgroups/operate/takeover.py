@@ -10,27 +10,24 @@ idle record takes the place of the moved one. The repeated call removes that rec
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
+from mqgroups.core import protocol
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
-from mqgroups.core.protocol import left_by
-from mqgroups.core.restart import Expectations, RestartAction, RestartDecision, restart_action
 from mqgroups.core.status import RecordState, StatusRecord
-from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, RepairRefused
-from mqgroups.names import (
-    checked_name,
-    checked_queue_name,
-    checked_role,
-    status_queue_name,
-)
-from mqgroups.operate.repaired import RepairedQueue, move
+from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing
+from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
+from mqgroups.operate.refusal import refusal
+from mqgroups.operate.repaired import RepairedQueue, perform
 from mqgroups.setting import checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.owner import new_owner_id
-from mqgroups.status.records import foreign_record, held_by
+from mqgroups.status.records import held_by
 from mqgroups.telemetry.repair import Repair
 
 _log = logging.getLogger("mqgroups")
@@ -91,59 +88,37 @@ def take_over(
         ConfigurationError, StatusError, MQIError: as for a start.
     """
     owner_role = checked_role(role)
-    source = _Party(checked_name(name), status_queue_name(owner_role, name, status_queue))
-    target = _Party(checked_name(by), status_queue_name(owner_role, by, by_status_queue))
-    if source.name == target.name or source.status_queue == target.status_queue:
+    checked_name(name)
+    checked_name(by)
+    status_queue = status_queue_name(owner_role, name, status_queue)
+    by_status_queue = status_queue_name(owner_role, by, by_status_queue)
+    if name == by or status_queue == by_status_queue:
         raise ConfigurationError(f"{name!r} cannot take over its own group. Start it, and it resumes the group")
     checked_queue_name("status_model", status_model)
     checked_seconds("wait_s", wait_s)
-    return _taken_over(
-        connection_of(q_mgr), owner_role, source, target, status_model=status_model, wait_s=wait_s, check=check
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Party:
-    """One of the two owners: its name and its status queue."""
-
-    name: str
-    status_queue: str
-
-
-def _taken_over(
-    connection: Connection,
-    role: Role,
-    source: _Party,
-    target: _Party,
-    *,
-    status_model: str,
-    wait_s: float,
-    check: bool,
-) -> Takeover:
-    nothing = Takeover(source.name, target.name)
+    connection = connection_of(q_mgr)
+    nothing = Takeover(name, by)
     try:
-        theirs = RepairedQueue(connection, source.status_queue, "", wait_s, keeps_user=not check)
+        theirs = RepairedQueue(connection, status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
         return replace(nothing, unknown=True)
-    try:
+    with closing(theirs):
         record = theirs.read()
-        if record is None or not _has_to_move(_decision(connection, role, source, record), record):
+        theirs.refuse_foreign(owner_role, name, record)
+        if record is None or (record.state is not RecordState.IN_GROUP and record.checkpoint is None):
             if record is not None and not record.is_needed and not check:
                 # An earlier takeover whose commit had no answer may have left this idle record. The name does not come back to
                 # remove it.
-                theirs.take_away(left_by(new_owner_id(), record))
+                theirs.take_away(protocol.left_by(new_owner_id(), record))
             return nothing
-        if role is Role.GET:
-            _refuse_half_a_pipe(connection, source)
-        ours = RepairedQueue(
-            connection, target.status_queue, status_model, wait_s, keeps_user=not check, user_from=theirs
-        )
+        if owner_role is Role.GET:
+            _refuse_half_a_pipe(connection, name)
+        ours = RepairedQueue(connection, by_status_queue, status_model, wait_s, keeps_user=not check, user_from=theirs)
         delete = ours.was_made
         try:
             there = ours.read()
-            _refuse_what_would_be_lost(connection, role, target, there)
-            epoch = there.epoch + 1 if there else 1
-            given = replace(record, name=target.name, owner_id=new_owner_id(), epoch=epoch)
+            _refuse_what_would_be_lost(ours, owner_role, by, there)
+            given = replace(record, name=by, owner_id=new_owner_id(), epoch=there.epoch + 1 if there else 1)
             if check:
                 return replace(nothing, record=given)
             with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
@@ -153,25 +128,11 @@ def _taken_over(
             return replace(nothing, record=given, done=True)
         finally:
             ours.close(delete=delete)
-    finally:
-        theirs.close()
 
 
-def _has_to_move(decision: RestartDecision, record: StatusRecord) -> bool:
-    return decision.action is RestartAction.RESUME_GROUP or record.checkpoint is not None
-
-
-def _decision(connection: Connection, role: Role, party: _Party, record: StatusRecord) -> RestartDecision:
-    expected = Expectations(role, party.name, record.queue, connection.q_mgr_identifier)
-    decision = restart_action(record, expected)
-    if decision.mismatch is not None:
-        raise foreign_record(party.status_queue, decision.mismatch)
-    return decision
-
-
-def _refuse_half_a_pipe(connection: Connection, source: _Party) -> None:
+def _refuse_half_a_pipe(connection: Connection, name: str) -> None:
     """Refuse to give the incoming group of a pipe alone: the rest would go to a new outgoing group."""
-    status_queue = status_queue_name(Role.PUT, source.name, None)
+    status_queue = status_queue_name(Role.PUT, name)
     try:
         record = held_by(connection, status_queue)
     except (QueueMissing, NotAuthorised):
@@ -179,47 +140,35 @@ def _refuse_half_a_pipe(connection: Connection, source: _Party) -> None:
         return
     if record is None or record.state is not RecordState.IN_GROUP:
         return
-    found = f"group {record.group_id.hex()}, interrupted"
-    raise RepairRefused(
-        f"the consumer {source.name} cannot be taken over yet, because the status record of the producer {source.name} on "
-        f"{status_queue} has {found}. If {source.name} is a pipe, the messages that it has yet to get belong to that group. "
-        "Nothing was changed. Take over the producer first (role put), or let it finish its group",
-        status_queue=status_queue,
-        because="half-a-pipe",
-        found=found,
-        expected="no interrupted group of a producer of this name",
+    remedy = (
+        f"If {name} is a pipe, the messages that it has yet to get belong to that group. Take over the producer first (role "
+        "put), or let it finish its group"
     )
+    _refuse("half-a-pipe", status_queue, record, "no interrupted group of a producer of this name", remedy)
 
 
-def _refuse_what_would_be_lost(connection: Connection, role: Role, target: _Party, there: StatusRecord | None) -> None:
-    if there is None:
-        return
-    interrupted = _decision(connection, role, target, there).action is RestartAction.RESUME_GROUP
-    if interrupted or there.checkpoint is not None:
-        found = f"group {there.group_id.hex()}, interrupted" if interrupted else "a checkpoint"
-        raise RepairRefused(
-            f"{target.name} cannot take the group over, because its status record on {target.status_queue} already has {found}. "
-            "Nothing was changed. Let it finish first, or choose another name to take the group over",
-            status_queue=target.status_queue,
-            because="needed",
-            found=found,
-            expected="nothing that is still needed",
-        )
+def _refuse_what_would_be_lost(ours: RepairedQueue, role: Role, by: str, there: StatusRecord | None) -> None:
+    ours.refuse_foreign(role, by, there)
+    if there is not None and (there.state is RecordState.IN_GROUP or there.checkpoint is not None):
+        remedy = f"Let {by} finish first, or choose another name to take the group over"
+        _refuse("needed", ours.name, there, "nothing that is still needed", remedy)
+
+
+def _refuse(because: str, status_queue: str, record: StatusRecord, expected: str, remedy: str) -> NoReturn:
+    interrupted = record.state is RecordState.IN_GROUP
+    found = f"group {record.group_id.hex()} of {record.name}, interrupted" if interrupted else "a checkpoint"
+    raise refusal(because, f"status queue {status_queue}", found, expected, remedy, status_queue)
 
 
 def _move(
     connection: Connection, theirs: RepairedQueue, ours: RepairedQueue, record: StatusRecord, given: StatusRecord
 ) -> None:
     """Move the record; leave an idle one until that is committed, because an empty queue would look as if it never had one."""
-    move(connection, theirs, ours, left_by(given.owner_id, record), given)
+    left = protocol.left_by(given.owner_id, record)
+    theirs.kept = perform(connection, protocol.taken_over(theirs.kept, ours.kept, left, given), theirs, ours)
     try:
         theirs.take_away()
     except MQIError as error:
         # The group is taken over all the same.
-        _log.warning(
-            "%s has the group of %s now. An idle record is left on status queue %s (%s); take over once more to remove it",
-            given.name,
-            record.name,
-            theirs.name,
-            error,
-        )
+        text = "%s has the group of %s now. An idle record is left on status queue %s (%s); take over once more to remove it"
+        _log.warning(text, given.name, record.name, theirs.name, error)

@@ -16,7 +16,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.operate.attributes import inquired
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     Names,
     compared,

@@ -12,8 +12,8 @@ import mqgroups.operate.look
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.machine import client_file, machine_findings
-from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import Cause
 from tests.fix_batches import messages

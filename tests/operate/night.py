@@ -17,7 +17,7 @@ from mqgroups import errors
 from mqgroups.cli import doctor as cli_doctor
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from tests.fix_cli import environment, invoke
 from tests.fix_groups import Owner
 

@@ -12,8 +12,8 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.operate import command_server
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.doctor import examine
-from mqgroups.operate.mqsc import MQSCClient
 from mqgroups.operate.rules.findings import Severity
 
 pytestmark = pytest.mark.embedded

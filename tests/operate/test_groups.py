@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.group_messages import messages_of_group
+from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import SeenOwners
-from mqgroups.operate.rules.inspection import Browsed
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance
 from mqgroups.operate.rules.judgement import GroupState, Surroundings, judged
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from tests.operate.lost_records import A, B, put
 from tests.operate.rules.test_inspection import LAST, MIG, inspected
 
-AROUND = Surroundings("Q", quiet_since="2026010112000000")
+AROUND = Surroundings(BrowsedInstance("QM1", "Q"), quiet_since="2026010112000000")
 
 
 def message(group, number, flags=MIG, when="2026010112000000"):

@@ -25,7 +25,7 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
 from mqgroups.operate import GroupState, OwnerState
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note
@@ -195,7 +195,7 @@ def recoverer(q_mgr, administrator):
         raise Died
     found = operate.inspect_owner(q_mgr, NAME, "put", tidy=True)
     assert found.state is operate.OwnerState.CLEAN
-    assert found.taken_away
+    assert found.record is not None
 
 
 def operator(q_mgr, administrator):

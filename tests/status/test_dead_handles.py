@@ -13,7 +13,7 @@ from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 pytestmark = pytest.mark.embedded

@@ -14,7 +14,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, encode
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.mqsc import MQSCClient
+from mqgroups.operate.command_server import MQSCClient
 from tests.put.whole_groups import THIS, put_rest
 from tests.status.test_status_queue import record_of, start
 

@@ -71,6 +71,80 @@ _USES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object of a queue manager, with its facts; ``alter``: the MQSC command that sets its attributes."""
+
+    name: str
+    alter: str
+    facts: Facts
+
+    def number(self, attribute: str) -> int | None:
+        """Return an attribute that is a number; ``None`` if it was not seen."""
+        value = self.facts.get(attribute)
+        return value if isinstance(value, int) else None
+
+    def wrong(
+        self, about: str, severity: Severity, found: str, why: str, *mends: str, remedy: str = ""
+    ) -> Iterator[Finding]:
+        """Yield that something is wrong; ``mends``: the attributes to set."""
+        mqsc = tuple(f"{self.alter} {each}" for each in mends)
+        yield Finding(f"{self.name}: {about}", severity, found, why, remedy, mqsc)
+
+    def right(self, about: str, found: str) -> Iterator[Finding]:
+        """Yield that something is in order."""
+        yield ok(f"{self.name}: {about}", found)
+
+    def check(
+        self, is_right: bool, about: str, found: str, why: str, *mends: str, remedy: str = "", right: str = ""
+    ) -> Iterator[Finding]:
+        """Yield a warning; or, if the attribute is right, that it is ``right``, by default ``found``."""
+        if is_right:
+            yield from self.right(about, right or found)
+        else:
+            yield from self.wrong(about, Severity.WARNING, found, why, *mends, remedy=remedy)
+
+    def has(self, attribute: str, right: str, severity: Severity, why: str, mends: str = "") -> Iterator[Finding]:
+        """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
+        mends = mends or f"{attribute}({right})"
+        if self.facts.get(attribute) == right:
+            yield from self.right(attribute, mends)
+        elif attribute in self.facts:
+            yield from self.wrong(attribute, severity, f"{attribute}({self.facts[attribute]})", why, mends)
+
+    def long_enough(self, why: str) -> Iterator[Finding]:
+        """Yield the finding on MAXMSGL of what the messages of the queue pass; 0 is no limit."""
+        longest, of_queue = self.number("MAXMSGL"), self.number("Q.MAXMSGL")
+        if longest is None or of_queue is None:
+            return
+        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
+        said = f"{found}, and the queue's is {of_queue}"
+        yield from self.check(is_right, "MAXMSGL", said, why, f"MAXMSGL({of_queue})", right=found)
+
+    def enabled(self, roles: Collection[Role]) -> Iterator[Finding]:
+        """Yield the findings on PUT and GET."""
+        for role, attribute in ((Role.PUT, "PUT"), (Role.GET, "GET")):
+            if role not in roles or attribute not in self.facts:
+                continue
+            if self.facts[attribute] == "ENABLED":
+                yield from self.right(attribute, f"{attribute}(ENABLED)")
+                continue
+            why = f"nobody can {role.value}; programs wait, and then fail"
+            # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+            remedy = f"unless somebody disabled it to protect the queue:\n{self.alter} {attribute}(ENABLED)"
+            yield from self.wrong(attribute, Severity.ERROR, f"{attribute}(DISABLED)", why, remedy=remedy)
+
+    def no_cap(self, severity: Severity, why: str) -> Iterator[Finding]:
+        """Yield a finding on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
+        custom, cap = str(self.facts.get("CUSTOM", "")), self.facts.get("CAPEXPRY", "NOLIMIT")
+        if "CAPEXPRY" in custom:
+            yield from self.wrong("CAPEXPRY", severity, f"CUSTOM({custom})", why, "CUSTOM(' ')")
+        elif cap != "NOLIMIT":
+            yield from self.wrong("CAPEXPRY", severity, f"CAPEXPRY({cap})", why, "CAPEXPRY(NOLIMIT)")
+        elif {"CAPEXPRY", "CUSTOM"} & set(self.facts):
+            yield from self.right("CAPEXPRY", "no limit on the expiry of messages")
+
+
 def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
     """Yield findings on a data queue.
 
@@ -80,192 +154,95 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
             CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
-    subject = f"queue {name}"
-    alter = f"ALTER QLOCAL('{name}')"
-    yield from _inhibition(subject, alter, facts, roles)
-    yield from _depth(subject, alter, facts)
-    if facts.get("PLATFORM") == _ZOS and Role.GET in roles:
-        why = "z/OS delivers groups in logical order only from a queue with this index (2394)"
-        yield from _attribute(subject, alter, facts, "INDXTYPE", "GROUPID", Severity.ERROR, why)
+    queue = _Object(f"queue {name}", f"ALTER QLOCAL('{name}')", facts)
+    yield from queue.enabled(roles)
+    yield from _depth(queue)
     if Role.GET in roles:
-        yield from _backout(subject, alter, facts)
-        why = "only one consumer at a time can open it"
-        yield from _attribute(subject, alter, facts, "SHARE", "YES", Severity.WARNING, why, "SHARE")
+        if facts.get("PLATFORM") == _ZOS:
+            why = "z/OS delivers groups in logical order only from a queue with this index (2394)"
+            yield from queue.has("INDXTYPE", "GROUPID", Severity.ERROR, why)
+        yield from _backout(queue)
+        yield from queue.has("SHARE", "YES", Severity.WARNING, "only one consumer at a time can open it", "SHARE")
     why = "messages of a group expire one by one, so the rest of a group can stay without its beginning"
-    yield from _cap(subject, alter, facts, Severity.WARNING, why)
+    yield from queue.no_cap(Severity.WARNING, why)
     if "DEFPSIST" in facts:
-        yield ok(
-            f"{subject}: DEFPSIST, PROPCTL, MSGDLVSQ",
-            f"DEFPSIST({facts['DEFPSIST']}) PROPCTL({facts.get('PROPCTL', '?')}) MSGDLVSQ({facts.get('MSGDLVSQ', '?')}): this "
-            "package sets persistence and asks for properties itself, and gets in logical order",
+        found = (
+            f"DEFPSIST({facts['DEFPSIST']}) PROPCTL({facts.get('PROPCTL', '?')}) MSGDLVSQ({facts.get('MSGDLVSQ', '?')})"
         )
-    if facts.get("CLUSTER") and Role.PUT in roles and "DEFBIND" in facts:
-        yield _check(
-            facts["DEFBIND"] != "NOTFIXED",
-            f"{subject}: DEFBIND",
-            Severity.WARNING,
-            "DEFBIND(NOTFIXED)",
-            "a program that binds as the queue says would split its groups over the instances",
-            f"{alter} DEFBIND(GROUP)",
-            right=f"DEFBIND({facts['DEFBIND']})",
-        )
-    if facts.get("CLUSTER") and Role.PUT in roles and facts.get("CLWLUSEQ") in _USES:
-        use = str(facts["CLWLUSEQ"])
-        yield ok(f"{subject}: CLWLUSEQ", f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}")
+        does = "this package sets persistence and asks for properties itself, and gets in logical order"
+        yield from queue.right("DEFPSIST, PROPCTL, MSGDLVSQ", f"{found}: {does}")
+    if not facts.get("CLUSTER") or Role.PUT not in roles:
+        return
+    if bind := facts.get("DEFBIND"):
+        why = "a program that binds as the queue says would split its groups over the instances"
+        yield from queue.check(bind != "NOTFIXED", "DEFBIND", f"DEFBIND({bind})", why, "DEFBIND(GROUP)")
+    if (use := str(facts.get("CLWLUSEQ"))) in _USES:
+        said = f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}"
+        yield from queue.right("CLWLUSEQ", said)
 
 
 def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
     """Yield findings on an alias of the queue ``target``. Facts: GET, PUT."""
     yield ok(f"queue {name}", f"an alias of {target}")
-    yield from _inhibition(f"alias {name}", f"ALTER QALIAS('{name}')", facts, roles)
+    yield from _Object(f"alias {name}", f"ALTER QALIAS('{name}')", facts).enabled(roles)
 
 
-def _check(
-    is_right: bool,
-    subject: str,
-    severity: Severity,
-    found: str,
-    why: str,
-    *mqsc: str,
-    remedy: str = "",
-    right: str = "",
-) -> Finding:
-    """Return the finding; or, if the attribute is right, that it is ``right``, by default ``found``."""
-    return ok(subject, right or found) if is_right else Finding(subject, severity, found, why, remedy, mqsc)
-
-
-def _attribute(
-    subject: str,
-    alter: str,
-    facts: Facts,
-    attribute: str,
-    right: str,
-    severity: Severity,
-    why: str,
-    mends: str = "",
-) -> Iterator[Finding]:
-    """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
-    mends = mends or f"{attribute}({right})"
-    if attribute in facts:
-        found = f"{attribute}({facts[attribute]})"
-        about, is_right = f"{subject}: {attribute}", facts[attribute] == right
-        yield _check(is_right, about, severity, found, why, f"{alter} {mends}", right=mends)
-
-
-def _long_enough(subject: str, facts: Facts, why: str, alter: str) -> Iterator[Finding]:
-    """Yield the finding on MAXMSGL of what the messages of the queue pass; 0 is no limit."""
-    longest, of_queue = facts.get("MAXMSGL"), facts.get("Q.MAXMSGL")
-    if isinstance(longest, int) and isinstance(of_queue, int):
-        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
-        said = f"{found}, and the queue's is {of_queue}"
-        mends = f"{alter} MAXMSGL({of_queue})"
-        yield _check(is_right, f"{subject}: MAXMSGL", Severity.WARNING, said, why, mends, right=found)
-
-
-def _inhibition(subject: str, alter: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    for role, attribute in ((Role.PUT, "PUT"), (Role.GET, "GET")):
-        if role in roles and attribute in facts:
-            yield _check(
-                facts[attribute] == "ENABLED",
-                f"{subject}: {attribute}",
-                Severity.ERROR,
-                f"{attribute}(DISABLED)",
-                f"nobody can {role.value}; programs wait, and then fail",
-                # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-                remedy=f"unless somebody disabled it to protect the queue:\n{alter} {attribute}(ENABLED)",
-                right=f"{attribute}(ENABLED)",
-            )
-
-
-def _cap(subject: str, alter: str, facts: Facts, severity: Severity, why: str) -> Iterator[Finding]:
-    """Yield a finding on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
-    if not {"CAPEXPRY", "CUSTOM"} & set(facts):
+def _depth(queue: _Object) -> Iterator[Finding]:
+    depth, most = queue.number("CURDEPTH"), queue.number("MAXDEPTH")
+    if depth is None or most is None:
         return
-    custom, cap = str(facts.get("CUSTOM", "")), facts.get("CAPEXPRY", "NOLIMIT")
-    in_custom = "CAPEXPRY" in custom
-    yield _check(
-        not in_custom and cap == "NOLIMIT",
-        f"{subject}: CAPEXPRY",
-        severity,
-        f"CUSTOM({custom})" if in_custom else f"CAPEXPRY({cap})",
-        why,
-        f"{alter} CUSTOM(' ')" if in_custom else f"{alter} CAPEXPRY(NOLIMIT)",
-        right="no limit on the expiry of messages",
-    )
-
-
-def _depth(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
-    depth, most = facts.get("CURDEPTH"), facts.get("MAXDEPTH")
-    if not isinstance(depth, int) or not isinstance(most, int):
-        return
-    found = f"{depth:,} of MAXDEPTH({most})"
-    about = f"{subject}: depth"
+    found, deeper = f"{depth:,} of MAXDEPTH({most})", f"MAXDEPTH({10 * most})"
     if depth >= most:
         why = "it is full: producers wait, and a group that waits for room keeps its consumer waiting too"
-        yield Finding(about, Severity.ERROR, found, why, mqsc=(f"{alter} MAXDEPTH({10 * most})",))
+        yield from queue.wrong("depth", Severity.ERROR, found, why, deeper)
     elif depth > _NEARLY_FULL * most:
         why = "a group that does not fit can be neither completed nor consumed"
-        yield Finding(about, Severity.WARNING, found, why, mqsc=(f"{alter} MAXDEPTH({10 * most})",))
+        yield from queue.wrong("depth", Severity.WARNING, found, why, deeper)
     else:
-        yield ok(about, found)
+        yield from queue.right("depth", found)
 
 
-def _backout(subject: str, alter: str, facts: Facts) -> Iterator[Finding]:
-    threshold, target = facts.get("BOTHRESH"), facts.get("BOQNAME")
+def _backout(queue: _Object) -> Iterator[Finding]:
+    threshold, target = queue.number("BOTHRESH"), queue.facts.get("BOQNAME")
     if threshold is None or target is None:
         return
-    about, backout = f"{subject}: BOTHRESH, BOQNAME", target or "QUEUE"
+    about, found = "BOTHRESH, BOQNAME", f"BOTHRESH({threshold})"
+    alter, backout = queue.alter, target or "QUEUE"
     needs = f"consumers with poison= or stalled= need PUT on {backout}\n"
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
         remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
-        yield Finding(about, Severity.WARNING, "BOTHRESH(0)", why, remedy)
     elif not target:
+        found += " without BOQNAME"
         why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
         remedy = f"{needs}{alter} BOQNAME('{backout}')"
-        yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold}) without BOQNAME", why, remedy)
-    elif isinstance(threshold, int) and threshold < _FEW_BACKOUTS:
+    elif threshold < _FEW_BACKOUTS:
         why = (
             "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
         )
-        yield Finding(about, Severity.WARNING, f"BOTHRESH({threshold})", why, f"{alter} BOTHRESH({_FEW_BACKOUTS})")
+        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS})"
     else:
-        yield ok(about, f"BOTHRESH({threshold}) BOQNAME({target})")
+        yield from queue.right(about, f"{found} BOQNAME({target})")
+        return
+    yield from queue.wrong(about, Severity.WARNING, found, why, remedy=remedy)
 
 
 def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on a queue manager. Facts: MAXUMSGS, MAXMSGL, DEADQ, PLATFORM; of a data queue Q.MAXMSGL."""
+    q_mgr = _Object(f"queue manager {name}", "ALTER QMGR", facts)
     if facts.get("PLATFORM") == _ZOS:
-        yield Finding(
-            f"queue manager {name}: TCPKEEP and RCVTIME",
-            Severity.UNSEEN,
-            "they are not looked at",
-            "with the defaults z/OS may never notice that a client's host is lost, whatever HBINT is",
-            "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)",
-        )
-    if isinstance(most := facts.get("MAXUMSGS"), int):
-        yield _check(
-            most >= _FEW_UNCOMMITTED,
-            f"queue manager {name}: MAXUMSGS",
-            Severity.WARNING,
-            f"MAXUMSGS({most})",
-            "units of work end after so many messages at most; more make it faster",
-            "ALTER QMGR MAXUMSGS(10000)",
-        )
-    yield from _long_enough(
-        f"queue manager {name}", facts, "messages that fit the queue are refused (2031)", "ALTER QMGR"
-    )
-    if "DEADQ" in facts:
-        yield _check(
-            bool(facts["DEADQ"]),
-            f"queue manager {name}: DEADQ",
-            Severity.WARNING,
-            "no dead-letter queue",
-            "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
-            remedy="ALTER QMGR DEADQ('...')",
-            right=f"DEADQ({facts['DEADQ']})",
-        )
+        why = "with the defaults z/OS may never notice that a client's host is lost, whatever HBINT is"
+        remedy = "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)"
+        yield from q_mgr.wrong("TCPKEEP and RCVTIME", Severity.UNSEEN, "they are not looked at", why, remedy=remedy)
+    if (most := q_mgr.number("MAXUMSGS")) is not None:
+        found, why = f"MAXUMSGS({most})", "units of work end after so many messages at most; more make it faster"
+        yield from q_mgr.check(most >= _FEW_UNCOMMITTED, "MAXUMSGS", found, why, "MAXUMSGS(10000)")
+    yield from q_mgr.long_enough("messages that fit the queue are refused (2031)")
+    if (dead := facts.get("DEADQ")) is not None:
+        why = "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it"
+        found, remedy, right = "no dead-letter queue", "ALTER QMGR DEADQ('...')", f"DEADQ({dead})"
+        yield from q_mgr.check(bool(dead), "DEADQ", found, why, remedy=remedy, right=right)
 
 
 def noticed_after_s(interval_s: int) -> int:
@@ -282,50 +259,32 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL; of the channel's connections, as they were negotiated, the longest
     HBINT (0 is longer than any) as CHS.HBINT and the smallest CURSHCNV as CHS.CURSHCNV.
     """
-    alter = f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)"
-    interval = facts.get("HBINT")
-    if isinstance(interval, int):
-        late = _noticed(interval)
-        yield _check(
-            _LEAST_HBINT_S <= interval <= _MOST_HBINT_S,
-            f"channel {name}: HBINT",
-            Severity.WARNING,
-            f"HBINT({interval})",
-            f"{late}; until then its name and its group stay locked"
-            if not 0 < interval < _LEAST_HBINT_S
-            else f"{late}, but so is a connection whose network or MQCMIT is slow",
-            f"{alter} HBINT({_LEAST_HBINT_S})",
-            right=f"HBINT({interval}): {late}",
-        )
-        negotiated = facts.get("CHS.HBINT")
-        if isinstance(negotiated, int) and negotiated != interval:
-            yield Finding(
-                f"channel {name}: HBINT of its connections",
-                Severity.WARNING,
-                f"HBINT({negotiated}) was negotiated",
-                f"the longer interval of both ends counts, and 0 of either end: {_noticed(negotiated)}",
-                "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs",
+    channel = _Object(f"channel {name}", f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)", facts)
+    if (interval := channel.number("HBINT")) is not None:
+        found, late = f"HBINT({interval})", _noticed(interval)
+        too_short = f"{late}, but so is a connection whose network or MQCMIT is slow"
+        too_long = f"{late}; until then its name and its group stay locked"
+        why = too_short if 0 < interval < _LEAST_HBINT_S else too_long
+        is_right, mends = _LEAST_HBINT_S <= interval <= _MOST_HBINT_S, f"HBINT({_LEAST_HBINT_S})"
+        yield from channel.check(is_right, "HBINT", found, why, mends, right=f"{found}: {late}")
+        if (negotiated := channel.number("CHS.HBINT")) not in (None, interval):
+            found = f"HBINT({negotiated}) was negotiated"
+            why = f"the longer interval of both ends counts, and 0 of either end: {_noticed(negotiated or 0)}"
+            remedy = (
+                "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"
             )
-    if isinstance(sharing := facts.get("SHARECNV"), int):
-        yield _check(
-            sharing > 0,
-            f"channel {name}: SHARECNV",
-            Severity.WARNING,
-            "SHARECNV(0)",
-            "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed",
-            f"{alter} SHARECNV(1)",
-            right=f"SHARECNV({sharing})",
-        )
+            yield from channel.wrong("HBINT of its connections", Severity.WARNING, found, why, remedy=remedy)
+    if (sharing := channel.number("SHARECNV")) is not None:
+        why = "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed"
+        yield from channel.check(sharing > 0, "SHARECNV", f"SHARECNV({sharing})", why, "SHARECNV(1)")
         if sharing > 0 and facts.get("CHS.CURSHCNV") == 0:
-            yield Finding(
-                f"channel {name}: CURSHCNV of its connections",
-                Severity.WARNING,
-                "CURSHCNV(0): a program's MQCD is older than version 9",
-                "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed",
-                "connect with mqgroups, or pass an MQCD of version 9 or later",
+            found = "CURSHCNV(0): a program's MQCD is older than version 9"
+            why = (
+                "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed"
             )
-    why = "messages that fit the queue cannot be put or got through this channel (2010)"
-    yield from _long_enough(f"channel {name}", facts, why, alter)
+            remedy = "connect with mqgroups, or pass an MQCD of version 9 or later"
+            yield from channel.wrong("CURSHCNV of its connections", Severity.WARNING, found, why, remedy=remedy)
+    yield from channel.long_enough("messages that fit the queue cannot be put or got through this channel (2010)")
 
 
 def _noticed(interval_s: int) -> str:
@@ -341,79 +300,58 @@ _INHERITED = (
 )
 
 
-def status_queue_findings(name: str, kind: str, facts: Facts, *, shared: bool = False) -> Iterator[Finding]:
+def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on a status queue, or on the model of status queues.
 
     Args:
         name: of the queue.
         kind: ``"QLOCAL"`` or ``"QMODEL"``.
-        facts: DEFTYPE, DEFPSIST, SHARE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER,
-            USAGE.
-        shared: whether many owners share it.
+        facts: DEFTYPE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER, USAGE.
     """
-    subject = f"{'model queue' if kind == 'QMODEL' else 'status queue'} {name}"
-    alter = f"ALTER {kind}('{name}')"
-    yield from _inhibition(subject, alter, facts, (Role.PUT, Role.GET))
+    called = "model queue" if kind == "QMODEL" else "status queue"
+    queue = _Object(f"{called} {name}", f"ALTER {kind}('{name}')", facts)
+    yield from queue.enabled((Role.PUT, Role.GET))
     if kind == "QMODEL":
         why = "a status queue made from it is deleted with its connection, and its record with it"
-        yield from _attribute(subject, alter, facts, "DEFTYPE", "PERMDYN", Severity.ERROR, why)
+        yield from queue.has("DEFTYPE", "PERMDYN", Severity.ERROR, why)
     elif facts.get("DEFTYPE") == "TEMPDYN":
-        why = "it is deleted with its connection, and its record with it"
-        yield Finding(
-            f"{subject}: DEFTYPE", Severity.ERROR, "a temporary dynamic queue", why, "make it from another model queue"
-        )
+        why, remedy = "it is deleted with its connection, and its record with it", "make it from another model queue"
+        yield from queue.wrong("DEFTYPE", Severity.ERROR, "a temporary dynamic queue", why, remedy=remedy)
     if facts.get("CLUSTER"):
-        why = "its records could go to another instance"
-        yield Finding(
-            f"{subject}: CLUSTER",
-            Severity.ERROR,
-            f"in cluster {facts['CLUSTER']}",
-            why,
-            mqsc=(f"{alter} CLUSTER(' ') CLUSNL(' ')",),
-        )
+        found, why = f"in cluster {facts['CLUSTER']}", "its records could go to another instance"
+        yield from queue.wrong("CLUSTER", Severity.ERROR, found, why, "CLUSTER(' ') CLUSNL(' ')")
     why = "a record expires, and then its group is put again from the beginning, or the rest of it never got"
-    yield from _cap(subject, alter, facts, Severity.ERROR, why)
+    yield from queue.no_cap(Severity.ERROR, why)
     for attribute, right, mends, severity, why in _INHERITED:
         inherited = f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
-        yield from _attribute(subject, alter, facts, attribute, right, severity, inherited, mends)
-    if shared and facts.get("SHARE") == "NO":
-        why = "many attempts have to open it at the same time"
-        yield Finding(f"{subject}: SHARE", Severity.ERROR, "NOSHARE", why, mqsc=(f"{alter} SHARE",))
-    if isinstance(longest := facts.get("MAXMSGL"), int):
-        yield _check(
-            longest >= MOST_BYTES,
-            f"{subject}: MAXMSGL",
-            Severity.WARNING,
-            f"MAXMSGL({longest})",
-            f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
-            f"{alter} MAXMSGL({4_194_304})",
-        )
-    if isinstance(most := facts.get("MAXDEPTH"), int):
-        yield _check(
-            most >= 2 * MOST_SEGMENTS,
-            f"{subject}: MAXDEPTH",
-            Severity.ERROR,
-            f"MAXDEPTH({most})",
-            f"records and anchors can be {2 * MOST_SEGMENTS} messages; on a full queue starts and commits fail (2053)",
-            f"{alter} MAXDEPTH(5000)",
-        )
+        yield from queue.has(attribute, right, severity, inherited, mends)
+    if (longest := queue.number("MAXMSGL")) is not None:
+        why = f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together"
+        mends = f"MAXMSGL({4_194_304})"
+        yield from queue.check(longest >= MOST_BYTES, "MAXMSGL", f"MAXMSGL({longest})", why, mends)
+    if (most := queue.number("MAXDEPTH")) is not None:
+        found, least = f"MAXDEPTH({most})", 2 * MOST_SEGMENTS
+        if most >= least:
+            yield from queue.right("MAXDEPTH", found)
+        else:
+            why = f"records and anchors can be {least} messages; on a full queue starts and commits fail (2053)"
+            yield from queue.wrong("MAXDEPTH", Severity.ERROR, found, why, "MAXDEPTH(5000)")
     why = "records are found in any order, but FIFO needs no sorting by priority"
-    yield from _attribute(subject, alter, facts, "MSGDLVSQ", "FIFO", Severity.WARNING, why)
+    yield from queue.has("MSGDLVSQ", "FIFO", Severity.WARNING, why)
 
 
 def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on an mqclient.ini. Facts: DEFRECON."""
-    reconnects = str(facts.get("DEFRECON", "NO")).upper()
-    yield _check(
-        reconnects in ("NO", "DISABLED"),
-        f"{path}: DefRecon",
-        Severity.WARNING,
-        f"DefRecon={facts.get('DEFRECON')}",
+    subject, reconnects = f"{path}: DefRecon", facts.get("DEFRECON", "NO")
+    if str(reconnects).upper() in ("NO", "DISABLED"):
+        yield ok(subject, "no automatic reconnection by default")
+        return
+    why = (
         "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
-        "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
-        remedy="DefRecon=NO in the stanza Channels",
-        right="no automatic reconnection by default",
+        "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED"
     )
+    remedy = "DefRecon=NO in the stanza Channels"
+    yield Finding(subject, Severity.WARNING, f"DefRecon={reconnects}", why, remedy)
 
 
 # What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).

@@ -3,17 +3,17 @@
 A physical message extends from its own place in the group to the place behind it: for a segment the next offset, for any other
 message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without
 gaps is therefore one run, however long it is, and each gap adds a run. Message data is not read.
-
-``GroupTally`` counts while a queue is browsed, and can be packed into a few values and unpacked again; ``GroupInspection`` is the
-result.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
 
 from mqgroups.core.model import MsgFlag
 
@@ -74,13 +74,60 @@ class Browsed:
         return bool(self.msg_flags & _IN_GROUP)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Runs:
+    """Runs of messages, ascending; runs that meet are joined."""
+
+    _begins: array[int] = field(default_factory=partial(array, "q"))
+    _ends: array[int] = field(default_factory=partial(array, "q"))
+
+    def add(self, first: Place, end: Place) -> bool:
+        """Add a run; returns whether it was added. A run that overlaps another one is not."""
+        begins, ends = self._begins, self._ends
+        begin, behind = _number(first), _number(end)
+        at = bisect_left(begins, begin)
+        if (at and ends[at - 1] > begin) or (at < len(begins) and begins[at] < behind):
+            return False
+        meets_before = at > 0 and ends[at - 1] == begin
+        meets_after = at < len(begins) and begins[at] == behind
+        if meets_before and meets_after:
+            ends[at - 1] = ends[at]
+            del begins[at], ends[at]
+        elif meets_before:
+            ends[at - 1] = behind
+        elif meets_after:
+            begins[at] = begin
+        else:
+            begins.insert(at, begin)
+            ends.insert(at, behind)
+        return True
+
+    def __getitem__(self, at: int) -> Run:
+        return Run(_place(self._begins[at]), _place(self._ends[at]))
+
+    def __iter__(self) -> Iterator[Run]:
+        return (Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
+
+
+def gaps(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return the missing messages between the runs."""
+    return tuple(Run(one.end, other.first) for one, other in pairwise(runs))
+
+
+def _number(place: Place) -> int:
+    return place[0] * _PLACES + place[1]
+
+
+def _place(number: int) -> Place:
+    return Place(*divmod(number, _PLACES))
+
+
+@dataclass(slots=True)
 class GroupInspection:
-    """The messages of one group on a queue.
+    """The messages of one group on a queue, counted while it is browsed.
 
     Attributes:
         group_id: 24 bytes.
-        runs: the messages that are there, ascending.
         messages: how many physical messages are there.
         data_bytes: the length of their data.
         last: the number of the message that is marked as the group's last; 0 if none is.
@@ -94,7 +141,6 @@ class GroupInspection:
     """
 
     group_id: bytes
-    runs: tuple[Run, ...] = ()
     messages: int = 0
     data_bytes: int = 0
     last: int = 0
@@ -106,6 +152,34 @@ class GroupInspection:
     last_put: str = ""
     abandoned: bool = False
     dead_letters: int = 0
+    _runs: Runs = field(default_factory=Runs, repr=False)
+
+    def add(self, message: Browsed) -> None:
+        """Count one message of the group."""
+        number = message.msg_seq_number
+        flags = int(message.msg_flags)
+        is_open = flags & _SEGMENT and not flags & _LAST_SEGMENT
+        end = Place(number, message.offset + message.length) if is_open else Place(number + 1)
+        self.overlapping += not self._runs.add(Place(number, message.offset), end)
+        self.messages += 1
+        self.data_bytes += message.length
+        if flags & _LAST_MSG_IN_GROUP:
+            self.last = min(self.last or number, number)
+        if message.persistence not in self.persistences:
+            self.persistences |= {message.persistence}
+        self.backout_count = max(self.backout_count, message.backout_count)
+        if len(self.put_by) < _MOST_NAMES and message.put_appl_name not in self.put_by:
+            self.put_by += (message.put_appl_name,)
+        when = message.put_time
+        self.first_put = min(self.first_put or when, when or self.first_put)
+        self.last_put = max(self.last_put, when)
+        self.abandoned = self.abandoned or message.abandons
+        self.dead_letters += message.dead_letter
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The messages that are there, ascending."""
+        return tuple(self._runs)
 
     @property
     def made_by(self) -> str:
@@ -121,12 +195,12 @@ class GroupInspection:
     @property
     def first(self) -> Place:
         """The place where the first message on the queue begins."""
-        return self.runs[0].first
+        return self._runs[0].first
 
     @property
     def end(self) -> Place:
         """The place behind the last message on the queue; with an offset if the end of that message is missing."""
-        return self.runs[-1].end
+        return self._runs[-1].end
 
     @property
     def last_msg_seq_number(self) -> int:
@@ -136,7 +210,7 @@ class GroupInspection:
     @property
     def gaps(self) -> tuple[Run, ...]:
         """The missing messages between the first and the last one on the queue."""
-        return tuple(Run(one.end, other.first) for one, other in zip(self.runs, self.runs[1:], strict=False))
+        return gaps(self._runs)
 
     @property
     def has_head(self) -> bool:
@@ -147,6 +221,11 @@ class GroupInspection:
     def has_end(self) -> bool:
         """Whether its last message is there, completely."""
         return self.last > 0 and self.end >= Place(self.last + 1)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every message from the first to the last is there, once."""
+        return self.last > 0 and self.runs == (Run(HEAD, Place(self.last + 1)),)
 
     @property
     def is_doubled(self) -> bool:
@@ -206,143 +285,44 @@ class BrowsedInstance:
         return self.open_input != 0 or bool(self.hidden)
 
 
-class Runs:
-    """Runs of messages, ascending; runs that meet are joined."""
+@dataclass(frozen=True, slots=True)
+class GroupPart:
+    """The messages of a split group at one instance."""
 
-    __slots__ = ("_begins", "_ends")
-
-    def __init__(self, packed: bytes = b"") -> None:
-        """Begin without messages, or with those that ``packed`` returned."""
-        self._begins, self._ends = array("q"), array("q")
-        self._begins.frombytes(packed[: len(packed) // 2])
-        self._ends.frombytes(packed[len(packed) // 2 :])
-
-    def add(self, first: Place, end: Place) -> bool:
-        """Add a run; returns whether it was added. A run that overlaps another one is not."""
-        begins, ends = self._begins, self._ends
-        begin, behind = _number(first), _number(end)
-        at = bisect_left(begins, begin)
-        if (at and ends[at - 1] > begin) or (at < len(begins) and begins[at] < behind):
-            return False
-        meets_before = at > 0 and ends[at - 1] == begin
-        meets_after = at < len(begins) and begins[at] == behind
-        if meets_before and meets_after:
-            ends[at - 1] = ends[at]
-            del begins[at], ends[at]
-        elif meets_before:
-            ends[at - 1] = behind
-        elif meets_after:
-            begins[at] = begin
-        else:
-            begins.insert(at, begin)
-            ends.insert(at, behind)
-        return True
-
-    def all(self) -> tuple[Run, ...]:
-        """Return the runs."""
-        return tuple(Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
-
-    def is_one_from(self, first: Place, end: Place) -> bool:
-        """Whether there is one run, from ``first`` to ``end``."""
-        return len(self._begins) == 1 and self._begins[0] == _number(first) and self._ends[0] == _number(end)
-
-    def packed(self) -> bytes:
-        """Return the runs as bytes: 16 for each."""
-        return self._begins.tobytes() + self._ends.tobytes()
+    q_mgr_name: str
+    group: GroupInspection
 
 
-def _number(place: Place) -> int:
-    return place[0] * _PLACES + place[1]
+@dataclass(frozen=True, slots=True)
+class GroupSplit:
+    """A group whose messages are at several instances. No consumer gets it whole until they are moved to one instance.
 
+    Attributes:
+        group_id: 24 bytes.
+        parts: the messages at each instance, in the order of the instances; at least two.
+        runs: the messages at all instances together, ascending.
+        overlapping: how many runs of messages are at more than one instance.
+    """
 
-def _place(number: int) -> Place:
-    return Place(*divmod(number, _PLACES))
-
-
-# The values of a tally, in the order of ``GroupTally.packed``.
-Packed: TypeAlias = tuple[bytes, bytes, int, int, int, int, int, int, str, str, str, int, int]
-
-
-class GroupTally:
-    """Counts the messages of one group while a queue is browsed, in whatever order they come."""
-
-    __slots__ = (
-        "_abandoned", "_backout_count", "_data_bytes", "_dead_letters", "_first_put", "_last", "_last_put", "_messages",
-        "_overlapping", "_persistences", "_put_by", "_runs", "group_id",
-    )  # fmt: skip
-
-    def __init__(self, group_id: bytes) -> None:
-        self.group_id = group_id
-        self._runs = Runs()
-        self._messages = self._data_bytes = self._last = self._overlapping = self._backout_count = 0
-        # A bit for each value of Persistence.
-        self._persistences = 0
-        self._put_by: tuple[str, ...] = ()
-        self._first_put = self._last_put = ""
-        self._abandoned = False
-        self._dead_letters = 0
-
-    def add(self, message: Browsed) -> None:
-        """Add one message of the group."""
-        number = message.msg_seq_number
-        flags = int(message.msg_flags)
-        is_open = flags & _SEGMENT and not flags & _LAST_SEGMENT
-        end = Place(number, message.offset + message.length) if is_open else Place(number + 1)
-        self._overlapping += not self._runs.add(Place(number, message.offset), end)
-        self._messages += 1
-        self._data_bytes += message.length
-        if flags & _LAST_MSG_IN_GROUP:
-            self._last = min(self._last or number, number)
-        self._persistences |= 1 << message.persistence
-        self._backout_count = max(self._backout_count, message.backout_count)
-        if len(self._put_by) < _MOST_NAMES and message.put_appl_name not in self._put_by:
-            self._put_by += (message.put_appl_name,)
-        when = message.put_time
-        self._first_put = min(self._first_put or when, when or self._first_put)
-        self._last_put = max(self._last_put, when)
-        self._abandoned = self._abandoned or message.abandons
-        self._dead_letters += message.dead_letter
+    group_id: bytes
+    parts: tuple[GroupPart, ...]
+    runs: tuple[Run, ...]
+    overlapping: int
 
     @property
-    def is_complete(self) -> bool:
-        """Whether every message from the first to the last was added."""
-        return self._last > 0 and self._runs.is_one_from(HEAD, Place(self._last + 1))
+    def is_whole_together(self) -> bool:
+        """Whether the parts together are a whole group: every message from the first to the last, once."""
+        last = max(part.group.last for part in self.parts)
+        return not self.overlapping and last > 0 and self.runs == (Run(HEAD, Place(last + 1)),)
 
-    def inspection(self) -> GroupInspection:
-        """Return the result."""
-        return GroupInspection(
-            self.group_id,
-            self._runs.all(),
-            self._messages,
-            self._data_bytes,
-            self._last,
-            self._overlapping,
-            frozenset(each for each in (0, 1, 2) if self._persistences >> each & 1),
-            self._backout_count,
-            self._put_by,
-            self._first_put,
-            self._last_put,
-            self._abandoned,
-            self._dead_letters,
-        )
+    @property
+    def gaps(self) -> tuple[Run, ...]:
+        """The messages that no instance has, between the first and the last one found."""
+        return gaps(self.runs)
 
-    def packed(self) -> Packed:
-        """Return the tally as values that a database holds."""
-        return (
-            self.group_id, self._runs.packed(), self._messages, self._data_bytes, self._last, self._overlapping,
-            self._persistences, self._backout_count, "\n".join(self._put_by), self._first_put, self._last_put,
-            int(self._abandoned), self._dead_letters,
-        )  # fmt: skip
 
-    @classmethod
-    def unpacked(cls, values: Packed) -> GroupTally:
-        """Return the tally that was packed."""
-        tally = cls(values[0])
-        tally._runs = Runs(values[1])
-        (tally._messages, tally._data_bytes, tally._last, tally._overlapping, tally._persistences,
-         tally._backout_count) = values[2:8]  # fmt: skip
-        tally._put_by = tuple(values[8].split("\n")) if tally._messages else ()
-        tally._first_put, tally._last_put = values[9:11]
-        tally._abandoned = bool(values[11])
-        tally._dead_letters = values[12]
-        return tally
+def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
+    """Return a group with messages at several instances."""
+    together = Runs()
+    overlapping = sum(not together.add(*run) for part in parts for run in part.group.runs)
+    return GroupSplit(group_id, tuple(parts), tuple(together), overlapping)

@@ -9,7 +9,7 @@ their way back through a channel. A group without a record of its producer is ne
 may name it: those of the queue manager that made its GroupId.
 
 Browsing takes time, and units of work hide messages. So a group that seems to lack something may be one that is being got or put:
-``operate/second_look.py`` finds that out.
+``operate/browse.py`` finds that out.
 
 "Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
 each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
@@ -19,12 +19,13 @@ compared as they are: 16 digits.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from mqgroups.core.status import Outgoing
 from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
@@ -45,13 +46,6 @@ class GroupState(Enum):
     DOUBLED = "doubled"
 
 
-class Look(Enum):
-    """What a second look at a group has to find out: whether it was put, or got, while the queue was browsed."""
-
-    PUT = "put"
-    GOT = "got"
-
-
 _OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 _S = GroupState
 
@@ -63,34 +57,35 @@ class Cause(Enum):
         state: the state of such a group.
         severity: how bad it is.
         danger: what would go wrong, or why nothing goes on.
-        look: how to find out that its owner only works meanwhile; ``None`` if browsing cannot have shown it for that reason.
+        look: what a second look has to find out, whether it was put, or got, while the queue was browsed; ``None`` if browsing
+            cannot have shown it for that reason.
     """
 
     # fmt: off
     OWNERS = ("two producers, or two consumers, have a record of it", _S.RECORD_DIFFERS, _ERROR,
-              "if both are started, messages are put or got twice", Look.PUT)
+              "if both are started, messages are put or got twice", "put")
     PIPE = ("the two records of its pipe disagree, or one is lost", _S.RECORD_DIFFERS, _ERROR,
-            "the pipe does not start (StatusQueueUnusable)", Look.PUT)
+            "the pipe does not start (StatusQueueUnusable)", "put")
     OLDER = ("its producer's record is older than its messages", _S.RECORD_DIFFERS, _ERROR,
-             "if its producer is started, it puts messages twice", Look.PUT)
+             "if its producer is started, it puts messages twice", "put")
     NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
-             "if its producer is started, messages are missing", Look.PUT)
+             "if its producer is started, messages are missing", "put")
     NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _WARNING,
-                 "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", Look.PUT)
+                 "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", "put")
     UNNAMED = ("its last message is missing, and who puts it was not seen", _S.STALLED, _WARNING,
                "if its producer's record is lost, its start would put the messages again: do NOT start it yet")
     TWICE = ("a message is there twice", _S.DOUBLED, _ERROR, "a consumer gets messages twice, or stops at them")
     AGAIN = ("messages that its consumer has got are there again", _S.DOUBLED, _ERROR,
-             "a consumer would get them a second time, as a group of their own", Look.PUT)
+             "a consumer would get them a second time, as a group of their own", "put")
     BEHIND_LAST = ("messages follow the last one", _S.INCONSISTENT, _ERROR, "no consumer gets them")
     GAP = ("messages are missing in the middle", _S.GAP, _ERROR,
-           "a consumer stops at the gap (GroupStalled), and at each start again", Look.GOT)
+           "a consumer stops at the gap (GroupStalled), and at each start again", "got")
     GAP_AHEAD = ("the messages that its consumer gets next are missing", _S.GAP, _ERROR,
-                 "its consumer stops there (GroupStalled), and at each start again", Look.GOT)
+                 "its consumer stops there (GroupStalled), and at each start again", "got")
     NO_BEGINNING = ("its first message is gone, and no record says who gets it", _S.NO_BEGINNING, _ERROR,
-                    "no consumer gets it", Look.GOT)
+                    "no consumer gets it", "got")
     BEGINNING_UNSEEN = ("its first message is gone, and who gets it was not seen", _S.NO_BEGINNING, _WARNING,
-                        "a consumer may be getting it, or no consumer gets it", Look.GOT)
+                        "a consumer may be getting it, or no consumer gets it", "got")
     REST_GONE = ("its consumer waits for the rest, and no message is on the queue", _S.STALLED, _WARNING,
                  "its consumer waits (GroupStalled), and at each start again")
     PUT_GONE = ("its producer is interrupted, and no message of it is on the queue", _S.STALLED, _WARNING,
@@ -109,9 +104,11 @@ class Cause(Enum):
     state: GroupState
     severity: Severity
     danger: str
-    look: Look | None
+    look: Literal["put", "got"] | None
 
-    def __new__(cls, text: str, state: GroupState, severity: Severity, danger: str, look: Look | None = None) -> Cause:
+    def __new__(
+        cls, text: str, state: GroupState, severity: Severity, danger: str, look: Literal["put", "got"] | None = None
+    ) -> Cause:
         """Make a member whose value is the text."""
         self = object.__new__(cls)
         self._value_, self.state, self.severity, self.danger, self.look = text, state, severity, danger, look
@@ -127,26 +124,19 @@ class Surroundings:
     """What is known besides a group and the records that name it.
 
     Attributes:
-        queue, local, q_mgr_name: where the groups are; ``local``: the queue behind an alias.
+        at: what was seen of the queue, besides its groups.
         owners: all owners that were seen.
         records_of: the queue managers on which the records of all producers were seen.
         all_seen: whether all records were seen.
         quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-        hidden: how many messages of the queue are in units of work; ``None`` if the command server could not be asked.
-        threshold, backout_queue: BOTHRESH and BOQNAME of the queue; 0 and empty if there are none, or if they are not known.
         name: the owner that the operator asks about, or ``NAME``.
     """
 
-    queue: str
-    local: str = ""
-    q_mgr_name: str = ""
+    at: BrowsedInstance
     owners: Sequence[SeenOwner] = ()
     records_of: Collection[str] = ()
     all_seen: bool = True
     quiet_since: str = ""
-    hidden: int | None = 0
-    threshold: int = 0
-    backout_queue: str = ""
     name: str = "NAME"
 
     def owner(self, role: str, name: str) -> SeenOwner | None:
@@ -160,7 +150,7 @@ class Surroundings:
         A producer and a consumer that only have the same name are no pipe; the consumer's record says whether it is one.
         """
         put, get = self.owner("put", name), self.owner("get", name)
-        if get is None or get.record is None or get.record.outgoing is None or (put is None and not self.all_seen):
+        if get is None or get.outgoing is None or (put is None and not self.all_seen):
             return False
         unsettled = (OwnerState.ACTIVE, OwnerState.HIDDEN)
         if get.state in unsettled or (put is not None and put.state in unsettled):
@@ -168,7 +158,7 @@ class Surroundings:
         found = Outgoing()
         if put is not None and put.has_group and put.record is not None:
             found = Outgoing(put.record.group_id, put.record.msg_seq_number)
-        return found != get.record.outgoing
+        return found != get.outgoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +174,8 @@ class Judgement:
     cause: Cause
     since: str
     group: GroupInspection | None
-    owners: Sequence[SeenOwner] = ()
-    around: Surroundings = field(default_factory=lambda: Surroundings(""))
+    owners: Sequence[SeenOwner]
+    around: Surroundings
 
     @property
     def producer(self) -> SeenOwner | None:
@@ -207,22 +197,24 @@ class Judgement:
 def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings) -> Judgement:
     """Return the judgement of a group; ``owners``: those whose records name it as unfinished."""
     since = max([group.last_put if group else "", *(owner.committed_at for owner in owners)])
-    return Judgement(_cause(group, owners, around, since), since, group, owners, around)
-
-
-def _cause(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings, since: str) -> Cause:
     producer, consumer = _only("put", owners), _only("get", owners)
+    # What the owners say if they are stalled.
+    stalled = Cause.SILENT if since <= around.quiet_since else None
+    if any(owner is not None and owner.is_active is False for owner in (producer, consumer)):
+        stalled = Cause.STOPPED
     if len(owners) > (producer is not None) + (consumer is not None):
-        return Cause.OWNERS
-    if any(around.pipe_disagrees(each.name) for each in owners):
-        return Cause.PIPE
-    if group is None:
-        return _without_messages(producer, consumer, around, since)
-    return (
-        _against_producer(group, producer)
-        or _from_messages(group, consumer, around)
-        or _by_owners(group, producer, consumer, around, since)
-    )
+        cause = Cause.OWNERS
+    elif any(around.pipe_disagrees(each.name) for each in owners):
+        cause = Cause.PIPE
+    elif group is None:
+        cause = _without_messages(producer, consumer, around, stalled)
+    else:
+        cause = (
+            _against_producer(group, producer)
+            or _from_messages(group, consumer, around)
+            or _by_owners(group, producer, consumer, around, stalled)
+        )
+    return Judgement(cause, since, group, owners, around)
 
 
 def _only(role: str, owners: Sequence[SeenOwner]) -> SeenOwner | None:
@@ -230,15 +222,15 @@ def _only(role: str, owners: Sequence[SeenOwner]) -> SeenOwner | None:
 
 
 def _without_messages(
-    producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, since: str
+    producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, stalled: Cause | None
 ) -> Cause:
     if producer is None and consumer is not None and consumer.is_active is False:
         return Cause.REST_GONE
     if producer is None or producer.is_active is not False or consumer is not None or producer.is_shared:
-        return _stalled(producer, consumer, around, since) or Cause.GETTING
+        return stalled or Cause.GETTING
     record = producer.record
-    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.q_mgr_name)
-    return Cause.STOPPED if elsewhere or around.hidden else Cause.PUT_GONE
+    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.at.q_mgr_name)
+    return Cause.STOPPED if elsewhere or around.at.hidden else Cause.PUT_GONE
 
 
 def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:
@@ -269,7 +261,7 @@ def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: S
         return Cause.GAP
     if not group.has_head or not group.has_end:
         return None
-    if 0 < around.threshold <= group.backout_count:
+    if 0 < around.at.threshold <= group.backout_count:
         return Cause.POISON
     return Cause.ABANDONED if group.abandoned else Cause.WHOLE
 
@@ -279,22 +271,15 @@ def _by_owners(
     producer: SeenOwner | None,
     consumer: SeenOwner | None,
     around: Surroundings,
-    since: str,
+    stalled: Cause | None,
 ) -> Cause:
     if not group.has_head and consumer is None:
         return Cause.NO_BEGINNING if around.all_seen else Cause.BEGINNING_UNSEEN
     lacks_producer = not group.has_end and producer is None
     if lacks_producer and any(map(group.is_made_by, around.records_of)):
         return Cause.NO_RECORD
-    stalled = _stalled(producer, consumer, around, since)
     if stalled is None:
         return Cause.PUTTING if group.has_head else Cause.GETTING
-    if 0 < around.threshold <= group.backout_count:
+    if 0 < around.at.threshold <= group.backout_count:
         return Cause.POISON
     return Cause.UNNAMED if lacks_producer else stalled
-
-
-def _stalled(producer: SeenOwner | None, consumer: SeenOwner | None, around: Surroundings, since: str) -> Cause | None:
-    if any(owner is not None and owner.is_active is False for owner in (producer, consumer)):
-        return Cause.STOPPED
-    return Cause.SILENT if since <= around.quiet_since else None

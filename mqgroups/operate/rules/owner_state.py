@@ -11,7 +11,7 @@ from enum import Enum
 
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
 
 
@@ -83,7 +83,6 @@ class SeenOwner:
         unreadable: how many messages are not records.
         problem: what is wrong, or could not be seen; empty if nothing.
         is_shared: whether the status queue is shared by many owners.
-        taken_away: whether the record, which was no longer needed, has been removed.
     """
 
     role: RoleName | None
@@ -99,12 +98,16 @@ class SeenOwner:
     problem: str = ""
     is_shared: bool = False
     put_by: str = ""
-    taken_away: bool = False
 
     @property
     def has_group(self) -> bool:
         """Whether its record names an unfinished group."""
         return self.record is not None and self.record.state is RecordState.IN_GROUP
+
+    @property
+    def outgoing(self) -> Outgoing | None:
+        """Where the outgoing group of its pipe stands, by its record; ``None`` if it is not a pipe's consumer."""
+        return self.record.outgoing if self.record else None
 
     @property
     def is_active(self) -> bool | None:
@@ -139,23 +142,20 @@ def state_of_queue(
     """
     if unreadable:
         return OwnerState.UNREADABLE, None, 0
-    users = users_of_records(messages)
+    users, message, leftovers = users_of_records(messages), None, 0
     try:
         found, record = contents_of(messages, seen_twice=True)
     except (RecordHidden, LookAgain):
-        # An active owner replaces its record all the time, so it may be hidden at this moment.
-        return OwnerState.ACTIVE if is_active else OwnerState.HIDDEN, None, 0
+        state = OwnerState.HIDDEN
     except ChainBroken as error:
         several = OwnerState.SEVERAL_USERS if len(users) > 1 else OwnerState.DUPLICATE
-        broken = several if error.several else OwnerState.UNREADABLE
-        return OwnerState.ACTIVE if is_active else broken, None, 0
-    message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
-    state = state_of(record)
-    if is_active:
-        state = OwnerState.ACTIVE
-    elif len(users) > 1 and found.leftovers:
-        state = OwnerState.SEVERAL_USERS
-    return state, message, len(found.leftovers)
+        state = several if error.several else OwnerState.UNREADABLE
+    else:
+        message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
+        leftovers = len(found.leftovers)
+        state = OwnerState.SEVERAL_USERS if len(users) > 1 and leftovers else state_of(record)
+    # An active owner replaces its record all the time, so it may be hidden at this moment.
+    return OwnerState.ACTIVE if is_active else state, message, leftovers
 
 
 def owners_of_groups(owners: Iterable[SeenOwner]) -> dict[bytes, tuple[SeenOwner, ...]]:

@@ -48,13 +48,11 @@ def rates(before: Look, now: Look) -> Rates:
     passed_s = now.at_s - before.at_s
     if passed_s <= 0:
         return Rates()
-    commits = sum(
-        max(0, number - before.units_of_work[instance])
-        for instance, number in now.units_of_work.items()
-        if instance in before.units_of_work
-    )
-    # An owner that has started since has made all its commits since.
-    commits += sum(number for instance, number in now.units_of_work.items() if _is_new(instance, before))
+    commits = 0
+    for (name, epoch), number in now.units_of_work.items():
+        # An owner that has started since has made all its commits since. The first epoch of a name has no unit of work before it.
+        earlier = before.units_of_work.get((name, epoch), 0 if epoch == 1 else number)
+        commits += max(0, number - earlier)
     return Rates(
         now.new_messages / passed_s,
         max(0, before.messages + now.new_messages - now.messages) / passed_s,
@@ -62,8 +60,3 @@ def rates(before: Look, now: Look) -> Rates:
         max(0, before.groups + now.new_groups - now.groups) / passed_s,
         commits / passed_s,
     )
-
-
-def _is_new(instance: Instance, before: Look) -> bool:
-    # The first epoch of a name has no unit of work before it.
-    return instance not in before.units_of_work and instance[1] == 1

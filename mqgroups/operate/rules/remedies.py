@@ -16,8 +16,6 @@ from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 _WAIT = "wait for a channel, or bring dead letters back"
-# A program believes only records of its own user, which the one who runs the doctor may not be.
-_AS_ITS_USER = " --record-user USER"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 
 
@@ -31,22 +29,21 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     """Return the lines that mend an owner's status queue; none if its group says what is to be done, or if nothing is."""
     if owner.is_shared:
         return [_batches(owner)]
-    named = f"--name {owner.name} --role {owner.role}"
     if owner.role is None:
         return [f"mqgroups check NAME --role ROLE --status-queue {owner.status_queue}"]
-    queue = owner.queue or around.queue or "QUEUE"
     if owner.state is OwnerState.MOVED and owner.record is not None:
         adopt = f"mqgroups adopt {owner.name} --from {owner.record.q_mgr_identifier} --apply"
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.hidden is None):
-        accepts = _accepts(around, owner.name, owner.role, queue, "nothing-interrupted")
+    queue = owner.queue or around.at.queue or "QUEUE"
+    nothing = "nothing-interrupted"
+    if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
-            *([f"mqgroups doctor --queue {queue}"] if queue != around.queue else []),
+            *([f"mqgroups doctor --queue {queue}"] if queue != around.at.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
-            f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER}{accepts} --apply",
+            _rebuild(around, owner.name, owner.role, queue, accept=nothing),
         ]
     if owner.state is OwnerState.HIDDEN:
         return [
@@ -54,12 +51,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
             f"mqgroups owners {owner.name}",
         ]
-    away = f"mqgroups salvage rebuild {named} --queue {queue}{_AS_ITS_USER} --unreadable-to QUEUE"
     return [
         "if a group was interrupted:",
-        f"{away}{_accepts(around, owner.name, owner.role, queue)} --apply",
+        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE"),
         "if none was:",
-        f"{away}{_accepts(around, owner.name, owner.role, queue, 'nothing-interrupted')} --apply",
+        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=nothing),
     ]
 
 
@@ -81,29 +77,32 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
     yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
 
-def _accepts(around: Surroundings, name: str, role: str | None, queue: str, *more: str) -> str:
-    """Return the options for the checks that a rebuild cannot make: without a command server, or of another lost record."""
-    doubts = list(more)
-    if around.hidden is None:
+def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
+    """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
+    doubts = [accept] if accept else []
+    if around.at.hidden is None:
         doubts += ["in-use", "other-owners"]
-    for each in around.owners if around.hidden is not None else ():
-        if each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue):
-            doubts = [*more, "other-owners"]
-    return "".join(f" --accept {each}" for each in doubts)
+    elif any(
+        each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue)
+        for each in around.owners
+    ):
+        doubts.append("other-owners")
+    accepts = "".join(f" --accept {each}" for each in doubts)
+    # A program believes only records of its own user, which the one who runs the doctor may not be.
+    what = f"--name {name} --role {role} --queue {queue}{more} --record-user USER"
+    return f"mqgroups salvage rebuild {what}{accepts} --apply"
 
 
-def _rebuild(judgement: Judgement, name: str, role: str, queue: str = "", *more: str) -> str:
-    around = judgement.around
-    of_group = f" --group {judgement.group_id.hex()}" if not queue else ""
-    what = (
-        f"mqgroups salvage rebuild --name {name} --role {role} --queue {queue or around.queue}{of_group}{_AS_ITS_USER}"
-    )
-    return f"{what}{_accepts(around, name, role, queue or around.queue, *more)} --apply"
+def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
+    """Return the command that writes the record of this group."""
+    group, around = judgement.group, judgement.around
+    accept = "begun" if role == "put" and group is not None and not group.has_head else ""
+    return _rebuild(around, name, role, around.at.queue, f" --group {judgement.group_id.hex()}", accept)
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
     """Yield how to find out, without the command server, that a record is lost and not hidden; nothing if that is known."""
-    if owner is not None and owner.state is OwnerState.HIDDEN and around.hidden is None:
+    if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield f"wait until DISPLAY QSTATUS('{owner.status_queue}') UNCOM shows UNCOM(NO)"
         yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
@@ -126,43 +125,41 @@ def _finish(judgement: Judgement) -> Iterator[str]:
 
 
 def _move(judgement: Judgement) -> Iterator[str]:
-    around = judgement.around
     yield from _finish(judgement)
-    yield f"end the programs that use queue {around.queue}"
-    yield _move_line(around.queue, judgement.group_id, around)
+    yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
         yield from _clear(consumer)
-        outgoing = around.owner("put", consumer.name) if _is_pipe(consumer) else None
+        outgoing = judgement.around.owner("put", consumer.name) if consumer.outgoing else None
         if outgoing is not None and outgoing.has_group and outgoing.record is not None:
             yield from _clear(outgoing)
-            yield _move_line(outgoing.record.queue, outgoing.record.group_id, around)
+            yield _move_line(judgement.around, outgoing.record.queue, outgoing.record.group_id)
 
 
-def _short(judgement: Judgement) -> str:
-    """Return the digits by which ``mqgroups groups`` shows the group."""
-    return judgement.group_id.hex()[-12:]
+def _moved(judgement: Judgement) -> Iterator[str]:
+    yield f"end the programs that use queue {judgement.around.at.queue}"
+    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id)
 
 
-def _move_line(queue: str, group_id: bytes, around: Surroundings) -> str:
-    accept = " --accept in-use" if around.hidden is None else ""
+def _move_line(around: Surroundings, queue: str, group_id: bytes) -> str:
+    accept = " --accept in-use" if around.at.hidden is None else ""
     return f"mqgroups salvage move --queue {queue} --group {group_id.hex()} --to QUEUE{accept} --apply"
-
-
-def _is_pipe(consumer: SeenOwner) -> bool:
-    return consumer.record is not None and consumer.record.outgoing is not None
 
 
 def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
     """Yield how the consumer ends the group; it moves the rest to BOQNAME."""
     around, consumer = judgement.around, judgement.consumer
-    name = consumer.name if consumer else "NAME"
     yield from _finish(judgement)
     if consumer is not None and consumer.is_active is not False:
-        yield f"end get {name}"
-    if not around.backout_queue:
-        yield f"ALTER QLOCAL('{around.local or around.queue}') BOQNAME('QUEUE')"
-    kind = "pipe" if consumer is not None and _is_pipe(consumer) else "get"
-    yield f"start {kind} {name} with {setting}='quarantine'"
+        yield f"end get {consumer.name}"
+    if not around.at.backout_queue:
+        yield f"ALTER QLOCAL('{around.at.resolved_q_name or around.at.queue}') BOQNAME('QUEUE')"
+    yield f"{_start_consumer(consumer)} with {setting}='quarantine'"
+
+
+def _start_consumer(consumer: SeenOwner | None) -> str:
+    if consumer is None:
+        return "start get NAME"
+    return f"start {'pipe' if consumer.outgoing else 'get'} {consumer.name}"
 
 
 # --- remedies
@@ -181,36 +178,33 @@ def _pipe(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
     name = judgement.owners[0].name
     put, get = around.owner("put", name), around.owner("get", name)
-    if get is None or get.record is None or get.record.outgoing is None:
+    if get is None or get.outgoing is None:
         return
-    outgoing = get.record.outgoing
-    to = (put.queue if put else "") or (around.queue if judgement.group_id == outgoing.group_id else "") or "OUTGOING"
-    there = put is not None and put.has_group
-    if there and group is not None and judgement.group_id == outgoing.group_id:
-        agrees = group.end == Place(outgoing.msg_seq_number + 1)
-        stale, role, queue = (put, "put", to) if agrees else (get, "get", get.record.queue)
-        if stale is not None:
-            yield from _clear(stale)
-        yield _rebuild(judgement, name, role, queue)
-    elif there:
+    is_outgoing = judgement.group_id == get.outgoing.group_id
+    to = (put.queue if put else "") or (around.at.queue if is_outgoing else "") or "OUTGOING"
+    if put is None or not put.has_group:
+        yield from _wait_for_hidden(put, around)
+        yield _rebuild(around, name, "put", to)
+    elif group is not None and is_outgoing:
+        agrees = group.end == Place(get.outgoing.msg_seq_number + 1)
+        stale, role, queue = (put, "put", to) if agrees else (get, "get", get.queue)
+        yield from _clear(stale)
+        yield _rebuild(around, name, role, queue)
+    else:
         yield f"mqgroups doctor --queue {to}"
         return
-    else:
-        yield from _wait_for_hidden(put, around)
-        yield _rebuild(judgement, name, "put", to)
     yield f"start pipe {name}"
 
 
 def _contradicted(judgement: Judgement) -> Iterator[str]:
-    producer, group = judgement.producer, judgement.group
-    if producer is None or group is None:
+    producer = judgement.producer
+    if producer is None:
         return
     if judgement.cause is Cause.NEWER:
         yield _WAIT
         yield "if its last messages are nowhere:"
-    begun = () if group.has_head else ("begun",)
     yield from _clear(producer)
-    yield _rebuild(judgement, producer.name, "put", "", *begun)
+    yield _rebuild_group(judgement, producer.name, "put")
     yield _start(producer)
 
 
@@ -218,17 +212,12 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
     if group is None:
         return
+    is_made_here = group.is_made_by(around.at.q_mgr_name)
     if judgement.cause is Cause.UNNAMED:
-        where = "" if group.is_made_by(around.q_mgr_name) else f" at queue manager {group.made_by}"
-        yield f"look for its record{where}: mqgroups groups --queue {around.queue} --status-queue MQGROUPS.PUT.NAME"
-    if group.is_made_by(around.q_mgr_name):
-        begun = () if group.has_head else ("begun",)
-        for name, owner in _candidates(judgement, "put"):
-            yield f"if {name} put group {_short(judgement)}, and its record is lost:"
-            yield from _wait_for_hidden(owner, around)
-            yield _rebuild(judgement, name, "put", "", *begun)
-            yield from _other_side(judgement, name, "put")
-            yield f"start put {name}"
+        where = "" if is_made_here else f" at queue manager {group.made_by}"
+        yield f"look for its record{where}: mqgroups groups --queue {around.at.queue} --status-queue MQGROUPS.PUT.NAME"
+    if is_made_here:
+        yield from _record_lost(judgement, "put", "put")
         if group.has_head and judgement.consumer is None:
             # Else a consumer would get its first messages a second time.
             yield "if its producer begins the group again:"
@@ -238,31 +227,30 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
 
 
 def _no_beginning(judgement: Judgement) -> Iterator[str]:
-    around = judgement.around
     if judgement.cause is Cause.BEGINNING_UNSEEN:
-        yield f"look for its record: mqgroups groups --queue {around.queue} --status-queue MQGROUPS.GET.NAME"
+        queue = judgement.around.at.queue
+        yield f"look for its record: mqgroups groups --queue {queue} --status-queue MQGROUPS.GET.NAME"
     yield _WAIT
-    for name, owner in _candidates(judgement, "get"):
-        yield f"if {name} has begun group {_short(judgement)}, and its record is lost:"
-        yield from _wait_for_hidden(owner, around)
-        yield _rebuild(judgement, name, "get")
-        yield from _other_side(judgement, name, "get")
-        yield f"start get {name}"
+    yield from _record_lost(judgement, "get", "has begun")
     yield "if it was handled already, or its beginning is nowhere:"
     yield from _move(judgement)
 
 
-def _candidates(judgement: Judgement, role: str) -> Iterator[tuple[str, SeenOwner | None]]:
-    """Yield the owners that may have lost the record of the group; else the one that the operator asks about, or ``NAME``."""
+def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
+    """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
     around = judgement.around
-    lost = [
-        each
-        for each in around.owners
-        if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in ("", around.queue, around.local)
+    here = ("", around.at.queue, around.at.resolved_q_name)
+    lost: list[SeenOwner | None] = [
+        each for each in around.owners if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
     ]
-    yield from ((each.name, each) for each in lost)
-    if not lost:
-        yield around.name, around.owner(role, around.name)
+    for owner in lost or [around.owner(role, around.name)]:
+        name = owner.name if owner else around.name
+        # The digits by which ``mqgroups groups`` shows the group.
+        yield f"if {name} {did} group {judgement.group_id.hex()[-12:]}, and its record is lost:"
+        yield from _wait_for_hidden(owner, around)
+        yield _rebuild_group(judgement, name, role)
+        yield from _other_side(judgement, name, role)
+        yield f"start {role} {name}"
 
 
 def _twice(judgement: Judgement) -> Iterator[str]:
@@ -274,35 +262,33 @@ def _twice(judgement: Judgement) -> Iterator[str]:
 
 
 def _again(judgement: Judgement) -> Iterator[str]:
-    around, consumer, group = judgement.around, judgement.consumer, judgement.group
+    consumer, group = judgement.consumer, judgement.group
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
         yield f"{_start(consumer)} with complete_groups_only=True"
-    yield f"end the programs that use queue {around.queue}"
-    yield _move_line(around.queue, judgement.group_id, around)
+    yield from _moved(judgement)
 
 
 def _gap(judgement: Judgement) -> Iterator[str]:
     yield _WAIT
-    yield "if the missing messages are nowhere:"
+    if judgement.cause is Cause.REST_GONE:
+        yield "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it"
+        yield "if nobody puts the rest:"
+    else:
+        yield "if the missing messages are nowhere:"
     yield from _set_aside(judgement) if judgement.consumer else _move(judgement)
-
-
-def _rest_gone(judgement: Judgement) -> Iterator[str]:
-    yield _WAIT
-    yield "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it"
-    yield "if nobody puts the rest:"
-    yield from _set_aside(judgement)
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
     producer = judgement.producer
-    get = judgement.around.owner("get", producer.name) if producer else None
-    if get is not None and _is_pipe(get):
+    if producer is None:
+        return
+    get = judgement.around.owner("get", producer.name)
+    if get is not None and get.outgoing:
         yield f"start pipe {get.name}"
         yield "if a program that keeps no record had not got them, what it puts has no beginning: it has to be put right by hand"
-    elif producer is not None:
+    else:
         yield "if a consumer, or a program that keeps no record, has got them:"
         yield _start(producer)
         yield "if they are nowhere:"
@@ -311,14 +297,12 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
 
 
 def _poison(judgement: Judgement) -> Iterator[str]:
-    consumer = judgement.consumer
-    name = consumer.name if consumer else "NAME"
-    kind = "pipe" if consumer is not None and _is_pipe(consumer) else "get"
+    consumer, group = judgement.consumer, judgement.group
     yield "if the program, or what it needs, is corrected:"
     suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
-    if suspect is None or (judgement.group is not None and judgement.group.backout_count > suspect.backout_count):
+    if suspect is None or (group is not None and group.backout_count > suspect.backout_count):
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
-    yield f"start {kind} {name}"
+    yield _start_consumer(consumer)
     yield "if the message cannot be processed:"
     yield from _set_aside(judgement, "poison")
 
@@ -330,12 +314,12 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
         if owner.is_active is not False:
             continue
         get = around.owner("get", owner.name)
-        if get is not None and _is_pipe(get):
+        if get is not None and get.outgoing:
             pipes.add(owner.name)
         elif owner.role == "put" and get is not None and get.record is None and not owner.is_shared:
             yield f"if {owner.name} is a pipe, its other record is lost:"
             yield from _wait_for_hidden(get, around)
-            yield _rebuild(judgement, owner.name, "get", get.queue or "INCOMING")
+            yield _rebuild(around, owner.name, "get", get.queue or "INCOMING")
             yield f"start pipe {owner.name}"
             yield "if it is not:"
             yield _start(owner)
@@ -347,19 +331,19 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
         put = around.owner("put", name)
         if put is not None and put.state is OwnerState.HIDDEN:
             yield f"wait until the unit of work of put {name} is backed out"
-            if around.hidden is None:
+            if around.at.hidden is None:
                 yield f"if DISPLAY QSTATUS('{put.status_queue}') UNCOM shows UNCOM(NO), its record is lost:"
                 yield f"CLEAR QLOCAL('{put.status_queue}')"
-                yield _rebuild(judgement, name, "put", put.queue or "OUTGOING")
+                yield _rebuild(around, name, "put", put.queue or "OUTGOING")
         yield f"start pipe {name}"
 
 
 def _silent(judgement: Judgement) -> Iterator[str]:
     for owner in judgement.owners:
-        named = f"{owner.role} {owner.name}"
         if owner.is_shared:
             yield _batches(owner)
             continue
+        named = f"{owner.role} {owner.name}"
         yield f"look at the log of {named}: a program has {owner.status_queue} open. A second one cannot start"
         yield f"if {owner.name} hangs:"
         yield f"end {named}"
@@ -380,7 +364,7 @@ _REMEDIES: Mapping[Cause, Callable[[Judgement], Iterator[str]]] = {
     Cause.GAP_AHEAD: _gap,
     Cause.NO_BEGINNING: _no_beginning,
     Cause.BEGINNING_UNSEEN: _no_beginning,
-    Cause.REST_GONE: _rest_gone,
+    Cause.REST_GONE: _gap,
     Cause.PUT_GONE: _put_gone,
     Cause.POISON: _poison,
     Cause.STOPPED: _stopped,

@@ -22,6 +22,7 @@ not prove it. The command server's UncommittedMsgs shows both (``BrowsedInstance
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import Enum
 from typing import get_args
 
@@ -56,23 +57,14 @@ class Obstacle(Enum):
 DOUBTS = frozenset(map(Obstacle, get_args(Accept)))
 
 
+@dataclass(eq=False)
 class CannotSalvage(ValueError):
-    """The messages on the queue do not show an owner's position."""
+    """The messages on the queue do not show an owner's position. ``unasked``: a user with more authorities would know."""
 
-    def __init__(self, because: Obstacle, found: str, expected: str, *, unasked: bool = False) -> None:
-        """``unasked``: a user with more authorities would know."""
-        super().__init__(f"found {found}, expected {expected}")
-        self.unasked = unasked
-        self.because = because
-        self.found = found
-        self.expected = expected
-
-
-def interrupted(role: Role, groups: Collection[GroupInspection]) -> list[GroupInspection]:
-    """Return the groups in which an owner of this role may have been interrupted."""
-    if role is Role.PUT:
-        return [group for group in groups if not group.has_end]
-    return [group for group in groups if not group.has_head]
+    because: Obstacle
+    found: str
+    expected: str
+    unasked: bool = False
 
 
 def interrupted_at(
@@ -85,17 +77,15 @@ def interrupted_at(
 ) -> tuple[GroupInspection, GroupPosition] | None:
     """Return the group in which an owner was interrupted, and how much of it is committed.
 
+    Raises CannotSalvage if the messages do not show it with certainty.
+
     Args:
-        role: the owner's.
         groups, seen: what is on its queue.
         group_id: which group, if there are several; ``None`` finds the only one.
         accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
-
-    Raises:
-        CannotSalvage: the messages do not show it with certainty.
     """
     if group_id is None:
-        candidates = interrupted(role, groups)
+        candidates = [each for each in groups if not (each.has_end if role is Role.PUT else each.has_head)]
         if not candidates:
             # The messages of an interrupted group may all be in a unit of work, and come back when it is backed out.
             _check_unused(accepted, seen)
@@ -109,11 +99,8 @@ def interrupted_at(
     else:
         group = the_group(groups, group_id)
         if role is Role.PUT and group.has_end:
-            raise CannotSalvage(
-                Obstacle.GROUP_COMPLETE,
-                f"the group's last message, number {group.last}",
-                "a group without its last message",
-            )
+            found = f"the group's last message, number {group.last}"
+            raise CannotSalvage(Obstacle.GROUP_COMPLETE, found, "a group without its last message")
         if role is Role.GET and group.has_head:
             raise CannotSalvage(Obstacle.NOT_BEGUN, "the group's first message", "a group without its first message")
     _check_whole(group)
@@ -122,16 +109,12 @@ def interrupted_at(
         return group, _position(group, group.first)
     _check_made_here(group, seen.q_mgr_name)
     if not group.has_head:
+        found = f"message {group.first.msg_seq_number} as the group's first on the queue"
         if seen.hidden:
             # The consumer that got the first messages may have the last ones in its unit of work, too.
-            found = f"message {group.first.msg_seq_number} as the group's first on the queue, and {_hidden(seen)}"
+            found += f", and {_hidden(seen)}"
             raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "no messages in units of work")
-        doubt(
-            Obstacle.BEGUN,
-            accepted,
-            f"message {group.first.msg_seq_number} as the group's first on the queue",
-            "message 1",
-        )
+        doubt(Obstacle.BEGUN, accepted, found, "message 1")
     _check_unused(accepted, seen, "output")
     return group, _position(group, group.end, in_last_message=group.last == group.end.msg_seq_number)
 
@@ -149,9 +132,8 @@ def recorded_at(
     Args:
         outgoing: how much of the outgoing group is committed, by that record.
         groups: those on the outgoing queue.
-        group_id: which group, if it is asked for.
+        group_id, accepted: as for ``interrupted_at``.
         in_cluster: whether the queue has instances at other queue managers.
-        accepted: as for ``interrupted_at``.
 
     Returns:
         The messages of the group that are on the queue, or ``None`` if all were got; and the position.
@@ -187,11 +169,7 @@ def recorded_at(
 def movable(
     group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
 ) -> GroupInspection:
-    """Return the group, if it can be moved and nobody else uses the queue.
-
-    Raises:
-        CannotSalvage: the group is not there, its messages have dead-letter headers, or somebody may use the queue.
-    """
+    """Return the group, if it is there without dead-letter headers, and nobody else uses the queue; raises CannotSalvage."""
     group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"

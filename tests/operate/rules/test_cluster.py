@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from embedded_tests.tables import table
-from mqgroups.operate.rules.cluster import GroupPart, split_group
-from mqgroups.operate.rules.inspection import Place, Run
+from mqgroups.operate.rules.inspection import GroupPart, Place, Run, split_group
 from tests.operate.rules.test_inspection import LAST, MIG, inspected, message
 
 

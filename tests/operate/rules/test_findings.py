@@ -23,7 +23,6 @@ DATA: dict[str, int | str] = {
 }  # fmt: skip
 STATUS: dict[str, int | str] = {
     "DEFTYPE": "PERMDYN",
-    "SHARE": "NO",
     "MAXMSGL": 4_194_304,
     "CLUSTER": "",
     "GET": "ENABLED",
@@ -120,12 +119,6 @@ def test_where_the_groups_of_a_cluster_queue_go_is_told():
 )
 def test_attributes_of_a_status_queue(kind, change, expected):
     assert wrong(status_queue_findings("S", kind, {**STATUS, **change})) == expected
-
-
-def test_a_shared_status_queue_has_to_be_shared():
-    assert wrong(status_queue_findings("S", "QLOCAL", STATUS, shared=True)) == [
-        (ERROR, "SHARE", ("ALTER QLOCAL('S') SHARE",))
-    ]
 
 
 @table(

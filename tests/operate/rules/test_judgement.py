@@ -11,6 +11,7 @@ from embedded_tests.tables import table
 from mqgroups.core.model import Persistence, Role
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.operate.rules.findings import Severity
+from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from mqgroups.operate.rules.remedies import owner_remedy, remedy
@@ -37,7 +38,9 @@ LEFT_PUTTER, LEFT_GETTER = owner("put", 3), owner("get", 1)
 
 
 def judgement(messages, *owners, group_id=G, **more):
-    around = Surroundings("Q", "Q", "QM1", owners, **{"quiet_since": QUIET, **more})
+    seen = {name: more.pop(name) for name in ("hidden", "threshold", "backout_queue") if name in more}
+    at = BrowsedInstance("QM1", "Q", "Q", **{"hidden": 0, **seen})
+    around = Surroundings(at, owners, **{"quiet_since": QUIET, **more})
     return judged(inspected(messages, group_id) if messages else None, owners, around)
 
 
@@ -101,7 +104,7 @@ def test_a_group_is_judged_by_its_messages_and_records(messages, owners, expecte
 )
 def test_the_records_of_a_pipe_are_of_one_commit(outgoing, put, expected):
     get = owner("get", 1, name="P", outgoing=outgoing)
-    around = Surroundings("Q", owners=(get, put) if put else (get,), quiet_since=QUIET)
+    around = Surroundings(BrowsedInstance("QM1", "Q", hidden=0), (get, put) if put else (get,), quiet_since=QUIET)
     assert judged(inspected(WHOLE[1:]), [get], around).cause is expected
 
 
@@ -225,4 +228,6 @@ def test_what_needs_an_operator_has_a_remedy_and_nothing_else_has(
 
 def test_a_record_that_stays_hidden_may_be_lost_where_an_authority_is_missing():
     hidden = SeenOwner("put", "P", "MQGROUPS.PUT.P", OwnerState.HIDDEN)
-    assert owner_remedy(hidden, Surroundings("Q", "Q", "QM1", [hidden]))[-1] == "mqgroups owners P"
+    assert (
+        owner_remedy(hidden, Surroundings(BrowsedInstance("QM1", "Q", hidden=0), [hidden]))[-1] == "mqgroups owners P"
+    )
