@@ -11,7 +11,7 @@
         priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
 
 From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
-takes them (``method_of``, ``function_of``); options of commands (``cli.settings``), and the tables of the reference (``table``).
+takes them (``method_of``, ``function_of``); options of commands (``cli.options``), and the tables of the reference (``table``).
 
 A field's check is in its annotation: a function that is called with the field's name and its value, unless that is ``None``, and
 raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the

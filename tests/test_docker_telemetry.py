@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import urllib.parse
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -21,7 +22,8 @@ from prometheus_client import REGISTRY, generate_latest
 
 from embedded_tests.tables import table
 from mqgroups.cli.main import main
-from mqgroups.cli.queue_figures import QueueLook, QueuePage
+from mqgroups.cli.seen import Seen
+from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord
@@ -143,9 +145,9 @@ def exposed():
     page = generate_latest(REGISTRY).decode()
     provider.shutdown()
     page += metrics_page(figures([WorkerStatus("N.1", True, True, 1, 0.0, 0.0, 0)])).text
-    look = QueuePage(QueueLook("QM", "Q"))
-    look.show(QueueLook("QM", "Q", {}, good_for_s=60))
-    page += look().text
+    look = WatchPages("QM", "Q")
+    look.show(Seen(datetime.now(UTC)), 1.0)
+    page += look.by_path["/metrics"]().text
     found: dict[str, set[str]] = {}
     for name, labels in re.findall(r"^((?:mqgroups|messaging)_\w+)\{(.*)\} ", page, re.MULTILINE):
         found.setdefault(name, {"job", "instance"}).update(re.findall(r'(\w+)="', labels))

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import mqgroups
-from mqgroups.cli.settings import setting_options
+from mqgroups.cli.options import setting_options
 from mqgroups.errors import ConfigurationError
 from mqgroups.setting import Settings, Whole, method_of, settings_of, table
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
@@ -64,7 +64,7 @@ def test_a_setting_that_is_added_is_found_everywhere():
     assert "| `greetings` | `3` | greeting | how often the consumer greets. Nobody has asked for it. |" in table(
         ("greeting", Greeting), ("consumer", Consuming)
     )
-    command = click.command()(
+    command = click.command(context_settings={"show_default": True})(
         setting_options(Greeting, "greetings", "tone")(lambda greetings, tone: print(greetings, tone))
     )
     options = CliRunner().invoke(command, ["--help"]).output

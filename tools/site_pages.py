@@ -123,7 +123,10 @@ def command_line() -> str:
 line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
 A command says what each means for it.""",
     ]
-    contexts = [click.Context(main, info_name="mqgroups"), click.Context(embedded_main, info_name="mqembedded")]
+    contexts = [
+        click.Context(main, info_name="mqgroups", show_default=True),
+        click.Context(embedded_main, info_name="mqembedded"),
+    ]
     for context in chain.from_iterable(map(_commands, contexts)):
         parts.append(f"## {context.command_path}")
         parts.append(_prose(context.command))

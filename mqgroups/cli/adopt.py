@@ -10,7 +10,7 @@ from mqgroups import operate
 from mqgroups.batch.completion import adopt_records
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import apply_option
+from mqgroups.cli.options import apply_option, pair
 from mqgroups.cli.report import Report
 from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
@@ -21,16 +21,6 @@ from mqgroups.operate.adopt import Adoption
 _ROLES: tuple[RoleName, ...] = ("put", "get")
 
 
-def _instance(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
-    """Return the two names of OLD=NEW."""
-    if value is None:
-        return None
-    old, _, new = value.partition("=")
-    if not old or not new:
-        raise click.BadParameter(f"{value!r} is not OLD=NEW, two names of queue managers")
-    return old, new
-
-
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option(
@@ -39,15 +29,11 @@ def _instance(_context: click.Context, _parameter: click.Parameter, value: str |
     help="Instead of NAME: adopt the records of all sinks on this shared status queue.",
 )
 @click.option(
-    "--from",
-    "adopt_from",
-    metavar="QMID",
-    help="The QMID of the queue manager that the queues were moved from.",
+    "--from", "adopt_from", metavar="QMID", help="The QMID of the queue manager that the queues were moved from."
 )
 @click.option(
     "--instance",
-    callback=_instance,
-    metavar="OLD=NEW",
+    **pair("OLD=NEW"),
     help="The messages of groups that went to queue manager OLD are at queue manager NEW now.",
 )
 @apply_option

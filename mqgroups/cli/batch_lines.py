@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +21,14 @@ if TYPE_CHECKING:
 _MOST_REJECTED = 10
 
 
-class TextLines:
+class TextLines(Progress):
     """For people: a line for each micro-batch; at a terminal also the current step."""
 
-    def __init__(self) -> None:
-        self._step = Progress()
-        self._step.__enter__()
-
-    def say(self, sentence: str) -> None:
-        """Show the current step."""
-        self._step.say(sentence)
-
     def step(self, batch: int, name: str) -> None:
-        """As ``Watcher``."""
         words = {"began": "reading", "counted": "transforming", "parquet": "putting", "outgoing": "putting"}
         self.say(f"micro-batch {batch}: {words.get(name, 'finishing')}")
 
     def done(self, record: BatchRecord) -> None:
-        """As ``Watcher``."""
         took_s = record.done_s - record.began_s
         put = f" -> {record.rows_out:,} rows" + (f" in {record.groups_out:,} groups" if record.groups_out else "")
         rejected = f", {len(record.rejected):,} rejected" if record.rejected else ""
@@ -49,7 +40,6 @@ class TextLines:
 
     def report(self, found: Reported | None) -> None:
         """Print the report and its file."""
-        self.end()
         if found is None:
             say("no micro-batch has run, so there is no report")
             return
@@ -57,34 +47,23 @@ class TextLines:
             say(line)
         say(f"report  {found.json}")
 
-    def end(self) -> None:
-        """Stop showing the current step."""
-        self._step.__exit__(None, None, None)
 
-
-class JsonLines:
+class JsonLines(nullcontext[None]):
     """For programs: a line of JSON for each step."""
 
     def say(self, sentence: str) -> None:
-        """As ``TextLines``."""
         self._write(event="says", text=sentence)
 
     def step(self, batch: int, name: str) -> None:
-        """As ``Watcher``."""
         self._write(event="step", batch=batch, step=name)
 
     def done(self, record: BatchRecord) -> None:
-        """As ``Watcher``."""
         rejected = [each.reason for each in record.rejected]
         self._write(event="done", batch=record.batch, groups=record.groups, messages=record.messages, rejected=rejected)
 
     def report(self, found: Reported | None) -> None:
-        """As ``TextLines``."""
         files = {} if found is None else {"json": str(found.json)}
         self._write(event="report", **files)
-
-    def end(self) -> None:
-        """As ``TextLines``."""
 
     def _write(self, **values: Any) -> None:
         # Written at once, because a program may be waiting for it.

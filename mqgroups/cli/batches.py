@@ -16,9 +16,8 @@ from mqgroups.batch.completion import SinkPurged, SinkRecords, find_sinks, purge
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import apply_option, output_option
-from mqgroups.cli.report import Report
-from mqgroups.cli.secrets import Command
+from mqgroups.cli.options import Command, apply_option, output_option
+from mqgroups.cli.report import Report, committed
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
@@ -52,7 +51,7 @@ def list_(status_queue: str, output: Output, **connection: Any) -> None:
     report = Report(output, q_mgr_name=connection["q_mgr_name"], status_queue=status_queue, sinks=[])
     with connected(report, **connection) as q_mgr:
         found = find_sinks(connection_of(q_mgr), status_queue)
-    report.add(sinks=[_values(each) for each in found])
+    report.values["sinks"] = [_values(each) for each in found]
     for each in found:
         report.print(*_lines(each))
     if not found:
@@ -130,7 +129,7 @@ def _place(record: StatusRecord) -> str:
 
 
 def _lines(found: SinkRecords) -> list[str]:
-    completed = "none" if found.completed_batch is None else f"{found.completed_batch}"
+    completed = "none" if found.completed_batch is None else found.completed_batch
     return [
         f"sink {found.sink.name}, queue {found.sink.queue}: last batch completed {completed}",
         *(_group_line(record) for record in found.groups),
@@ -140,9 +139,8 @@ def _lines(found: SinkRecords) -> list[str]:
 
 def _group_line(record: StatusRecord) -> str:
     claim = claim_values(record.checkpoint)
-    committed = number(record.msg_seq_number, "message")
     return (
-        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {committed} committed, "
+        f"  batch {claim['batch']} group {claim['key']}: {record.state.value}, {committed(record)} committed, "
         f"GroupId {record.group_id.hex()}, attempt {record.owner_id} (claim {record.epoch})"
     )
 

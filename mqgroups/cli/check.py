@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -18,9 +18,10 @@ from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import output_option, own_status_queue_option
-from mqgroups.cli.report import Report, error_values, record_values
-from mqgroups.cli.table import Output
-from mqgroups.cli.words import number, put_time
+from mqgroups.cli.report import Report, committed, error_values, record_values
+from mqgroups.cli.table import Output, picked
+from mqgroups.cli.words import put_time
+from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError
 from mqgroups.operate.look import look_at_queue, pipe_findings
@@ -52,7 +53,7 @@ def check(
     context: click.Context,
     /,
     name: str,
-    role: Literal["put", "get"] | None,
+    role: RoleName | None,
     queue: str | None,
     accept: Sequence[str],
     status_queue: str | None,
@@ -77,28 +78,26 @@ def check(
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
     is_given = context.get_parameter_source("wait_s") is ParameterSource.COMMANDLINE
-    roles: Sequence[Literal["put", "get"]] = (role,) if role else ("put", "get")
+    wait_s = connection["wait_s"] if is_given else 0.0
+    roles: Sequence[RoleName] = (role,) if role else ("put", "get")
     report = Report(output, name=name, q_mgr_name=connection["q_mgr_name"], owners=[])
     with connected(report, **connection) as q_mgr:
         producer: SeenOwner | None = None
         for each in roles:
             try:
                 status = operate.inspect_owner(
-                    q_mgr,
-                    name,
-                    each,
-                    queue=queue,
-                    status_queue=status_queue,
-                    status_model=None,
-                    wait_s=connection["wait_s"] if is_given else 0.0,
+                    q_mgr, name, each, queue=queue, status_queue=status_queue, status_model=None, wait_s=wait_s
                 )
             except StatusError as error:
-                _show_disarray(report, each, error)
-            else:
-                of_pipe = pipe_findings(producer, status) if producer is not None else ()
-                contradictions = [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe]
-                _show(report, status, contradictions, is_compared=queue is not None)
-                producer = status if each == "put" else None
+                report.found(ExitCode.FAILED)
+                found = {"role": each, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
+                report.values["owners"].append(found)
+                report.print(f"{each} {name}: status queue in disarray", f"  {error}")
+                continue
+            of_pipe = pipe_findings(producer, status) if producer is not None else ()
+            contradictions = [*_contradictions(q_mgr, report, status, queue, accept), *of_pipe]
+            _show(report, status, contradictions, is_compared=queue is not None)
+            producer = status if each == "put" else None
     report.end()
 
 
@@ -137,14 +136,10 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
         report.found(ExitCode.OWNER_ACTIVE)
     report.values["owners"].append(
         {
-            "role": status.role,
-            "status_queue": status.status_queue,
+            **picked(status, "role status_queue put_by"),
             "state": status.state.value,
-            "put_by": status.put_by,
             "record": record_values(status.record),
-            "contradictions": [
-                {"found": each.found, "why": each.why, "remedy": each.remedy} for each in contradictions
-            ],
+            "contradictions": [picked(each, "found why remedy") for each in contradictions],
         }
     )
     lines = _lines(status)
@@ -155,15 +150,6 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
         lines.append("messages      not compared: a lost record is found with --queue QUEUE only")
     report.print(lines[0], *(f"  {line}" for line in lines[1:]))
     report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
-
-
-def _show_disarray(report: Report, role: str, error: StatusError) -> None:
-    """Report the error of a status queue that cannot be used."""
-    report.found(ExitCode.FAILED)
-    report.values["owners"].append(
-        {"role": role, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
-    )
-    report.print(f"{role} {report.values['name']}: status queue in disarray", f"  {error}")
 
 
 _SENTENCES = {
@@ -185,10 +171,9 @@ def _lines(status: SeenOwner) -> list[str]:
     if status.put_by:
         lines.append(f"put by        user {status.put_by}")
     if record is not None and record.state is not RecordState.IDLE:
-        inside = f" and {record.offset} bytes of the next" if record.offset else ""
         lines += [
             f"group         {record.group_id.hex()} on queue {record.queue}",
-            f"committed     {number(record.msg_seq_number, 'message')}{inside}",
+            f"committed     {committed(record)}",
             f"checkpoint    {record.checkpoint!r}",
         ]
         lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]

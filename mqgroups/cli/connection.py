@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,24 +11,23 @@ import click
 
 from mqgroups.cli.console import echo
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import wait_option
+from mqgroups.cli.options import Decorator, combined, wait_option
 from mqgroups.cli.profiles import ConnectionOption, profile_option, variable_of
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
-from mqgroups.cli.secrets import Command, secret, secret_options
 from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
 from mqgroups.mqi.abc import ConnectArguments
-from mqgroups.mqi.secret import SECRETS
+from mqgroups.mqi.secret import SECRETS, Secret
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import Field, settings_of
 
+# A secret is read from a variable or a file, never from an argument: every user of the machine can read a command line.
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
 _NO_OPTIONS = frozenset({"fips"})
-_USUAL_CHANNEL = "DEV.APP.SVRCONN"
 
 
-def connection_options(required: bool = True, *, waits: bool = True) -> Callable[[Command], Command]:
+def connection_options(required: bool = True, *, waits: bool = True) -> Decorator:
     """Return a decorator that adds the options for connecting to a queue manager.
 
     ``profiles.py`` says where their values come from.
@@ -37,24 +36,18 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Callable
         required: whether a queue manager must be named.
         waits: whether there is an option for how long to wait for it.
     """
-
-    options: list[Callable[[Command], Command]] = [*([wait_option] if waits else []), profile_option]
+    options: list[Decorator] = [*([wait_option] if waits else []), profile_option]
     for field in settings_of(ConnectArguments):
         if field.name in SECRETS:
-            options += secret_options(field)
+            options += _secret_options(field)
         elif field.name not in _NO_OPTIONS:
             options.append(_option(field, required=required and field.name == "q_mgr_name"))
-
-    def add(command: Command) -> Command:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return add
+    return combined(options)
 
 
-def _option(field: Field, *, required: bool) -> Callable[[Command], Command]:
-    more: dict[str, Any] = {"default": _USUAL_CHANNEL, "show_default": True} if field.name == "channel" else {}
+def _option(field: Field, *, required: bool) -> Decorator:
+    # ``default=None`` would be a default, too.
+    more: dict[str, Any] = {"default": "DEV.APP.SVRCONN"} if field.name == "channel" else {}
     text = field.first_sentence
     return click.option(
         "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),
@@ -69,31 +62,43 @@ def _option(field: Field, *, required: bool) -> Callable[[Command], Command]:
     )
 
 
-def connect_arguments(
-    *,
-    conn_name: str | None,
-    channel: str,
-    password_env: str | None,
-    password_file: str | None,
-    token_env: str | None,
-    token_file: str | None,
-    key_repository_password_env: str | None,
-    key_repository_password_file: str | None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """Return arguments of ``connect`` for the options of ``connection_options``; ``settings`` are those of the same name."""
-    if "wait_s" in settings:
-        settings["connect_wait_s"] = settings.pop("wait_s")
-    return {
-        **settings,
-        "channel": channel if conn_name else None,
-        "conn_name": conn_name or None,
-        "password": secret("password", password_env, password_file),
-        "token": secret("token", token_env, token_file),
-        "key_repository_password": secret(
-            "key-repository-password", key_repository_password_env, key_repository_password_file
+def _secret_options(field: Field) -> list[Decorator]:
+    """Return the options --NAME-env and --NAME-file."""
+    name, what = field.name.replace("_", "-"), field.first_sentence.removesuffix(".")
+    variable = variable_of(field.name)
+    return [
+        click.option(
+            f"--{name}-env",
+            metavar="VARIABLE",
+            help=f"The environment variable that holds {what}.  [env var: {variable} has it]",
+            cls=ConnectionOption,
         ),
-    }
+        click.option(
+            f"--{name}-file",
+            envvar=f"{variable}_FILE",
+            show_envvar=True,
+            metavar="FILE",
+            help=f"A file that holds {what}; not with --{name}-env.",
+            cls=ConnectionOption,
+        ),
+    ]
+
+
+def connect_arguments(**options: Any) -> dict[str, Any]:
+    """Return arguments of ``connect``; ``options`` are those of ``connection_options``, and settings of the same name."""
+    if "wait_s" in options:
+        options["connect_wait_s"] = options.pop("wait_s")
+    for name in SECRETS:
+        variable, file = options.pop(f"{name}_env"), options.pop(f"{name}_file")
+        if file is not None and variable is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option}-file and {option}-env cannot be combined. Use one of them")
+        named = None if variable is None else Secret.from_variable(variable)
+        options[name] = named if file is None else Secret.from_file(file)
+    options["conn_name"] = options["conn_name"] or None
+    if options["conn_name"] is None:
+        options["channel"] = None
+    return options
 
 
 def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) -> QueueManager:
@@ -123,24 +128,16 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
     # A connection that is there sleeps only until another program closes a status queue.
     awaited, began_s = "the status queue", time.monotonic()
     if acts:
-        say_where(**{**options, "q_mgr_name": q_mgr.q_mgr_name})
+        say_where({**options, "q_mgr_name": q_mgr.q_mgr_name})
     return q_mgr
 
 
-def say_where(
-    *,
-    q_mgr_name: str,
-    conn_name: str | None,
-    ccdt_url: str | None,
-    user: str | None,
-    token_env: str | None = None,
-    token_file: str | None = None,
-    **_: Any,
-) -> None:
+def say_where(options: Mapping[str, Any]) -> None:
     """Say on standard error on which queue manager a command acts, and as which user."""
-    address, who = conn_name or ccdt_url, "by a token" if token_env or token_file else "as the user of this process"
-    who = f"as user {user}" if user else who
-    echo(printable(f"queue manager {q_mgr_name}{f' at {address}' if address else ''}, {who}"), err=True)
+    address = options["conn_name"] or options["ccdt_url"]
+    who = "by a token" if options.get("token_env") or options.get("token_file") else "as the user of this process"
+    who = f"as user {options['user']}" if options["user"] else who
+    echo(printable(f"queue manager {options['q_mgr_name']}{f' at {address}' if address else ''}, {who}"), err=True)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import textwrap
@@ -21,7 +22,7 @@ from mqgroups.printable import OneLine, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mqgroups.cli.table import Listing, Row
+    from mqgroups.cli.table import Listing, Output, Row
 
 # The widths of text and of tables for a file or a pipe, which has none of its own.
 _WIDTH, _WIDEST = 200, 10_000
@@ -41,7 +42,6 @@ class Commands(click.Group):
     """Commands whose help lists each with its whole first sentence; click would cut it."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As ``Group``."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
@@ -71,6 +71,14 @@ def say(line: str) -> None:
     echo(printable(line))
 
 
+def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
+    """Print what became of a file; an empty result says that all is well."""
+    if output == "json":
+        say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
+    else:
+        say(f"{file}: {result}" if result else file)
+
+
 def complain(message: str) -> None:
     """Print an error to standard error; names and reasons in it may be somebody else's."""
     echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
@@ -81,19 +89,8 @@ def wrapped(text: str, *, err: bool = False) -> str:
     target = console(err=err)
     if not target.is_terminal:
         return text
-    lines = (
-        textwrap.wrap(line, target.width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
-    )
-    return "\n".join("\n".join(each) for each in lines)
-
-
-def in_words(error: OSError) -> str:
-    """Return what is wrong with which file, without a number."""
-    return (
-        f"{error.filename}: {error.strerror}"
-        if error.filename is not None and error.strerror
-        else error.strerror or str(error)
-    )
+    by_words = textwrap.TextWrapper(target.width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(by_words.fill(line) for line in text.split("\n"))
 
 
 def log(verbose: bool) -> None:
@@ -126,7 +123,8 @@ def one_message(*, with_cause: bool = False) -> Iterator[None]:
         # The reader of the output has ended, such as head; click ends quietly.
         raise
     except OSError as error:
-        complain(in_words(error))
+        said = error.strerror or str(error)
+        complain(said if error.filename is None else f"{error.filename}: {said}")
     except Exception as error:
         if not type(error).__module__.startswith("mqgroups."):
             raise

@@ -14,13 +14,7 @@ from mqgroups.cli.options import DIRECTORY, FILE
 
 @click.command()
 @click.option("--days", type=click.IntRange(1), help="Send only so many days of the table.")
-@click.option(
-    "--kills",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="How often producer and consumer are each killed.",
-)
+@click.option("--kills", type=click.IntRange(1), default=5, help="How often producer and consumer are each killed.")
 @click.option("--seed", type=int, help="Of the moments of the kills. Default: another one each time.")
 @click.option(
     "--data",
@@ -30,13 +24,7 @@ from mqgroups.cli.options import DIRECTORY, FILE
 @click.option(
     "--keep", type=DIRECTORY, help="An empty or new directory to work in, which stays. Default: a temporary one."
 )
-def demo(
-    days: int | None,
-    kills: int,
-    seed: int | None,
-    data: Path | None,
-    keep: Path | None,
-) -> None:
+def demo(days: int | None, kills: int, seed: int | None, data: Path | None, keep: Path | None) -> None:
     """Send flights as message groups while producer, consumer and queue manager are killed.
 
     It runs on an embedded queue manager of its own, and needs nothing else. A producer puts one group for each day; a consumer

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
@@ -15,8 +17,8 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import STALLED_AFTER, output_option, own_status_queue_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Listing, Output
-from mqgroups.cli.words import number, put_time
+from mqgroups.cli.table import Output
+from mqgroups.cli.words import put_time, tally
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
@@ -34,19 +36,6 @@ _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
 _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
-
-# In JSON.
-FINDINGS: Listing[Finding] = Listing(
-    (),
-    lambda row: {
-        "severity": row.severity.value,
-        "subject": row.subject,
-        "found": row.found,
-        "why": row.why,
-        "remedy": row.remedy,
-        "mqsc": list(row.mqsc),
-    },
-)
 
 
 @click.command()
@@ -91,6 +80,7 @@ def doctor(
         raise click.UsageError("--name needs --role")
     if apply and not fix:
         raise click.UsageError("--apply needs --fix")
+    side = Role(role) if role else None
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     shown = ShownFindings(report, fix=fix)
     shown.add(machine_findings())
@@ -107,18 +97,18 @@ def doctor(
                 q_mgr,
                 queue=queue,
                 name=name,
-                role=Role(role) if role else None,
+                role=side,
                 status_queue=status_queue,
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],
             )
             shown.add(findings)
             if queue is not None:
-                named = named_status_queues(q_mgr, name, Role(role) if role else None, status_queue)
+                named = named_status_queues(q_mgr, name, side, status_queue)
                 shown.add(_groups(q_mgr, queue, named, name or "NAME"))
             if apply:
                 shown.apply(q_mgr)
-        except ConnectionBroken as error:
+        except (MQIError, CommandRefused) as error:
             report.fail(ExitCode.FAILED, error)
     shown.end()
 
@@ -131,12 +121,9 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
         why = "messages, user and password can be read on the network"
         yield Finding("TLS", Severity.WARNING, found, why, "--cipher-spec and --key-repository; SSLCIPH of the channel")
     else:
-        yield ok(
-            "TLS",
-            connection["cipher_spec"] or ("as the CCDT says" if connection["ccdt_url"] else "none, on this machine"),
-        )
-    who = connection["user"] or "the user of this process, without a password"
-    yield ok("user", who)
+        unsaid = "as the CCDT says" if connection["ccdt_url"] else "none, on this machine"
+        yield ok("TLS", connection["cipher_spec"] or unsaid)
+    yield ok("user", connection["user"] or "the user of this process, without a password")
 
 
 def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
@@ -186,25 +173,21 @@ class ShownFindings:
     def _show(self, finding: Finding) -> None:
         from rich.text import Text
 
-        width = min(console().width, _WIDEST)
+        width = min(console().width, _WIDEST) - _LABEL - 2
+        first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
         severity = finding.severity
-        said = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width - 11), break_on_hyphens=False)
-        first = Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(said[0])}")
-        self._report.print(first)
-        lines = [("", each) for each in said[1:]]
+        self._report.print(Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(first)}"))
         remedies = (*finding.mqsc, *finding.remedy.splitlines())
         for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
-            found = _lines(text, max(20, width - _LABEL - 2 - len(label)))
-            lines += [(label if count == 0 else " " * len(label), line) for count, line in enumerate(found)]
-        for label, line in lines:
-            self._report.print(" " * (_LABEL + 2) + label + line, wrap=False)
+            for line in _lines(text, max(20, width - len(label))):
+                lines.append(label + line)
+                label = " " * len(label)
+        self._report.print(*(" " * (_LABEL + 2) + line for line in lines), wrap=False)
 
     def _show_mqsc(self, finding: Finding) -> None:
         if finding.severity is Severity.OK:
             return
-        said = f"{finding.severity.value}: {finding.subject}: {finding.found}" + (
-            f": {finding.why}" if finding.why else ""
-        )
+        said = ": ".join(filter(None, (finding.severity.value, finding.subject, finding.found, finding.why)))
         for line in textwrap.wrap(said, _FILE_WIDTH - len("* "), break_on_hyphens=False):
             self._report.print(f"* {line}", wrap=False)
         self._report.print(*(f"* do: {line}" for line in finding.remedy.splitlines()), wrap=False)
@@ -216,32 +199,21 @@ class ShownFindings:
         if not commands:
             self._report.print("* nothing to apply")
             return
-        try:
-            client = MQSCClient(connection_of(q_mgr))
-            for command in commands:
-                done, texts = client.run(command)
-                self._applied.append({"mqsc": command, "done": done, "response": texts})
-                self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
-                if not done:
-                    self._report.print(*(f"*   {text}" for text in texts), wrap=False)
-                    self._report.found(ExitCode.FAILED)
-        except (MQIError, CommandRefused) as error:
-            if isinstance(error, ConnectionBroken):
-                raise
-            self._report.fail(ExitCode.FAILED, error)
+        client = MQSCClient(connection_of(q_mgr))
+        for command in commands:
+            done, texts = client.run(command)
+            self._applied.append({"mqsc": command, "done": done, "response": texts})
+            self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
+            if not done:
+                self._report.print(*(f"*   {text}" for text in texts), wrap=False)
+                self._report.found(ExitCode.FAILED)
 
     def end(self) -> NoReturn:
         """Show the sum, and end the command."""
-        counts = {each: sum(found.severity is each for found in self._found) for each in Severity}
-        plural = {Severity.WARNING: "warnings", Severity.ERROR: "errors"}
-        said = ", ".join(
-            number(many, severity.value, plural.get(severity, severity.value))
-            for severity, many in counts.items()
-            if many
-        )
-        self._report.print(f"{'* ' if self._fix else ''}{number(len(self._found), 'check')}: {said}")
-        if self._report.is_json:
-            self._report.rows("findings", FINDINGS, self._found)
+        said = tally("check", Severity, Counter(each.severity for each in self._found))
+        self._report.print(f"{'* ' if self._fix else ''}{said}")
+        findings = [{**asdict(each), "severity": each.severity.value} for each in self._found]
+        self._report.values["findings"] = findings
         if self._applied:
-            self._report.add(applied=self._applied)
+            self._report.values["applied"] = self._applied
         self._report.end()

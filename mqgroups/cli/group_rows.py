@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from mqgroups.cli.table import Column, Listing
+from mqgroups.cli.table import Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.browse import FoundGroupMessage
@@ -23,6 +23,11 @@ _STYLES = {
     GroupState.BACKED_OUT: "yellow",
     GroupState.ABANDONED: "yellow",
 }
+_FLAGS = {
+    MsgFlag.SEGMENT: "segment",
+    MsgFlag.LAST_SEGMENT: "last segment",
+    MsgFlag.LAST_MSG_IN_GROUP: "last in group",
+}
 # The digits of a GroupId that differ between the groups of one queue manager.
 _SHORT = 12
 
@@ -34,16 +39,16 @@ def short_id(group_id: bytes) -> str:
 
 def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGroup]:
     """Return how groups are shown. ``now`` is compared with put times; ``several``: there are several queue managers."""
-    at: tuple[Column[ListedGroup], ...] = (Column("at", lambda row: row.q_mgr_name),)
+    at: Column[ListedGroup] = Column("at", lambda row: row.q_mgr_name)
     columns: tuple[Column[ListedGroup], ...] = (
         Column("GroupId", lambda row: short_id(row.group.group_id)),
-        *(at if several else ()),
+        *([at] if several else []),
         Column("name", lambda row: row.name or "", rank=2),
-        Column("state", lambda row: row.state.value, style=_style),
+        Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
-        Column("missing", lambda row: missing(row.group), rank=1),
-        Column("put by", lambda row: put_by(row), rank=3),
-        Column("got by", lambda row: got_by(row), rank=3),
+        Column("missing", lambda row: _some(row.group.gaps), rank=1),
+        Column("put by", lambda row: _owner(row, "put") or ", ".join(row.group.put_by), rank=3),
+        Column("got by", lambda row: _owner(row, "get"), rank=3),
         Column("msgs", lambda row: f"{row.group.messages:,}", right=True),
         Column("size", lambda row: size(row.group.data_bytes), rank=4, right=True),
         Column("first", lambda row: _place(row.group.first), rank=5, right=True),
@@ -56,29 +61,13 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
     return Listing(columns, lambda row: listed_values(row, now))
 
 
-def _style(row: ListedGroup) -> str:
-    return _STYLES.get(row.state, "red")
-
-
-def put_by(row: ListedGroup) -> str:
-    """Return the producer whose record names the group, else the application that has put its messages."""
-    return _owner(row, "put") or ", ".join(row.group.put_by)
-
-
-def got_by(row: ListedGroup) -> str:
-    """Return the consumer whose record names the group."""
-    return _owner(row, "get")
-
-
 def _owner(row: ListedGroup, role: str) -> str:
     return ", ".join(owner.name for owner in row.owners if owner.role is role)
 
 
-def missing(group: GroupInspection) -> str:
-    """Return the messages that are missing between others."""
-    gaps = group.gaps
-    shown = ", ".join(_from_to(gap) for gap in gaps[:3])
-    return shown + (f" and {len(gaps) - 3:,} more" if len(gaps) > 3 else "")
+def _some(runs: Sequence[Run]) -> str:
+    shown = ", ".join(_from_to(run) for run in runs[:3])
+    return shown + (f" and {len(runs) - 3:,} more" if len(runs) > 3 else "")
 
 
 def _from_to(run: Run) -> str:
@@ -113,77 +102,50 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
     """Return the part of a group on one queue, for JSON."""
     return {
         "group_id": group.group_id.hex(),
-        "messages": group.messages,
-        "data_bytes": group.data_bytes,
-        "first": list(group.first),
-        "end": list(group.end),
-        "gaps": [[list(gap.first), list(gap.end)] for gap in group.gaps],
-        "last": group.last,
-        "has_head": group.has_head,
-        "has_end": group.has_end,
+        **picked(group, "messages data_bytes first end gaps last has_head has_end"),
         "doubled": group.is_doubled,
-        "overlapping": group.overlapping,
+        **picked(group, "overlapping backout_count put_by abandoned"),
         "persistences": sorted(group.persistences),
-        "backout_count": group.backout_count,
-        "put_by": list(group.put_by),
         "first_put": iso(group.first_put),
         "last_put": iso(group.last_put),
-        "abandoned": group.abandoned,
     }
 
 
 def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
     """Return a group with its state and owners, for JSON."""
     return {
-        "q_mgr_name": row.q_mgr_name,
-        "name": row.name,
+        **picked(row, "q_mgr_name name"),
         "state": row.state.value,
         "cause": row.cause.value,
         "since": iso(row.since),
         "age_s": age_s(row.group.first_put, now),
         **group_values(row.group),
         "owners": [
-            {
-                "role": owner.role,
-                "name": owner.name,
-                "status_queue": owner.status_queue,
-                "active": owner.is_active,
-                "committed_at": iso(owner.committed_at),
-            }
-            for owner in row.owners
+            {**picked(each, "role name status_queue"), "active": each.is_active, "committed_at": iso(each.committed_at)}
+            for each in row.owners
         ],
     }
 
 
-SPLIT_PARTS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
+# A table has a row for each part, JSON a value for each group.
+SPLITS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
     (
         Column("GroupId", lambda row: short_id(row[0].group_id)),
         Column("at", lambda row: row[1].q_mgr_name),
-        Column("messages", lambda row: _runs(row[1].group)),
+        Column("messages", lambda row: _some(row[1].group.runs)),
         Column("together", lambda row: _together(row[0]), style=lambda _: "red"),
     ),
-    lambda row: split_values(row[0]),
+    lambda row: _split_values(row[0]),
 )
 
 
-def split_values(split: GroupSplit) -> dict[str, Any]:
-    """Return a split group, for JSON."""
+def _split_values(split: GroupSplit) -> dict[str, Any]:
     return {
         "group_id": split.group_id.hex(),
         "parts": [{"q_mgr_name": part.q_mgr_name, **group_values(part.group)} for part in split.parts],
         "whole_together": split.is_whole_together,
-        "overlapping": split.overlapping,
-        "gaps": [[list(gap.first), list(gap.end)] for gap in split.gaps],
+        **picked(split, "overlapping gaps"),
     }
-
-
-# Split groups as values; a table has a row for each part.
-SPLITS: Listing[GroupSplit] = Listing((), split_values)
-
-
-def _runs(group: GroupInspection) -> str:
-    shown = ", ".join(_from_to(run) for run in group.runs[:3])
-    return shown + (f" and {len(group.runs) - 3:,} more" if len(group.runs) > 3 else "")
 
 
 def _together(split: GroupSplit) -> str:
@@ -191,8 +153,7 @@ def _together(split: GroupSplit) -> str:
         return "whole"
     if split.overlapping:
         return "twice the same"
-    gaps = ", ".join(_from_to(gap) for gap in split.gaps[:3])
-    return f"missing {gaps}" if gaps else "no beginning or no end"
+    return f"missing {_some(split.gaps)}" if split.gaps else "no beginning or no end"
 
 
 MESSAGES: Listing[FoundGroupMessage] = Listing(
@@ -200,7 +161,7 @@ MESSAGES: Listing[FoundGroupMessage] = Listing(
         Column("number", lambda row: str(row.browsed.msg_seq_number), right=True),
         Column("offset", lambda row: f"{row.browsed.offset or ''}", rank=2, right=True),
         Column("bytes", lambda row: f"{row.browsed.length:,}", right=True),
-        Column("flags", lambda row: flags(row.browsed), rank=1),
+        Column("flags", lambda row: ", ".join(_flags(row.browsed)), rank=1),
         Column("put (UTC)", lambda row: timestamp(row.browsed.put_time)),
         Column("put by", lambda row: row.browsed.put_appl_name, rank=3),
         Column("user", lambda row: row.browsed.user, rank=3),
@@ -208,34 +169,23 @@ MESSAGES: Listing[FoundGroupMessage] = Listing(
         Column("persistent", lambda row: _PERSISTENT.get(row.browsed.persistence, "?"), rank=5),
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
     ),
-    lambda row: message_values(row),
+    lambda row: _message_values(row),
 )
 
 
-def flags(message: Browsed) -> str:
-    """Return what the flags of a message say of its place."""
-    names: Mapping[MsgFlag, str] = {
-        MsgFlag.SEGMENT: "segment",
-        MsgFlag.LAST_SEGMENT: "last segment",
-        MsgFlag.LAST_MSG_IN_GROUP: "last in group",
-    }
-    found = [name for flag, name in names.items() if message.msg_flags & flag]
-    return ", ".join([*found, *(["abandons the group"] if message.abandons else [])])
+def _flags(message: Browsed) -> Iterator[str]:
+    """Yield what the flags of a message say of its place."""
+    yield from (name for flag, name in _FLAGS.items() if message.msg_flags & flag)
+    if message.abandons:
+        yield "abandons the group"
 
 
-def message_values(row: FoundGroupMessage) -> dict[str, Any]:
-    """Return a message of a group, for JSON."""
+def _message_values(row: FoundGroupMessage) -> dict[str, Any]:
     message = row.browsed
     return {
         "msg_id": row.msg_id.hex(),
-        "msg_seq_number": message.msg_seq_number,
-        "offset": message.offset,
-        "length": message.length,
-        "msg_flags": int(message.msg_flags),
-        "persistence": message.persistence,
-        "backout_count": message.backout_count,
+        **picked(message, "msg_seq_number offset length msg_flags persistence backout_count abandons"),
         "put_by": message.put_appl_name,
         "user": message.user,
         "put_time": iso(message.put_time),
-        "abandons": message.abandons,
     }

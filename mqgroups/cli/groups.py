@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any, Generic
+from typing import Any
 
 import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import MESSAGES, SPLIT_PARTS, SPLITS, group_listing
-from mqgroups.cli.options import STALLED_AFTER, output_option, status_queues_option
+from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
+from mqgroups.cli.options import STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
-from mqgroups.cli.table import Output, Row
-from mqgroups.cli.words import number, put_time, size
+from mqgroups.cli.table import Output, picked
+from mqgroups.cli.words import number, put_time, size, tally
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.group_names import GroupNames
@@ -31,13 +31,15 @@ from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
 _STATES = {state.value.replace(" ", "-"): state for state in GroupState}
+# In JSON.
+_OF_INSTANCE = "q_mgr_name depth messages others open_input open_output hidden unseen"
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
 
 
-def _only(_context: click.Context, _parameter: click.Parameter, value: str | None) -> frozenset[GroupState]:
-    """Return the states of a list such as stalled,no-beginning; all if there is no list."""
+def _only(words: str) -> frozenset[GroupState]:
+    """Return the states of a list such as stalled,no-beginning."""
     found: set[GroupState] = set()
-    for word in (value or "").split(","):
+    for word in words.split(","):
         name = word.strip().lower().replace(" ", "-")
         if name == _INCOMPLETE:
             found |= set(GroupState) - {GroupState.COMPLETE}
@@ -45,38 +47,29 @@ def _only(_context: click.Context, _parameter: click.Parameter, value: str | Non
             found.add(_STATES[name])
         elif name:
             raise click.BadParameter(f"{word!r} is not one of {', '.join([*_STATES, _INCOMPLETE])}")
-    return frozenset(found or GroupState)
+    return frozenset(found)
 
 
-def _some_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def _some_id(value: str) -> str:
     """Return the hexadecimal digits of a GroupId, or of its end."""
-    digits = value if value is None else value.lower()
-    if digits is not None and (not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef")):
+    digits = value.lower()
+    if not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef"):
         raise click.BadParameter(f"{value!r} is not up to {_WHOLE_ID} hexadecimal digits")
     return digits
-
-
-def places(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return queue manager names and their conn_names."""
-    found = [(name, conn_name) for name, _, conn_name in (value.partition("=") for value in values)]
-    for value, place in zip(values, found, strict=True):
-        if not all(place):
-            raise click.BadParameter(f"{value!r} is not NAME=HOST(PORT)")
-    return found
 
 
 @click.command()
 @click.option("--queue", required=True, metavar="QUEUE", help="The queue to browse: a local queue, or an alias of one.")
 @click.option(
     "--only",
-    callback=_only,
+    type=_only,
     metavar="STATES",
     help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
 )
 @click.option(
     "--group",
     "some_id",
-    callback=_some_id,
+    type=_some_id,
     metavar="GROUPID",
     help="Show the messages of this group; its last digits are enough.",
 )
@@ -84,8 +77,7 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--at",
     "others",
     multiple=True,
-    callback=places,
-    metavar="NAME=HOST(PORT)",
+    **pair("NAME=HOST(PORT)"),
     help="Another queue manager with an instance of this cluster queue; may be repeated.",
 )
 @status_queues_option
@@ -93,7 +85,7 @@ def places(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @connection_options()
 def groups(
     queue: str,
-    only: frozenset[GroupState],
+    only: frozenset[GroupState] | None,
     some_id: str | None,
     others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
@@ -150,7 +142,9 @@ def groups(
         owners = _owners(report, q_mgrs, status_queues)
 
         def wanted(each: Judgement) -> bool:
-            return each.cause.state in only if some_id is None else each.group_id.hex().endswith(some_id)
+            if some_id is not None:
+                return each.group_id.hex().endswith(some_id)
+            return not only or each.cause.state in only
 
         with Progress() as line:
             gone = found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
@@ -199,29 +193,14 @@ def _the_id(found: GroupList, some_id: str) -> bytes:
 
 
 def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes) -> None:
-    report.add(group_id=group_id.hex())
+    report.values["group_id"] = group_id.hex()
     report.print(f"group {group_id.hex()}")
     for q_mgr in q_mgrs:
         if len(q_mgrs) > 1:
             report.print(f"at {q_mgr.q_mgr_name}:")
         name = "messages" if len(q_mgrs) == 1 else f"messages at {q_mgr.q_mgr_name}"
-        counted = _Counted(messages_of_group(q_mgr, queue, group_id))
-        report.rows(name, MESSAGES, counted)
-        if not counted.number:
+        if not report.rows(name, MESSAGES, messages_of_group(q_mgr, queue, group_id)):
             report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
-
-
-class _Counted(Generic[Row]):
-    """Counts rows as they are taken."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = rows
-        self.number = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self._rows:
-            self.number += 1
-            yield row
 
 
 def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
@@ -241,19 +220,17 @@ def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datet
     if found.counts[GroupState.DOUBLED]:
         report.found(ExitCode.FAILED)
     if several:
-        splits = _Counted(found.splits())
-        if report.is_json:
-            report.rows("splits", SPLITS, splits)
-        else:
-            report.rows("splits", SPLIT_PARTS, ((split, part) for split in splits for part in split.parts))
-        report.print(f"{number(splits.number, 'group is', 'groups are')} split over queue managers")
-        if splits.number:
+        most = 1 if report.is_json else None
+        report.rows("splits", SPLITS, ((split, part) for split in found.splits() for part in split.parts[:most]))
+        splits = sum(1 for _ in found.splits())
+        report.print(f"{number(splits, 'group is', 'groups are')} split over queue managers")
+        if splits:
             report.found(ExitCode.FAILED)
-    report.add(
-        instances=[_instance_values(each) for each in found.instances],
-        states={state.value: many for state, many in found.counts.items()},
-        data_bytes=found.data_bytes,
-    )
+    report.values |= {
+        "instances": [picked(each, _OF_INSTANCE) for each in found.instances],
+        "states": {state.value: many for state, many in found.counts.items()},
+        "data_bytes": found.data_bytes,
+    }
 
 
 def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
@@ -265,30 +242,12 @@ def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
 
 def summary(found: GroupList) -> list[str]:
     """Return what there is, in a few lines."""
-    total = sum(found.counts.values())
-    states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := found.counts[state]))
-    lines = [f"{number(total, 'group')}{': ' if states else ''}{states}; {size(found.data_bytes)}"]
+    lines = [f"{tally('group', GroupState, found.counts)}; {size(found.data_bytes)}"]
     for each in found.instances:
         said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
         if each.open_input is not None and each.open_output is not None:
             said.append(f"open handles: {each.open_input} for input, {each.open_output} for output")
-        said.append(
-            "hidden by units of work: not known"
-            if each.hidden is None
-            else f"hidden by units of work: {number(each.hidden, 'message')}"
-        )
+        hidden = "not known" if each.hidden is None else number(each.hidden, "message")
+        said.append(f"hidden by units of work: {hidden}")
         lines.append(f"{each.queue} at {each.q_mgr_name}: " + "; ".join(said))
     return lines
-
-
-def _instance_values(instance: BrowsedInstance) -> dict[str, Any]:
-    return {
-        "q_mgr_name": instance.q_mgr_name,
-        "depth": instance.depth,
-        "messages": instance.messages,
-        "others": instance.others,
-        "open_input": instance.open_input,
-        "open_output": instance.open_output,
-        "hidden": instance.hidden,
-        "unseen": instance.unseen,
-    }

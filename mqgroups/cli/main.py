@@ -1,11 +1,8 @@
 """The command ``mqgroups`` and its subcommands.
 
 Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
-options (``connection.py``, ``secrets.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes
-(``exit_codes.py``). Each turns an error into one message and an exit code.
-
-Exit codes: 0 done; 1 failed, or something was found that needs an operator; 2 the command line is wrong; 4 a program at work has
-the name that the command needs; 130 interrupted. The help of a command says what each means for it.
+options (``connection.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns
+an error into one message and an exit code.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Any
 
 import click
 
-from mqgroups.cli.console import Commands, complain, one_message, wrapped
+from mqgroups.cli.console import Commands, complain, one_message
 from mqgroups.cli.exit_codes import ExitCode
 
 # The commands, each of which is in a module of its name; what needs no queue manager comes last.
@@ -25,9 +22,6 @@ _COMMANDS = (
     *("groups", "owners", "watch", "doctor", "mqsc", "check", "takeover", "adopt", "salvage", "batches"),
     *("work", "send", "receive", "pipeline", "demo"),
 )
-
-# What click writes before the message of a wrong command line.
-_ERROR = "Error: "
 
 
 class _Main(Commands):
@@ -37,37 +31,27 @@ class _Main(Commands):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """As ``Group``."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """As ``Group``."""
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"mqgroups.cli.{cmd_name}"), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As ``Group``."""
         try:
             with one_message():
                 return super().invoke(ctx)
-        except click.UsageError as error:
-            # Some show the help instead.
-            if type(error).show is not click.UsageError.show:
-                raise
-            raise click.UsageError(_wrapped(error.format_message()), error.ctx) from error
         except KeyboardInterrupt:
             complain("interrupted with Ctrl-C; what is not committed is backed out")
             sys.exit(ExitCode.INTERRUPTED)
 
 
-def _wrapped(message: str) -> str:
-    """Break what click will print behind its own word."""
-    return wrapped(f"{_ERROR}{message}", err=True).removeprefix(_ERROR)
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 
 
-@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=_Main, context_settings=_SETTINGS)
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
     """IBM MQ message groups that span several units of work."""

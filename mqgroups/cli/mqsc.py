@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, Literal
 
 import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
+from mqgroups.cli.options import pair
 from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
@@ -32,41 +34,29 @@ from mqgroups.queue_manager import QueueManager
 Part = Literal["status", "roles", "spark", "all", "development"]
 
 
-def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    """Return the users of roles, of ROLE=USER."""
+def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the users of roles."""
     known = roles(_templates()[1])
-    found = {}
-    for value in values:
-        role, equals, user = value.partition("=")
-        if not equals or not user or "'" in user or role not in known:
-            raise click.BadParameter(f"{value!r} is not ROLE=USER with a role of {', '.join(known)}")
-        found[role] = user
-    return found
+    for role, user in values:
+        if role not in known or "'" in user:
+            raise click.BadParameter(f"'{role}={user}' is not ROLE=USER with a role of {', '.join(known)}")
+    return dict(values)
 
 
 @click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
-@click.option("--queue", default="ORDERS", show_default=True, metavar="QUEUE", help="The queue for groups.")
-@click.option(
-    "--target",
-    default="INVOICES",
-    show_default=True,
-    metavar="QUEUE",
-    help="The queue that a pipe puts to.",
-)
+@click.option("--queue", default="ORDERS", metavar="QUEUE", help="The queue for groups.")
+@click.option("--target", default="INVOICES", metavar="QUEUE", help="The queue that a pipe puts to.")
 @click.option("--backout-queue", metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
 @click.option(
-    "--name",
-    default="",
-    metavar="NAME",
-    help="A producer or consumer, for its status queues and those who look at them.",
+    "--name", metavar="NAME", help="A producer or consumer, for its status queues and those who look at them."
 )
 @click.option(
     "--role-user",
     "users",
     multiple=True,
     callback=_users,
-    metavar="ROLE=USER",
+    **pair("ROLE=USER"),
     help="The user of a role, such as loader=alice; only these roles are printed then; may be repeated.",
 )
 @click.option(
@@ -76,7 +66,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--release",
     type=click.Choice(RELEASES),
     default=RELEASES[-1],
-    show_default=True,
     help="The queue manager's release, or the last one before it: older ones do not know all attributes.",
 )
 @click.option(
@@ -88,7 +77,7 @@ def mqsc(
     queue: str,
     target: str,
     backout_queue: str | None,
-    name: str,
+    name: str | None,
     users: dict[str, str],
     ask: bool,
     release: str,
@@ -119,7 +108,7 @@ def mqsc(
     backout = backout_queue or f"{queue}.BACKOUT"
     for option, given in (("--queue", queue), ("--target", target), ("--backout-queue", backout)):
         checked_queue_name(option, given)
-    names = Names(queue, target, backout, name and checked_name(name), users, ask, release)
+    names = Names(queue, target, backout, checked_name(name) if name else "", users, ask, release)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):
@@ -146,8 +135,7 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
 
 
 def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Finding]:
-    client = MQSCClient(connection_of(q_mgr))
-    try:
+    with closing(MQSCClient(connection_of(q_mgr))) as client:
         for command in found:
             asked = display_command(command)
             done, texts = client.run(asked)
@@ -155,8 +143,6 @@ def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Fin
                 yield Finding(asked.removeprefix("DISPLAY "), Severity.UNSEEN, "this user may not display it")
             else:
                 yield compared(command, texts if done else ())
-    finally:
-        client.close()
 
 
 def _templates() -> tuple[str, str]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import click
 
 from mqgroups.core.unit_of_work import LONGEST_S, Every
+from mqgroups.setting import Field, Settings, settings_of
+
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -20,6 +27,43 @@ STALLED_AFTER = timedelta(minutes=5)
 FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
 
 
+def combined(options: Sequence[Decorator]) -> Decorator:
+    """Return a decorator that adds these options, in this order."""
+
+    def add(command: Command) -> Command:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
+
+
+def setting_options(settings: type[Settings], *names: str) -> Decorator:
+    """Return a decorator that adds an option for each of these fields, made of the field; the argument has its name."""
+    known = {each.name: each for each in settings_of(settings)}
+    return combined([_option(known[name]) for name in names])
+
+
+def _option(field: Field) -> Decorator:
+    more: dict[str, Any] = {}
+    if field.kind is bool:
+        more = {"is_flag": True}
+    elif field.choices:
+        more["type"] = click.Choice(field.choices)
+    elif field.kind is float:
+        more |= {"type": click.FloatRange(0), "metavar": "SECONDS"}
+    elif int in get_args(field.kind):
+        more |= {"type": click.IntRange(1), "metavar": "NUMBER"}
+    elif get_origin(field.kind) is Collection:
+        more = {"multiple": True, "metavar": field.name.rpartition("_")[2].removesuffix("s").upper()}
+    else:
+        more["metavar"] = "NAME"
+    # --group-wait for group_wait_s; and --record-user for record_users, each of which is given by itself.
+    flag = f"--{re.sub('_s$' if not more.get('multiple') else 's$', '', field.name).replace('_', '-')}"
+    text = field.first_sentence
+    return click.option(flag, field.name, default=field.default, help=text[:1].upper() + text[1:], **more)
+
+
 def host_and_port(value: str) -> tuple[str, int]:
     """Return host and port of ``HOST:PORT``."""
     host, _, port = value.rpartition(":")
@@ -29,18 +73,23 @@ def host_and_port(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    """Return host and port of an option that may be left out."""
-    return None if value is None else host_and_port(value)
+def pair(form: str) -> dict[str, Any]:
+    """Return type and metavar of an option that has two texts, as in OLD=NEW."""
+
+    def read(value: str) -> tuple[str, str]:
+        first, _, second = value.partition("=")
+        if not first or not second:
+            raise click.BadParameter(f"{value!r} is not {form}")
+        return first, second
+
+    return {"type": read, "metavar": form}
 
 
 output_option = click.option(
     "--output",
     "-o",
-    "output",
     type=click.Choice(["table", "json"]),
     default="table",
-    show_default=True,
     help="Text for people, or JSON (docs/reference/json.md).",
 )
 wait_option = click.option(
@@ -48,7 +97,6 @@ wait_option = click.option(
     "wait_s",
     type=click.FloatRange(0),
     default=WAIT_S,
-    show_default=True,
     metavar="SECONDS",
     help="How long to wait for the queue manager, and for a program at work under a name that the command needs.",
 )

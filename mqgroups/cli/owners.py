@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,8 +15,8 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.options import output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
-from mqgroups.cli.table import Column, Listing, Output
-from mqgroups.cli.words import age, iso, number
+from mqgroups.cli.table import Column, Listing, Output, picked
+from mqgroups.cli.words import age, iso, number, tally
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import SeenOwners, find_owners
@@ -99,7 +100,7 @@ def owners(
             clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
             found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
             seen = replace(seen, owners=found)
-            report.add(deleted=apply)
+            report.values["deleted"] = apply
     report.rows("owners", owner_listing(datetime.now(UTC)), seen.owners)
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")
@@ -128,9 +129,7 @@ def of_queue(seen: SeenOwners, queues: Collection[str]) -> SeenOwners:
 
 def summary(found: Sequence[SeenOwner]) -> str:
     """Return how many owners there are, by state."""
-    counts = {each: sum(owner.state is each for owner in found) for each in OwnerState}
-    said = ", ".join(f"{many:,} {state.value}" for state, many in counts.items() if many)
-    return f"{number(len(found), 'owner')}{': ' if said else ''}{said}"
+    return tally("owner", OwnerState, Counter(each.state for each in found))
 
 
 def owner_listing(now: datetime) -> Listing[SeenOwner]:
@@ -160,8 +159,7 @@ def _position(row: SeenOwner) -> str:
     record = row.record
     if record is None or record.state is RecordState.IDLE:
         return ""
-    inside = f" at byte {record.offset}" if record.offset else ""
-    return f"{record.msg_seq_number:,}{inside}"
+    return f"{record.msg_seq_number:,}" + (f" at byte {record.offset}" if record.offset else "")
 
 
 def _holders(found: Sequence[Holder]) -> str:
@@ -173,35 +171,18 @@ def _holders(found: Sequence[Holder]) -> str:
 
 
 def _problem(row: SeenOwner) -> str:
-    said = [number(row.leftovers, "leftover record")] if row.leftovers else []
-    if row.unreadable:
-        said.append(number(row.unreadable, "unreadable message"))
-    return "; ".join([*said, *([row.problem] if row.problem else [])])
+    leftovers = number(row.leftovers, "leftover record") if row.leftovers else ""
+    unreadable = number(row.unreadable, "unreadable message") if row.unreadable else ""
+    return "; ".join(filter(None, (leftovers, unreadable, row.problem)))
 
 
 def owner_values(row: SeenOwner) -> dict[str, Any]:
     """Return an owner, for JSON."""
     return {
-        "role": row.role,
-        "name": row.name,
-        "status_queue": row.status_queue,
+        **picked(row, "role name status_queue group_name put_by leftovers unreadable problem"),
         "state": row.state.value,
         "committed_at": iso(row.committed_at),
-        "holders": [
-            {
-                "appl_name": each.appl_name,
-                "process_id": each.process_id,
-                "conn_name": each.conn_name,
-                "user": each.user,
-                "channel": each.channel,
-            }
-            for each in row.holders
-        ],
-        "leftovers": row.leftovers,
-        "unreadable": row.unreadable,
-        "problem": row.problem,
+        "holders": [asdict(each) for each in row.holders],
         "shared": row.is_shared,
-        "group_name": row.group_name,
-        "put_by": row.put_by,
         "record": record_values(row.record),
     }

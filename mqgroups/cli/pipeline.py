@@ -1,17 +1,11 @@
 """The commands ``mqgroups pipeline``: check, run and report a pipeline of message groups on Spark (``mqgroups.spark.pipeline``).
 
-    mqgroups pipeline check CONFIG.toml     check the file, and show what would be read
-    mqgroups pipeline run CONFIG.toml       run it
-    mqgroups pipeline report CONFIG.toml    write the report again, from the records
-
 Only ``run`` imports Spark.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,13 +15,14 @@ import click
 from mqgroups.cli.batch_lines import JsonLines, TextLines
 from mqgroups.cli.connection import say_where
 from mqgroups.cli.console import Commands, one_message
-from mqgroups.cli.options import output_option
-from mqgroups.cli.secrets import Command
+from mqgroups.cli.options import Command, output_option
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
+from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
     from mqgroups.spark.pipeline.config import PipelineConfig
+    from mqgroups.spark.pipeline.inspection import Inspection
 
 
 def _config_arguments(command: Command) -> Command:
@@ -64,36 +59,16 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     The command connects to the queue manager and opens all queues. It gets and puts no messages and does not
     start Spark, but imports the module of the transform's function.
     """
-    with one_message():
-        from mqgroups.spark.pipeline.config import read_config
-        from mqgroups.spark.pipeline.inspection import inspect
-        from mqgroups.spark.pipeline.transform import transformation
+    from mqgroups.spark.pipeline.config import read_config
+    from mqgroups.spark.pipeline.inspection import inspect
+    from mqgroups.spark.pipeline.transform import transformation
 
-        found = read_config(config, overrides)
-        transformation(found)
-        seen = inspect(found)
-    waiting = seen.waiting
-    left = waiting.depth - waiting.messages - waiting.ungrouped
+    found = read_config(config, overrides)
+    transformation(found)
+    seen = inspect(found)
     click.echo(f"pipeline {found.name}: {config} is valid")
-    click.echo(f"  queue manager  {seen.q_mgr_name}")
-    click.echo(
-        f"  reads          {found.source.queue}: {number(waiting.groups, 'group')}, {number(waiting.messages, 'message')}"
-    )
-    if waiting.ungrouped:
-        click.echo(f"                 {number(waiting.ungrouped, 'message')} in no group, rejected if they are read")
-    if left > 0:
-        click.echo(
-            f"                 {left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
-        )
-    if waiting.readers:
-        readers = number(waiting.readers, "time")
-        click.echo(
-            f"                 open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
-        )
-    for name, words in _outputs(found):
+    for name, words in _would_do(found, seen):
         click.echo(f"  {name:13}  {words}")
-    for name, exists in seen.status_queues.items():
-        click.echo(f"  status queue   {name}{'' if exists else ', to be made'}")
 
 
 @pipeline.command(context_settings={"ignore_unknown_options": True})
@@ -141,19 +116,19 @@ def run(
         from mqgroups.spark.pipeline.config import read_config
 
         found = read_config(config, overrides)
-        say_where(**{each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
+        say_where({each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
         running.set_up(submit_arguments, quiet=not verbose)
-        lines.say(f"pipeline {found.name}: starting Spark")
         given = _settings(settings)
-        spark = running.session(found, master=given.pop("spark.master", None), settings=given)
-        try:
-            started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
-            lines.say(f"pipeline {found.name}: reading {found.source.queue}")
-            with _signals() as seen:
-                started.wait(lambda: bool(seen))
-        finally:
-            lines.end()
-            spark.stop()
+        with lines:
+            lines.say(f"pipeline {found.name}: starting Spark")
+            spark = running.session(found, master=given.pop("spark.master", None), settings=given)
+            try:
+                started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
+                lines.say(f"pipeline {found.name}: reading {found.source.queue}")
+                with stop_on_signals() as stopping:
+                    started.wait(lambda: stopping.signal is not None)
+            finally:
+                spark.stop()
         reported = running.write_report(found)
     lines.report(reported)
 
@@ -162,23 +137,33 @@ def run(
 @_config_arguments
 def report(config: Path, overrides: Sequence[str]) -> None:
     """Write the report of CONFIG again, from the records of its micro-batches."""
-    with one_message():
-        from mqgroups.spark.pipeline.config import read_config
-        from mqgroups.spark.pipeline.run import write_report
+    from mqgroups.spark.pipeline.config import read_config
+    from mqgroups.spark.pipeline.run import write_report
 
-        found = write_report(read_config(config, overrides))
-    TextLines().report(found)
+    TextLines().report(write_report(read_config(config, overrides)))
 
 
-def _outputs(config: PipelineConfig) -> Iterator[tuple[str, str]]:
-    transform = config.transform
-    yield "transforms", transform.where or "nothing: rows go out as they come"
+def _would_do(config: PipelineConfig, seen: Inspection) -> Iterator[tuple[str, str]]:
+    waiting = seen.waiting
+    yield "queue manager", seen.q_mgr_name
+    reads = f"{number(waiting.groups, 'group')}, {number(waiting.messages, 'message')}"
+    yield "reads", f"{config.source.queue}: {reads}"
+    if waiting.ungrouped:
+        yield "", f"{number(waiting.ungrouped, 'message')} in no group, rejected if they are read"
+    if (left := waiting.depth - waiting.messages - waiting.ungrouped) > 0:
+        yield "", f"{left:,} more in incomplete groups, in segments or in open units of work, which are not read yet"
+    if waiting.readers:
+        readers = number(waiting.readers, "time")
+        yield "", f"open for input {readers}; the pipeline opens the queue exclusively, so it would wait"
+    yield "transforms", config.transform.where or "nothing: rows go out as they come"
     if config.parquet is not None:
         yield "Parquet", config.parquet.path
     if config.outgoing is not None:
         yield "puts", f"{config.outgoing.queue}: a group for each {config.outgoing.group_by}"
     yield "quarantine", config.quarantine.queue or config.quarantine.path or ""
     yield "report", str(config.report)
+    for name, exists in seen.status_queues.items():
+        yield "status queue", f"{name}{'' if exists else ', to be made'}"
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:
@@ -189,19 +174,3 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="'--conf'")
         settings[name] = value
     return settings
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Collect SIGTERM and Ctrl-C in a list; they end a query that would run for ever."""
-    seen: list[int] = []
-
-    def see(number: int, _: object) -> None:
-        seen.append(number)
-
-    previous = {number: signal.signal(number, see) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield seen
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -1,10 +1,6 @@
 """Where the options of a connection come from: the command line, a profile of ``~/.config/mqgroups/config.toml``, or variables.
 
-    default_profile = "test"
-
-    [profiles.test]
-    q_mgr = "QM1"
-    conn_name = "localhost(1414)"
+    default_profile = "production"
 
     [profiles.production]
     q_mgr = "PROD1"
@@ -101,7 +97,6 @@ class _ProfileOption(click.Option):
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
-        """As ``Option``."""
         value, args = super().handle_parse_result(ctx, opts, args)
         if not ctx.resilient_parsing:
             ctx.meta[_SOURCE] = self._source(ctx, opts, opts.get("profile", os.environ.get("MQGROUPS_PROFILE")))
@@ -147,8 +142,8 @@ class _ProfileOption(click.Option):
 
 def _of_environment(options: Sequence[ConnectionOption]) -> tuple[dict[str, str], list[str]]:
     """Return what the variables of the options say, and their names."""
-    named = {each.name or "": str(each.envvar) for each in options if each.envvar}
-    variables = {name: variable for name, variable in named.items() if os.environ.get(variable)}
+    named = ((each.name or "", str(each.envvar)) for each in options if each.envvar)
+    variables = {name: variable for name, variable in named if os.environ.get(variable)}
     found = {name: os.environ[variable] for name, variable in variables.items()}
     for secret in SECRETS:
         variable = variable_of(secret)
@@ -160,7 +155,7 @@ def _of_environment(options: Sequence[ConnectionOption]) -> tuple[dict[str, str]
 
 def variable_of(secret: str) -> str:
     """Return the environment variable that holds a secret, if the environment is the source."""
-    return f"MQGROUPS_{secret.upper().replace('-', '_')}"
+    return f"MQGROUPS_{secret.upper()}"
 
 
 def _has_address(values: Mapping[str, str]) -> bool:
@@ -203,7 +198,6 @@ class ConnectionOption(click.Option):
     """An option of a connection: its value is that of the one source, or its default."""
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """As ``Option``."""
         source = ctx.meta.get(_SOURCE)
         if source is None:
             return super().consume_value(ctx, opts)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from mqgroups.cli.console import echo
+from mqgroups.cli.words import size
 from mqgroups.printable import brief
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ class Progress:
             self._next_s = time.monotonic() + _EVERY_S
             echo(brief(sentence), err=True)
 
+    def say_bytes(self, doing: str, path: Path, done: int, total: int | None) -> None:
+        """Show how many bytes of a file are done."""
+        self.say(f"{doing} {path.name}: {size(done)}{'' if total is None else f' of {size(total)}'}", done, total)
+
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
@@ -53,9 +58,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         bar, self._bar = self._bar, None
         if bar is not None:
             bar.stop()

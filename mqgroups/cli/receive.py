@@ -10,12 +10,10 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import complain, log
+from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_lines import FileLines, shown_by
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
 from mqgroups.cli.progress import Progress
-from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.settings import Owning
@@ -74,7 +72,7 @@ def receive(
       2  the command line is wrong
     """
     log(verbose=False)
-    quarantined, lines = False, FileLines(output)
+    quarantined = False
     with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, Progress() as line:
         open_consumer = partial(
             q_mgr.group_consumer,
@@ -87,11 +85,11 @@ def receive(
             stream=True,
             record_users=record_users,
         )
-        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=shown_by(line))
+        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=line.say_bytes)
         with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
             for received in receiver:
                 quarantined = quarantined or bool(received.reason)
-                lines.say(str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
+                say_file(output, str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
             consumer.forget_checkpoint()
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")

@@ -60,16 +60,18 @@ class Report:
         if not self.is_json:
             complain(sentence)
 
-    def rows(self, name: str, listing: Listing[Row], rows: Iterable[Row], total: int | None = None) -> None:
-        """Print rows, which are ``name`` in a JSON document. ``total``: how many there are, if that is known."""
+    def rows(self, name: str, listing: Listing[Row], rows: Iterable[Row], total: int | None = None) -> int:
+        """Print rows, which are ``name`` in a JSON document, and return how many. ``total``: if that is known before."""
         if self.is_json:
             click.echo("{" if not self._has_rows else ",")
             click.echo(f"{json.dumps(name)}: [", nl=False)
-            for count, line in enumerate(listing.json_lines(rows)):
-                click.echo(("," if count else "") + "\n" + line, nl=False)
+            count = 0
+            for row in rows:
+                click.echo(f"{',' if count else ''}\n{json.dumps(listing.values(row))}", nl=False)
+                count += 1
             click.echo("]", nl=False)
             self._has_rows = True
-            return
+            return count
         rest = iter(rows)
         shown = list(islice(rest, MOST_ROWS))
         left_out: Sequence[str] = print_table(listing, shown) if shown else ()
@@ -77,10 +79,7 @@ class Report:
             self.print(f"and {number(more, 'more row')}: -o json has all")
         if left_out:
             self.print(f"not shown, for want of room: {', '.join(left_out)}; -o json has all")
-
-    def add(self, **values: Any) -> None:
-        """Add values to the JSON document."""
-        self.values |= values
+        return len(shown) + more
 
     def found(self, code: ExitCode) -> None:
         """Have the command exit with ``code``, unless something is worse: FAILED is the worst."""
@@ -90,7 +89,7 @@ class Report:
     def fail(self, code: ExitCode, error: MQGroupsError) -> NoReturn:
         """Print an error to standard error, and end the command."""
         complain(str(error))
-        self.add(**error_values(error))
+        self.values |= error_values(error)
         self.code = code
         self.end()
 
@@ -109,6 +108,12 @@ def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
     values: dict[str, Any] = json.loads(encode(record))
     del values["sha256"]
     return values
+
+
+def committed(record: StatusRecord) -> str:
+    """Return how much of its group a record says is committed."""
+    inside = f" and {record.offset} bytes of the next" if record.offset else ""
+    return f"{number(record.msg_seq_number, 'message')}{inside}"
 
 
 def error_values(error: MQGroupsError) -> dict[str, str]:

@@ -1,14 +1,12 @@
 """The commands ``mqgroups salvage``: repairs for a status record that is lost or damaged while the group's messages remain.
 
-    rebuild   write the status record of a producer or consumer again, from the messages on its queue
-    move      move the rest of a group to another queue
-
 Both print what they would do, and do it only with --apply. ``mqgroups groups`` shows what is on a queue before.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
@@ -21,11 +19,11 @@ from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing
 from mqgroups.cli.options import apply_option, name_option, own_status_queue_option
-from mqgroups.cli.report import Report
+from mqgroups.cli.report import Report, committed
 from mqgroups.cli.words import number
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
-from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.status import RecordState
 from mqgroups.names import status_queue_name
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
@@ -44,25 +42,19 @@ def _accept(*doubts: str) -> Callable[[Any], Any]:
     )
 
 
-def _group_id(_context: click.Context, _parameter: click.Parameter, value: str | None) -> bytes | None:
+def _group_id(value: str) -> bytes:
     """Return the bytes of a GroupId in hexadecimal digits."""
-    if value is None:
-        return None
-    try:
-        group_id = bytes.fromhex(value)
-    except ValueError:
-        group_id = b""
-    if len(group_id) != GROUP_ID_LENGTH:
+    if not re.fullmatch(f"[0-9a-fA-F]{{{2 * GROUP_ID_LENGTH}}}", value):
         raise click.BadParameter(
             f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits; `mqgroups groups --group DIGITS` prints all"
         )
-    return group_id
+    return bytes.fromhex(value)
 
 
-def _checkpoint(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+def _checkpoint(value: str) -> Any:
     """Return the value of a JSON text."""
     try:
-        return None if value is None else json.loads(value)
+        return json.loads(value)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
 
@@ -88,15 +80,12 @@ def salvage() -> None:
 @click.option(
     "--group",
     "group_id",
-    callback=_group_id,
+    type=_group_id,
     metavar="GROUPID",
     help="The GroupId in hexadecimal digits, if the queue has several groups that it could be.",
 )
 @click.option(
-    "--checkpoint",
-    callback=_checkpoint,
-    metavar="JSON",
-    help="The application's checkpoint, to write into the record.",
+    "--checkpoint", type=_checkpoint, metavar="JSON", help="The application's checkpoint, to write into the record."
 )
 @_accept("in-use", "other-owners", "begun", "nothing-interrupted")
 @click.option(
@@ -173,7 +162,7 @@ def rebuild(
         where = f"{number(done.unreadable, 'message')} of {done.status_queue} to {done.unreadable_to}"
         report.print(f"{_tense(apply, 'move')} {where}")
     if done.kept is not None:
-        where = f"group {done.kept.group_id.hex()}, {_committed(done.kept)}, " if done.kept.is_needed else ""
+        where = f"group {done.kept.group_id.hex()}, {committed(done.kept)} committed, " if done.kept.is_needed else ""
         report.print(
             f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
         )
@@ -193,7 +182,7 @@ def rebuild(
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
     if done.record is not None:
-        what = f"group {done.record.group_id.hex()}, {_committed(done.record)}"
+        what = f"group {done.record.group_id.hex()}, {committed(done.record)} committed"
         if done.record.state is RecordState.IDLE:
             what = "of no group, with the checkpoint"
         report.print(f"{_tense(apply, 'write')} a record to {done.status_queue}: {what}")
@@ -205,25 +194,13 @@ def rebuild(
 @salvage.command()
 @_QUEUE
 @click.option(
-    "--group",
-    "group_id",
-    callback=_group_id,
-    metavar="GROUPID",
-    required=True,
-    help="The GroupId in hexadecimal digits.",
+    "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", metavar="QUEUE", help="The queue to move it to. Default: the BOQNAME of --queue.")
 @_accept("in-use", "dead-letters", "new-context")
 @apply_option
 @connection_options()
-def move(
-    queue: str,
-    group_id: bytes,
-    to: str | None,
-    accept: Sequence[str],
-    apply: bool,
-    **connection: Any,
-) -> None:
+def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
     """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
 
     If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
@@ -267,11 +244,6 @@ def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) ->
         verdict = judged(group, (), Surroundings(BrowsedInstance("", ""), quiet_since=group.last_put))
         row = ListedGroup(q_mgr.q_mgr_name, group, verdict.cause, verdict.since)
         report.rows("group", group_listing(datetime.now(UTC)), [row])
-
-
-def _committed(record: StatusRecord) -> str:
-    inside = f" and {record.offset} bytes of the next" if record.offset else ""
-    return f"{number(record.msg_seq_number, 'message')}{inside} committed"
 
 
 def _to_give(checkpoint: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mqgroups.cli.words import number, size
+from mqgroups.cli.words import size
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState, Judgement
 from mqgroups.operate.rules.owner_state import SeenOwner
@@ -44,15 +44,15 @@ class Seen:
     problem: str = ""
 
 
-def sums(seen: Seen) -> list[str]:
-    """Return how much there is, and how fast it moves."""
+def sums(seen: Seen) -> list[tuple[str, str, str]]:
+    """Return how much there is, and how fast it moves: what, how much, and more of it."""
     states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0)))
-    hidden = "" if not seen.hidden else f", {seen.hidden:,} hidden"
+    hidden = f", {seen.hidden:,} in units of work" if seen.hidden else ""
     each = seen.rates
     return [
-        f"{number(seen.messages, 'message')}{hidden}, {size(seen.data_bytes)}",
-        f"{number(sum(seen.states.values()), 'group')}{': ' if states else ''}{states}",
-        f"messages {each.messages_in:.1f}/s in, {each.messages_out:.1f}/s out",
-        f"groups {each.groups_in:.1f}/s in, {each.groups_out:.1f}/s out",
-        f"{each.commits:.1f} commits/s",
+        ("messages", f"{seen.messages:,}", f"{size(seen.data_bytes)}{hidden}"),
+        ("groups", f"{sum(seen.states.values()):,}", states),
+        ("messages/s", f"{each.messages_in:.1f} in", f"{each.messages_out:.1f} out"),
+        ("groups/s", f"{each.groups_in:.1f} in", f"{each.groups_out:.1f} out"),
+        ("commits/s", f"{each.commits:.1f}", ""),
     ]

@@ -12,12 +12,10 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import complain, log
+from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.file_lines import FileLines, shown_by
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
 from mqgroups.cli.progress import Progress
-from mqgroups.cli.settings import setting_options
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.settings import Owning
@@ -35,7 +33,6 @@ _LOOK_EVERY_S = 1.0
 @click.option(
     "--records",
     default="bytes:1048576",
-    show_default=True,
     metavar="bytes:N|lines|file",
     help="What a message is: N bytes; a line; or the whole file, in segments.",
 )
@@ -86,7 +83,7 @@ def send(
         raise click.UsageError("--watch needs --archive, or the files would be sent again")
     if watch is not None and archive is not None and watch.resolve() == archive.resolve():
         raise click.UsageError("--watch and --archive need different directories")
-    all_sent, lines = False, FileLines(output)
+    all_sent = False
     divided = Records.of(records)
     with (
         open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr,
@@ -94,14 +91,14 @@ def send(
         q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
         stop_on_signals(producer) as stopping,
     ):
-        sender = FileSender(producer, records=divided, archive=archive, on_bytes=shown_by(line))
+        sender = FileSender(producer, records=divided, archive=archive, on_bytes=line.say_bytes)
         if abandon and (abandoned := sender.abandon()):
-            lines.say(abandoned, "abandoned", None)
+            say_file(output, abandoned, "abandoned", None)
         named: list[Looks] = [dict.fromkeys(files)] if files else []
         for looks in named if watch is None else _looks(watch, lambda: producer.stopping):
             for path in sender.in_order(looks):
                 if sent := sender.send(path):
-                    lines.say(str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
+                    say_file(output, str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
         sender.finish()
         all_sent = True
     # Who sends files may remove them afterwards.

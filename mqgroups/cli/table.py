@@ -6,8 +6,7 @@ nothing of a column that is shown is missing. Columns without any text are not s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -62,34 +61,27 @@ class Listing(Generic[Row]):
         texts = {column.header: [printable(column.text(row)) for row in rows] for column in self.columns}
         natural = {title: max(map(cell_len, (title, *found))) for title, found in texts.items()}
         chosen = [column for column in self.columns if not column.rank or any(texts[column.header])]
-        widths = {
-            each.header: natural[each.header] if each.right else min(_LEAST, natural[each.header]) for each in chosen
-        }
         left_out: list[str] = []
-
-        def room() -> int:
-            return width - sum(widths.values()) - _BETWEEN * (len(widths) - 1)
-
         for column in sorted(chosen, key=lambda each: -each.rank):
-            if column.rank and room() < 0:
+            least = (natural[each.header] if each.right else min(_LEAST, natural[each.header]) for each in chosen)
+            if column.rank and sum(least) + _BETWEEN * (len(chosen) - 1) > width:
                 chosen.remove(column)
-                del widths[column.header]
                 left_out.insert(0, column.header)
-        for column in sorted(chosen, key=lambda each: each.rank):
-            widths[column.header] += min(max(0, room()), natural[column.header] - widths[column.header])
+        # Of a table that is too wide, rich makes the widest of the columns narrower that may be wrapped.
         table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0), header_style="bold")
         for column in chosen:
             table.add_column(
-                column.header,
+                Text(column.header, no_wrap=True),
                 justify="right" if column.right else "left",
-                width=widths[column.header],
-                no_wrap=not wrap,
+                no_wrap=column.right,
                 overflow="fold" if wrap else "ellipsis",
             )
         for number, row in enumerate(rows):
-            table.add_row(*(Text(texts[column.header][number], style=column.style(row)) for column in chosen))
+            cells = ((texts[column.header][number], column.style(row)) for column in chosen)
+            table.add_row(*(Text(text, style=style, no_wrap=not wrap) for text, style in cells))
         return table, left_out
 
-    def json_lines(self, rows: Iterable[Row]) -> Iterator[str]:
-        """Yield each row as JSON."""
-        return (json.dumps(self.values(row)) for row in rows)
+
+def picked(thing: object, names: str) -> dict[str, Any]:
+    """Return attributes, whose names are separated by blanks, for JSON."""
+    return {name: getattr(thing, name) for name in names.split()}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count as count_from
 from itertools import islice
@@ -16,20 +17,18 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import STALLED_AFTER, address, output_option, status_queues_option
+from mqgroups.cli.options import STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
-from mqgroups.cli.queue_figures import QueueLook, QueuePage
 from mqgroups.cli.seen import Seen, sums
-from mqgroups.cli.table import Listing, Output, Row
-from mqgroups.cli.watch_page import WatchPage
-from mqgroups.cli.words import age_s, duration, put_time
+from mqgroups.cli.table import Listing, Output, Row, picked
+from mqgroups.cli.watch_page import WatchPages
+from mqgroups.cli.words import duration, put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import GroupState, Judgement
-from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.operate.rules.rates import Look, rates
 from mqgroups.pages import Pages
 from mqgroups.printable import printable
@@ -43,29 +42,14 @@ _MOST_GROUPS = 200
 # Names that a look has no time for are read by the next one.
 _MOST_FOR_NAMES_S = 1.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
-_OWNER_ORDER = {
-    state: rank
-    for rank, state in enumerate(
-        (
-            OwnerState.MOVED,
-            OwnerState.DUPLICATE,
-            OwnerState.SEVERAL_USERS,
-            OwnerState.UNREADABLE,
-            OwnerState.LOST,
-            OwnerState.HIDDEN,
-            OwnerState.INTERRUPTED,
-            OwnerState.ACTIVE,
-            OwnerState.LEFT_OVER,
-            OwnerState.CHECKPOINT,
-            OwnerState.UNSEEN,
-            OwnerState.CLEAN,
-        )
-    )
-}
+# Of the states of owners.
+_ORDER = (
+    "MOVED DUPLICATE SEVERAL_USERS UNREADABLE LOST HIDDEN INTERRUPTED ACTIVE LEFT_OVER CHECKPOINT UNSEEN CLEAN UNKNOWN"
+).split()
 
 
-def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    return address(context, parameter, f"127.0.0.1:{value}" if value and value.isdecimal() else value)
+def _address(value: str) -> tuple[str, int]:
+    return host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value)
 
 
 @click.command()
@@ -74,7 +58,6 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
     "--every",
     type=duration,
     default="1s",
-    show_default=True,
     metavar="TIME",
     help="How long to wait between two looks; at least as long as a look takes.",
 )
@@ -83,7 +66,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str | No
 )
 @click.option(
     "--http",
-    callback=_address,
+    type=_address,
     metavar="[HOST:]PORT",
     help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
 )
@@ -119,34 +102,30 @@ def watch(
     with ExitStack() as stack:
         stack.callback(watcher.close)
         show = _shower(stack, queue, output)
-        q_mgr_name = connection["q_mgr_name"]
-        figures, page = QueuePage(QueueLook(q_mgr_name, queue)), WatchPage(q_mgr_name, queue)
+        pages = WatchPages(connection["q_mgr_name"], queue)
         if http is not None:
-            stack.enter_context(Pages(http, {**page.pages, "/metrics": figures}))
+            stack.enter_context(Pages(http, pages.by_path))
         for looks in count_from(1):
             seen = watcher.look()
             pause_s = max(every.total_seconds(), seen.took_s)
             show(seen, pause_s)
-            page.show(seen, pause_s)
-            figures.show(_figures(q_mgr_name, queue, seen, pause_s))
+            pages.show(seen, pause_s)
             if looks == count:
                 return
             time.sleep(pause_s)
 
 
+@dataclass(slots=True)
 class _Watcher:
     """Looks at the queue again and again."""
 
-    def __init__(
-        self, queue: str, status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
-    ) -> None:
-        self._queue = queue
-        self._status_queues = status_queues
-        self._connection = connection
-        self._q_mgr = q_mgr
-        self._before: Seen | None = None
-        # The names of the groups of the last look, by GroupId.
-        self._names: dict[bytes, str] = {}
+    _queue: str
+    _status_queues: Sequence[str]
+    _connection: dict[str, Any]
+    _q_mgr: QueueManager | None
+    _before: Seen | None = None
+    # The names of the groups of the last look, by GroupId.
+    _names: dict[bytes, str] = field(default_factory=dict)
 
     def close(self) -> None:
         """Disconnect."""
@@ -207,7 +186,7 @@ class _Watcher:
         seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
         seen.newest = max(instance.newest, newer_than)
         mine = of_queue(owners, (self._queue, instance.resolved_q_name))
-        seen.owners = sorted(mine.owners, key=lambda owner: _OWNER_ORDER[owner.state])
+        seen.owners = sorted(mine.owners, key=lambda owner: _ORDER.index(owner.state.name))
         seen.unseen = [*mine.unseen, *instance.unseen]
         # What was there before the first look is not new.
         is_first = before is None
@@ -228,30 +207,25 @@ class _Watcher:
 
 
 def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
-    """Return the function that shows a look."""
+    """Return the function that shows a look; as lines, what could not be seen is said once, on standard error."""
     if output == "json":
         return lambda seen, _: click.echo(json.dumps(_values(queue, seen)))
-    if not console().is_terminal:
-        return _lines_of(queue)
+    out = console()
+    if not out.is_terminal:
+        told: set[str] = set()
+
+        def show(seen: Seen, _: float) -> None:
+            for each in seen.unseen:
+                if each not in told:
+                    told.add(each)
+                    echo(printable(f"not seen: {each}"), err=True)
+            say(_line(queue, seen))
+
+        return show
     from rich.live import Live
 
-    out = console()
     live = stack.enter_context(Live(console=out, screen=True, auto_refresh=False, transient=True))
     return lambda seen, pause_s: live.update(_screen(queue, seen, pause_s, out.width, out.height), refresh=True)
-
-
-def _lines_of(queue: str) -> Callable[[Seen, float], None]:
-    """Return the function that prints a look as a line, and what could not be seen once, on standard error."""
-    told: set[str] = set()
-
-    def show(seen: Seen, _: float) -> None:
-        for each in seen.unseen:
-            if each not in told:
-                told.add(each)
-                echo(printable(f"not seen: {each}"), err=True)
-        say(_line(queue, seen))
-
-    return show
 
 
 def _line(queue: str, seen: Seen) -> str:
@@ -259,15 +233,11 @@ def _line(queue: str, seen: Seen) -> str:
     when = seen.at.strftime("%Y-%m-%d %H:%M:%S UTC")
     if seen.problem:
         return f"{when} {queue}: {seen.problem}"
-    return f"{when} {queue}: {'; '.join(sums(seen))}; {owner_summary(seen.owners)}"
+    return f"{when} {queue}: {'; '.join(_sums(seen))}; {owner_summary(seen.owners)}"
 
 
-def _figures(q_mgr_name: str, queue: str, seen: Seen, pause_s: float) -> QueueLook:
-    """Return a look, for Prometheus."""
-    if seen.problem:
-        return QueueLook(q_mgr_name, queue)
-    waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
-    return QueueLook(q_mgr_name, queue, seen.states, seen.messages, waited_s, good_for_s=60 + 10 * pause_s)
+def _sums(seen: Seen) -> list[str]:
+    return [", ".join(filter(None, (f"{what} {many}", more))) for what, many, more in sums(seen)]
 
 
 def _values(queue: str, seen: Seen) -> dict[str, Any]:
@@ -278,21 +248,11 @@ def _values(queue: str, seen: Seen) -> dict[str, Any]:
     return {
         "at": at,
         "queue": queue,
-        "messages": seen.messages,
-        "others": seen.others,
-        "hidden": seen.hidden,
-        "data_bytes": seen.data_bytes,
+        **picked(seen, "messages others hidden data_bytes unseen"),
         "states": {state.value: many for state, many in seen.states.items()},
-        "rates": {
-            "messages_in": seen.rates.messages_in,
-            "messages_out": seen.rates.messages_out,
-            "groups_in": seen.rates.groups_in,
-            "groups_out": seen.rates.groups_out,
-            "commits": seen.rates.commits,
-        },
+        "rates": asdict(seen.rates),
         "groups": [listed_values(each, seen.at) for each in seen.groups if each.state in _ATTENTION],
         "owners": [owner_values(each) for each in seen.owners],
-        "unseen": seen.unseen,
     }
 
 
@@ -305,7 +265,7 @@ def _screen(queue: str, seen: Seen, pause_s: float, width: int, height: int) -> 
     title = Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")
     if seen.problem:
         return Group(title, Text(printable(seen.problem), style="red"), footer)
-    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in sums(seen)]
+    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in _sums(seen)]
     # Half of the screen for the groups, or what the owners leave of it: the tables have titles, and lines of what they leave out.
     room = height - len(top) - 11
     groups = sum(seen.states.values())

@@ -1,6 +1,8 @@
-"""The page of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
+"""The pages of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
 
-It changes nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
+Also the figures for Prometheus: those of the last look, unless it is old, because the next one hangs.
+
+They change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
 and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
 """
 
@@ -17,19 +19,18 @@ from typing import Any
 
 from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.owners import owner_listing
-from mqgroups.cli.seen import Seen
-from mqgroups.cli.words import age, size, timestamp
+from mqgroups.cli.seen import Seen, sums
+from mqgroups.cli.words import age, age_s, size, timestamp
+from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.bar import Part, bar
 from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.inspection import GroupInspection
-from mqgroups.operate.rules.judgement import Cause, GroupState
-from mqgroups.operate.rules.owner_state import SeenOwner
-from mqgroups.pages import Page
+from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
+from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 
 _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 _COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
-_RANKS = {cause: rank for rank, cause in enumerate(Cause)}
+_CAUSES = list(Cause)
 # Parts of a bar that are told in words.
 _MOST_PARTS = 6
 
@@ -48,19 +49,21 @@ _HEADERS = {
 }
 
 
-class WatchPage:
-    """The page of a queue, and what it shows."""
+class WatchPages:
+    """The pages of a queue, and what they show."""
 
     def __init__(self, q_mgr_name: str, queue: str) -> None:
         self._where = {"q_mgr_name": printable(q_mgr_name), "queue": printable(queue)}
+        # A look, seconds until the next one, when it was shown.
         self._shown: tuple[Seen, float, float] | None = None
 
     @property
-    def pages(self) -> Mapping[str, Callable[[], Page]]:
+    def by_path(self) -> Mapping[str, Callable[[], Page]]:
         """The pages by path."""
         return {
             "/": lambda: Page(_HTML, content_type="text/html; charset=utf-8", headers=_HEADERS),
             "/look.json": self._look,
+            "/metrics": self._metrics,
         }
 
     def show(self, seen: Seen, pause_s: float) -> None:
@@ -76,51 +79,49 @@ class WatchPage:
         text = json.dumps({**self._where, **values})
         return Page(text, content_type="application/json", headers=_HEADERS)
 
+    def _metrics(self) -> Page:
+        seen, pause_s, at_s = self._shown or (None, 0.0, 0.0)
+        if seen and (seen.problem or time.monotonic() - at_s > 60 + 10 * pause_s):
+            seen = None
+        where = {"queue_manager": self._where["q_mgr_name"], "queue": self._where["queue"]}
+        figures: list[tuple[str, str, Sequence[tuple[Mapping[str, str], float]]]] = [
+            ("seen", "Whether the queue can be looked at.", [(where, int(seen is not None))])
+        ]
+        if seen is not None:
+            groups = [({**where, "state": state.value}, seen.states.get(state, 0)) for state in GroupState]
+            waited_s = age_s(seen.oldest_complete, seen.at) or 0.0
+            about = "How long the oldest complete group has been complete; 0 without one."
+            figures += [
+                ("groups", "Groups by state.", groups),
+                ("messages", "Messages.", [(where, seen.messages)]),
+                ("oldest_complete_seconds", about, [(where, waited_s)]),
+            ]
+        return metrics_page(Figure(f"mqgroups_queue_{name}", "gauge", text, values) for name, text, values in figures)
+
 
 def page_values(seen: Seen) -> dict[str, Any]:
     """Return a look as texts for the page."""
     at = f"{seen.at:%Y-%m-%d %H:%M:%S}"
     if seen.problem:
         return {"at": at, "problem": printable(seen.problem)}
-    each = seen.rates
-    states = [f"{many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0))]
-    hidden = [f"{seen.hidden:,} in units of work"] if seen.hidden else []
+    rows: list[Judgement | ListedGroup] = [*seen.gone, *seen.groups]
     return {
         "at": at,
         "problem": "",
-        "sums": [
-            ("messages", f"{seen.messages:,}", ", ".join([size(seen.data_bytes), *hidden])),
-            ("groups", f"{sum(seen.states.values()):,}", ", ".join(states)),
-            ("messages/s", f"{each.messages_in:.1f} in", f"{each.messages_out:.1f} out"),
-            ("groups/s", f"{each.groups_in:.1f} in", f"{each.groups_out:.1f} out"),
-            ("commits/s", f"{each.commits:.1f}", ""),
-        ],
-        "groups": _groups(seen),
+        "sums": sums(seen),
+        # The most dangerous ones first.
+        "groups": [_group(seen, each) for each in sorted(rows, key=lambda each: _CAUSES.index(each.cause))],
         "more": sum(seen.states.values()) - len(seen.groups),
         "owners": list(_owners(seen)),
         "unseen": [printable(sentence) for sentence in seen.unseen],
     }
 
 
-def _groups(seen: Seen) -> list[dict[str, Any]]:
-    """Return the groups, the most dangerous ones first."""
-    gone = [(each.cause, _group(seen, each.group_id, None, each.cause, each.since, each.owners)) for each in seen.gone]
-    there = [
-        (row.cause, _group(seen, row.group.group_id, row.group, row.cause, row.since, row.owners, row.name or ""))
-        for row in seen.groups
-    ]
-    return [values for _, values in sorted([*gone, *there], key=lambda each: _RANKS[each[0]])]
-
-
-def _group(
-    seen: Seen,
-    group_id: bytes,
-    group: GroupInspection | None,
-    cause: Cause,
-    since: str,
-    owners: Sequence[SeenOwner],
-    name: str = "",
-) -> dict[str, Any]:
+def _group(seen: Seen, row: Judgement | ListedGroup) -> dict[str, Any]:
+    group, cause, owners = row.group, row.cause, row.owners
+    group_id = row.group_id if isinstance(row, Judgement) else row.group.group_id
+    name = None if isinstance(row, Judgement) else row.name
+    names = (name, *(each.group_name for each in owners), short_id(group_id))
     parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or (group.put_by if group else ())
     got_by = [each.name for each in owners if each.role == "get"]
@@ -131,12 +132,12 @@ def _group(
         "GroupId": group_id.hex(),
     }
     return {
-        "name": printable(name or next(iter(filter(None, (each.group_name for each in owners))), short_id(group_id))),
+        "name": printable(next(filter(None, names))),
         "state": cause.state.value,
         "colour": _COLOURS[cause.severity],
         "cause": cause.value,
         "danger": "" if cause.severity is Severity.OK else cause.danger,
-        "since": f"{age(since, seen.at)}, since {timestamp(since)} UTC",
+        "since": f"{age(row.since, seen.at)}, since {timestamp(row.since)} UTC",
         "parts": parts,
         "told": "; ".join([*map(_told, parts[:_MOST_PARTS]), *(["and so on"] if len(parts) > _MOST_PARTS else [])]),
         "facts": [(key, printable(text)) for key, text in facts.items() if text],

@@ -17,10 +17,9 @@ import click
 
 from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
-from mqgroups.cli.console import complain, log, one_message
+from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, address
-from mqgroups.cli.settings import setting_options
+from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -32,20 +31,21 @@ from mqgroups.workers.worker import MOST_WORKERS
 _log = logging.getLogger("mqgroups.workers")
 
 
-def _function(_context: click.Context, _parameter: click.Parameter, value: str) -> Callable[..., object]:
+def _function(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
     """Return the function ``MODULE:FUNCTION``, which may be in a module of the working directory."""
+    if value is None:
+        return None
     module, _, name = value.partition(":")
     if not module or not name:
         raise click.BadParameter(f"{value!r} is not MODULE:FUNCTION, such as orders:handle")
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - sys.path has strings
     try:
-        found: Callable[..., object] = operator.attrgetter(name)(importlib.import_module(module))
+        found = operator.attrgetter(name)(importlib.import_module(module))
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # a module that the user's own imports
-        raise click.BadParameter(
-            f"there is no module {error.name} in the working directory or on PYTHONPATH"
-        ) from error
+        why = f"there is no module {error.name} in the working directory or on PYTHONPATH"
+        raise click.BadParameter(why) from error
     except AttributeError as error:
         raise click.BadParameter(f"module {module} has no {name}") from error
     if not callable(found):
@@ -53,25 +53,11 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     return found
 
 
-def _optional_function(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> Callable[..., object] | None:
-    return None if value is None else _function(context, parameter, value)
-
-
 def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     """What is done first in each process that has a worker."""
     log(verbose)
     if function is not None:
         function()
-
-
-def _check_settings(arguments: dict[str, Any]) -> None:
-    """Connect once, so that settings which cannot work end the command. Workers go on trying if it fails otherwise."""
-    try:
-        connect(**arguments).close()
-    except MQIError as error:
-        _log.warning("%s. The workers go on trying", error)
 
 
 @click.command()
@@ -83,12 +69,11 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
-@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, show_default=True, help="How many.")
+@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="How many.")
 @click.option(
     "--first",
     type=click.IntRange(1, MOST_WORKERS),
     default=1,
-    show_default=True,
     metavar="NUMBER",
     help="The number of the first worker, for commands that share NAME.",
 )
@@ -106,7 +91,6 @@ def _check_settings(arguments: dict[str, Any]) -> None:
     "grace_s",
     type=click.FloatRange(0),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
     help="How long workers may take to stop before they are killed.",
 )
@@ -119,7 +103,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 )
 @click.option(
     "--http",
-    callback=address,
+    type=host_and_port,
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
@@ -129,7 +113,7 @@ def _check_settings(arguments: dict[str, Any]) -> None:
 @click.option(
     "--setup",
     metavar="MODULE:FUNCTION",
-    callback=_optional_function,
+    callback=_function,
     help="A function without arguments to call first in each worker's process, for example to set OpenTelemetry's providers.",
 )
 @setting_options(Connecting, "trace", "propagate")
@@ -172,41 +156,39 @@ def work(
       2  the command line is wrong
     """
     _set_up(verbose, setup if threads else None)
-    groups = 1 if target is None else 2
     try:
-        inspect.signature(handler).bind(*[None] * groups)
+        inspect.signature(handler).bind(*[None] * (2 if target else 1))
     except TypeError as error:
-        needed = "two arguments, because of --target" if groups == 2 else "one argument; with --target it gets two"
+        needed = "two arguments, because of --target" if target else "one argument; with --target it gets two"
         raise click.UsageError(f"the function must accept {needed}: {error}") from error
-    consuming = {each.name for each in settings_of(Consuming)}
-    settings = {name: value for name, value in options.items() if name in consuming}
-    settings["codec"] = None if codec is None else getattr(codecs, codec)
-    opens: Any = (
-        partial(QueueManager.group_consumer, queue=queue, **settings)
-        if target is None
-        else partial(QueueManager.group_pipe, source=queue, target=target, **settings)
-    )
-    connection = {name: value for name, value in options.items() if name not in consuming}
-    arguments = connect_arguments(**connection)
-    say_where(**connection)
+    settings = {each.name: options.pop(each.name) for each in settings_of(Consuming) if each.name in options}
+    settings["codec"] = codec and getattr(codecs, codec)
+    opens: Any = partial(QueueManager.group_consumer, queue=queue, **settings)
+    if target is not None:
+        opens = partial(QueueManager.group_pipe, source=queue, target=target, **settings)
+    arguments = connect_arguments(**options)
+    say_where(options)
     connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
-    with one_message():
-        supervised = Workers(
-            handler,
-            connect=connecting,
-            open=opens,
-            name=name,
-            workers=workers,
-            first=first,
-            threads=threads,
-            grace_s=grace_s,
-            stuck_after_s=stuck_after_s,
-            setup=partial(_set_up, verbose, setup),
-        )
-        _check_settings(arguments)
-        with stop_on_signals(supervised) as stopping:
-            in_order = supervised.run(http=http, health_directory=health_dir)
-        if stopping.signal is not None:
-            complain(f"stopped by {stopping.signal.name}; the same command goes on")
+    supervised = Workers(
+        handler,
+        connect=connecting,
+        open=opens,
+        name=name,
+        workers=workers,
+        first=first,
+        threads=threads,
+        grace_s=grace_s,
+        stuck_after_s=stuck_after_s,
+        setup=partial(_set_up, verbose, setup),
+    )
+    # Settings that cannot work end the command; if it fails otherwise, workers go on trying.
+    try:
+        connect(**arguments).close()
+    except MQIError as error:
+        _log.warning("%s. The workers go on trying", error)
+    with stop_on_signals(supervised) as stopping:
+        in_order = supervised.run(http=http, health_directory=health_dir)
+    if stopping.signal is not None:
+        complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if not in_order:
         sys.exit(ExitCode.FAILED)

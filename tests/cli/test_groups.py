@@ -56,9 +56,9 @@ def test_each_group_is_shown_with_its_state_and_what_is_missing(owner, groups):
     assert (result.exit_code, result.stderr) == (DONE, "")
     lines = rows(result.stdout)
     # What needs attention comes first.
-    assert lines[1].startswith(f"{A.hex()[-12:]} gap 5 python 2 2 B 4 6 ")
-    assert lines[2].startswith(f"{whole.hex()[-12:]} complete python 2 6 B 1 2 ")
-    assert lines[3] == "2 groups: 1 complete, 1 gap; 8 B"
+    assert lines[1].startswith(f"{A.hex()[-12:]} gap 5 python 2 2 bytes 4 6 ")
+    assert lines[2].startswith(f"{whole.hex()[-12:]} complete python 2 6 bytes 1 2 ")
+    assert lines[3] == "2 groups: 1 complete, 1 gap; 8 bytes"
     assert "5 messages, 1 in no group" in lines[4]
 
 
@@ -186,7 +186,7 @@ def test_a_group_that_is_not_the_only_one_is_asked_for_again(owner, groups, some
 
 def test_a_queue_without_messages_has_no_groups(groups):
     result = groups()
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (DONE, "0 groups; 0 B")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (DONE, "0 groups; 0 bytes")
     assert json.loads(groups("-o", "json").stdout)["groups"] == []
 
 

@@ -26,21 +26,6 @@ def test_a_number_has_the_form_of_its_noun(many, said):
 
 
 @table(
-    ("data_bytes", "said"),
-    [
-        (0, "0 B"),
-        (999, "999 B"),
-        (1000, "1.0 KB"),
-        (999_949, "999.9 KB"),
-        (999_950, "1.0 MB"),
-        (2_500_000_000, "2.5 GB"),
-    ],
-)
-def test_a_size_is_written_in_its_unit(data_bytes, said):
-    assert words.size(data_bytes) == said
-
-
-@table(
     ("seconds", "said"),
     [
         (0, "0 s"),

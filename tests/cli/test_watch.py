@@ -14,7 +14,7 @@ import subprocess
 import termios
 import threading
 import urllib.request
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -22,7 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 import mqgroups.operate.command_server
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.queue_figures import QueueLook, QueuePage
+from mqgroups.cli.seen import Seen
+from mqgroups.cli.watch_page import WatchPages
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.judgement import GroupState
 from tests.fix_cli import MQGROUPS, environment, free_port, invoke
@@ -49,8 +50,8 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     result = watch("--count", "2")
     assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
     first, second = result.stdout.splitlines()
-    assert f"{owner.queue}: 8 messages, 8 B; 2 groups: 1 complete, 1 no beginning; " in first
-    assert "messages 0.0/s in, 0.0/s out" in first
+    assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
+    assert "messages/s 0.0 in, 0.0 out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
 
 
@@ -94,12 +95,16 @@ def test_prometheus_and_browsers_see_groups_by_state_and_how_long_they_wait(owne
 
 
 def test_a_look_that_is_old_or_has_failed_shows_no_figures():
-    page = QueuePage(QueueLook("QM1", "ORDERS"))
+    pages = WatchPages("QM1", "ORDERS")
+    page = pages.by_path["/metrics"]
     unseen = page().text
     assert 'mqgroups_queue_seen{queue_manager="QM1",queue="ORDERS"} 0' in unseen
-    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=60))
+    seen = Seen(datetime.now(UTC), states={GroupState.COMPLETE: 2}, messages=9)
+    pages.show(seen, 1.0)
     assert "mqgroups_queue_oldest_complete_seconds" in page().text
-    page.show(QueueLook("QM1", "ORDERS", {GroupState.COMPLETE: 2}, 9, 3.0, good_for_s=-1))
+    pages.show(seen, -10.0)
+    assert page().text == unseen
+    pages.show(Seen(datetime.now(UTC), problem="connection lost"), 1.0)
     assert page().text == unseen
 
 

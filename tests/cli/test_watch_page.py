@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqgroups.cli.seen import Seen
-from mqgroups.cli.watch_page import WatchPage
+from mqgroups.cli.watch_page import WatchPages
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
@@ -58,9 +58,9 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser):
-    page = WatchPage("QM1", HOSTILE)
+    page = WatchPages("QM1", HOSTILE)
     port = free_port()
-    with Pages(("127.0.0.1", port), page.pages):
+    with Pages(("127.0.0.1", port), page.by_path):
         page.url = f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined] # of this test
         yield page
         # A page that asks on would complain in the next test.
@@ -83,7 +83,7 @@ def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
         "1 to 2 got; 3 to 4 on the queue",
         "1 to 2 missing; from 3 not there yet",
         "message 2, 1 m ago",
-        "3.1 KB, 2 in units of work",
+        "3.1 kB, 2 in units of work",
         "7 m, since 2026-01-01 12:00:00 UTC",
         "and 399 more",
         HOSTILE.replace("\u202e", "?"),
