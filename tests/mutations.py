@@ -209,8 +209,8 @@ MUTATIONS = (
     Mutation(
         "every owner has an epoch of its own",
         "core/protocol.py",
-        "1 if record is None else record.epoch + 1",
-        "1",
+        "return Ownership(expected, owner_id, record.epoch + 1, kept, record, position)",
+        "return Ownership(expected, owner_id, 1, kept, record, position)",
         "tests/status/test_unit_of_work.py -k owners",
     ),
     Mutation(

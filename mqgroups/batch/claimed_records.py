@@ -25,7 +25,7 @@ from mqgroups.core.claim import (
 )
 from mqgroups.core.model import Role
 from mqgroups.core.ownership import Kept
-from mqgroups.core.restart import Expectations, restart_action
+from mqgroups.core.restart import Expectations, mismatch_of
 from mqgroups.core.status import Mark, StatusRecord
 from mqgroups.core.steps import OpenAgain, Refused, Steps
 from mqgroups.errors import OwnershipLost
@@ -191,9 +191,9 @@ class ClaimedRecords(Keeper):
 
     def _refuse_foreign(self, found: StatusRecord) -> None:
         sink = self._claim.sink
-        decision = restart_action(found, Expectations(Role.PUT, self._claim.name, sink.queue, sink.q_mgr_identifier))
-        if decision.mismatch is not None:
-            raise foreign_record(self.name, decision.mismatch)
+        mismatch = mismatch_of(found, Expectations(Role.PUT, self._claim.name, sink.queue, sink.q_mgr_identifier))
+        if mismatch is not None:
+            raise foreign_record(self.name, mismatch)
 
     def _lost(self, mine: StatusRecord) -> OwnershipLost:
         seen = self.seen()

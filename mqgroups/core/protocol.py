@@ -65,14 +65,13 @@ from mqgroups.core.ownership import (
 from mqgroups.core.restart import (
     CommitOutcome,
     Expectations,
-    RestartAction,
     commit_outcome,
     idle_record,
     keeps_on_claim,
+    mismatch_of,
     position_of,
-    restart_action,
 )
-from mqgroups.core.status import Mark, StatusRecord
+from mqgroups.core.status import Mark, RecordState, StatusRecord
 from mqgroups.core.steps import (
     BackOut,
     Begin,
@@ -95,12 +94,13 @@ _K = TypeVar("_K", bound=Kept)
 def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]:
     """Read the record of a name. Nothing is changed, and nothing belongs to this owner yet."""
     kept, record = yield from kept.read()
-    decision = restart_action(record, expected)
-    if decision.mismatch is not None:
-        raise NotOurs(kept.queue, decision.mismatch)
-    interrupted = record if decision.action is RestartAction.RESUME_GROUP else None
-    position = AT_START if interrupted is None else on_fresh_handle(position_of(interrupted))
-    return Ownership(expected, owner_id, 1 if record is None else record.epoch + 1, kept, record, position)
+    if record is None:
+        return Ownership(expected, owner_id, 1, kept, None, AT_START)
+    if (mismatch := mismatch_of(record, expected)) is not None:
+        raise NotOurs(kept.queue, mismatch)
+    is_interrupted = record.state is RecordState.IN_GROUP
+    position = on_fresh_handle(position_of(record)) if is_interrupted else AT_START
+    return Ownership(expected, owner_id, record.epoch + 1, kept, record, position)
 
 
 def claimed(ownerships: Ownerships) -> Steps[Ownerships]:

@@ -11,15 +11,6 @@ from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import Mark, RecordState, StatusRecord
 
 
-class RestartAction(Enum):
-    """What a producer or a consumer does first."""
-
-    START_NEW_GROUP = "start a new group"
-    RESUME_GROUP = "resume the group"
-    CONTINUE_AFTER_COMPLETED = "continue after a completed group"
-    STOP_FOR_OPERATOR = "stop for an operator"
-
-
 @dataclass(frozen=True, slots=True)
 class Expectations:
     """The fields by which an owner that starts recognises its own record."""
@@ -39,14 +30,6 @@ class Mismatch:
     expected: str
 
 
-@dataclass(frozen=True, slots=True)
-class RestartDecision:
-    """The action; for ``STOP_FOR_OPERATOR`` also the reason."""
-
-    action: RestartAction
-    mismatch: Mismatch | None = None
-
-
 class CommitOutcome(Enum):
     """The outcome of a unit of work."""
 
@@ -55,30 +38,18 @@ class CommitOutcome(Enum):
     OWNERSHIP_LOST = "ownership lost"
 
 
-_BY_STATE = {
-    RecordState.IDLE: RestartAction.START_NEW_GROUP,
-    RecordState.IN_GROUP: RestartAction.RESUME_GROUP,
-    RecordState.COMPLETED: RestartAction.CONTINUE_AFTER_COMPLETED,
-}
-
-
-def restart_action(record: StatusRecord | None, expectations: Expectations) -> RestartDecision:
-    """Return what to do, given the record on the status queue (``None``: the queue is empty) and the expected owner.
+def mismatch_of(record: StatusRecord, expectations: Expectations) -> Mismatch | None:
+    """Return in what a record is not the expected owner's. If it is (``None``), its state says how to go on.
 
     A record with another name, role, queue or queue manager is never used and never overwritten: it belongs to another
     program's interrupted group, or this program was given the wrong queue. A record that nobody needs (``StatusRecord.is_needed``
     is false) may have another queue or queue manager: a program was once started with a wrong queue name.
     """
-    if record is None:
-        return RestartDecision(RestartAction.START_NEW_GROUP)
     pairs = [("role", record.role.value, expectations.role.value), ("name", record.name, expectations.name)]
     if record.is_needed:
         pairs.append(("queue", record.queue, expectations.queue))
         pairs.append(("q_mgr_identifier", record.q_mgr_identifier, expectations.q_mgr_identifier))
-    for field, found, expected in pairs:
-        if found != expected:
-            return RestartDecision(RestartAction.STOP_FOR_OPERATOR, Mismatch(field, found, expected))
-    return RestartDecision(_BY_STATE[record.state])
+    return next((Mismatch(*pair) for pair in pairs if pair[1] != pair[2]), None)
 
 
 def position_of(record: StatusRecord) -> GroupPosition:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
-from mqgroups.core.restart import Expectations, Mismatch, Move, adopted, restart_action
+from mqgroups.core.restart import Expectations, Mismatch, Move, adopted, mismatch_of
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConfigurationError, QueueMissing
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
@@ -100,7 +100,7 @@ def adopt(
         if record is None or not record.is_needed:
             return Adoption(role, name, status_queue)
         expected = Expectations(owner_role, name, queue or record.queue, record.q_mgr_identifier)
-        found = restart_action(record, expected).mismatch or adopted(record, move)
+        found = mismatch_of(record, expected) or adopted(record, move)
         went_to = record.resolved_q_mgr_name if record.state is RecordState.IN_GROUP else ""
         if instance and went_to and went_to not in instance:
             found = Mismatch("resolved_q_mgr_name", went_to, instance[0])

@@ -13,7 +13,7 @@ from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core import protocol
 from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, restart_action
+from mqgroups.core.restart import Expectations, mismatch_of
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.status_chain import QueueContents, RecordHidden, RecordPut
 from mqgroups.core.steps import RecordArrived, Steps
@@ -80,11 +80,12 @@ class RepairedQueue(StatusQueue):
 
     def refuse_foreign(self, role: Role, name: str, record: StatusRecord | None, queue: str | None = None) -> None:
         """Raise StatusQueueUnusable if the next start of this owner would refuse the record; ``queue``: by default its own."""
-        if queue is None:
-            queue = record.queue if record else ""
-        decision = restart_action(record, Expectations(role, name, queue, self._connection.q_mgr_identifier))
-        if decision.mismatch is not None:
-            raise foreign_record(self.name, decision.mismatch)
+        if record is None:
+            return
+        queue = record.queue if queue is None else queue
+        mismatch = mismatch_of(record, Expectations(role, name, queue, self._connection.q_mgr_identifier))
+        if mismatch is not None:
+            raise foreign_record(self.name, mismatch)
 
     @property
     def hobj(self) -> int:

@@ -10,11 +10,9 @@ from mqgroups.core.restart import (
     Expectations,
     Mismatch,
     Move,
-    RestartAction,
-    RestartDecision,
     adopted,
     keeps_on_claim,
-    restart_action,
+    mismatch_of,
 )
 from mqgroups.core.status import RecordState, StatusRecord
 
@@ -33,17 +31,9 @@ RECORD = StatusRecord(
 )
 
 
-def test_an_empty_status_queue_starts_a_new_group():
-    assert restart_action(None, OWN) == RestartDecision(RestartAction.START_NEW_GROUP)
-
-
-def test_a_record_in_a_group_resumes_it():
-    assert restart_action(RECORD, OWN) == RestartDecision(RestartAction.RESUME_GROUP)
-
-
-def test_a_record_of_a_completed_group_continues_after_it():
-    completed = replace(RECORD, state=RecordState.COMPLETED)
-    assert restart_action(completed, OWN) == RestartDecision(RestartAction.CONTINUE_AFTER_COMPLETED)
+@table("state", list(RecordState))
+def test_a_record_of_this_owner_is_used(state):
+    assert mismatch_of(replace(RECORD, state=state), OWN) is None
 
 
 MISMATCHES = [
@@ -57,17 +47,14 @@ MISMATCHES = [
 @table("says", [{}, {"state": RecordState.COMPLETED, "checkpoint": 7}])
 @table(("other", "mismatch"), MISMATCHES)
 def test_a_foreign_record_stops_for_the_operator(says, other, mismatch):
-    decision = restart_action(replace(RECORD, **says, **other), OWN)
-    assert decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
+    assert mismatch_of(replace(RECORD, **says, **other), OWN) == mismatch
 
 
 @table("state", [RecordState.IDLE, RecordState.COMPLETED])
 @table(("other", "mismatch"), MISMATCHES)
 def test_of_a_record_that_says_nothing_only_name_and_role_have_to_fit(state, other, mismatch):
-    decision = restart_action(replace(RECORD, state=state, **other), OWN)
-    stops = decision == RestartDecision(RestartAction.STOP_FOR_OPERATOR, mismatch)
-    assert stops is (mismatch.field in ("role", "name"))
-    assert stops or decision.action is not RestartAction.STOP_FOR_OPERATOR
+    stops = mismatch.field in ("role", "name")
+    assert mismatch_of(replace(RECORD, state=state, **other), OWN) == (mismatch if stops else None)
 
 
 @table(
