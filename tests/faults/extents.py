@@ -97,16 +97,16 @@ _Table: TypeAlias = dict[str, tuple[float, float, float, float, float]]
 # Five forms: short; a glimpse of that under each reading that is not the usual one; a stride in each run of the tests, about 50
 # cases of each role; full; and a look of that under each reading, and under combinations of them.
 _PLAIN: _Table = {
-    "single": (0.2, 0.01, 0.05, 1, 0.2),
-    "single_kills": (0.05, 0.003, 0.03, 1, 0.05),
+    "single": (0.12, 0.01, 0.05, 1, 0.2),
+    "single_kills": (0.03, 0.003, 0.03, 1, 0.05),
     "double": (0.004, 0.02, 0.0006, 0.25, 0.003),
     "double_kills": (0.0004, 0.002, 0.0001, 0.03, 0.0005),
-    "zombies": (0.08, 0.02, 0.1, 1, 0.1),
-    "zombie_variants": (0.1, 0.05, 0.05, 2, 0.2),
-    "lines": (0.005, 0.001, 0.0025, 0.4, 0.006),
+    "zombies": (0.05, 0.02, 0.1, 1, 0.1),
+    "zombie_variants": (0.06, 0.05, 0.05, 2, 0.2),
+    "lines": (0.004, 0.001, 0.0025, 0.4, 0.006),
     "pairs": (0.001, 0.0003, 0.0008, 0.1, 0.001),
-    "stops": (0.01, 0.003, 0.0015, 0.3, 0.02),
-    "refusals": (0.04, 0.005, 0.01, 1, 0.1),
+    "stops": (0.007, 0.003, 0.0015, 0.3, 0.02),
+    "refusals": (0.025, 0.005, 0.01, 1, 0.1),
     "settings": (0.02, 0.001, 0.002, 1, 0.01),
     "foreign_ends": (0.012, 0.006, 0.006, 0.3, 0.03),
     "intrusions": (0.03, 0.01, 0.03, 1, 0.05),
@@ -116,14 +116,14 @@ _PLAIN: _Table = {
     "drawn": (40, 3, 3, 2000, 60),
 }
 _OTHER: _Table = {
-    "single": (0.1, 0.015, 0.05, 1, 0.1),
-    "single_kills": (0.05, 0, 0.03, 1, 0.05),
+    "single": (0.06, 0.015, 0.05, 1, 0.1),
+    "single_kills": (0.03, 0, 0.03, 1, 0.05),
     "double": (0.005, 0, 0.0006, 0.1, 0),
     "double_kills": (0, 0, 0.0001, 0.02, 0),
-    "zombies": (0.1, 0.03, 0.1, 1, 0.1),
-    "zombie_variants": (0.1, 0, 0.05, 2, 0.1),
+    "zombies": (0.06, 0.03, 0.1, 1, 0.1),
+    "zombie_variants": (0.06, 0, 0.05, 2, 0.1),
     "cancellations": (0.02, 0.002, 0.002, 1, 0.02),
-    "functions": (0.05, 0.002, 0.01, 1, 0.02),
+    "functions": (0.03, 0.002, 0.01, 1, 0.02),
 }
 _CLUSTER: _Table = {
     "single": (0.03, 0.003, 0.03, 1, 0.04),
