@@ -192,6 +192,14 @@ QUESTIONS = (
     ),
     Question(
         "spark",
+        "stream partitions",
+        "How much do they help a stream over 1 ms?",
+        "rows a second, read and removed by 4 ÷ by one",
+        at_least=3,
+        digits=1,
+    ),
+    Question(
+        "spark",
         "put response",
         "How much does `putResponse=async` help over 1 ms?",
         "rows a second, written async ÷ sync",

@@ -52,7 +52,10 @@ def measure(run: Run) -> dict[str, float]:
                 queues.empty,
             ),
             "stream": _faster(
-                by_hand("take", RAW_STREAMED), by_spark.stream, run.rounds("stream", rounds, 100), fill_streamed
+                by_hand("take", RAW_STREAMED),
+                partial(by_spark.stream, PROCESSES),
+                run.rounds("stream", rounds, 100),
+                fill_streamed,
             ),
             "write": _faster(
                 by_hand("put", RAW_OUTPUT),
@@ -66,8 +69,20 @@ def measure(run: Run) -> dict[str, float]:
         queues, by_spark = _Queues(qmgr), _Spark(spark, qmgr, groups, messages)
         by_spark.write(INPUT, putResponse="async")
         read, write = by_spark.read, partial(by_spark.write, OUTPUT)
+
+        def stream(partitions: int) -> float:
+            queues.empty(STREAMED)
+            by_spark.write(STREAMED, putResponse="async")
+            return _seconds(partial(by_spark.stream, partitions))
+
         figures["partitions"] = _faster(
             partial(read, 1), partial(read, _SLOW_PARTITIONS), run.rounds("read at 1 ms", rounds, 60), queues.empty
+        )
+        figures["stream partitions"] = _faster(
+            partial(stream, 1),
+            partial(stream, _SLOW_PARTITIONS),
+            run.rounds("stream at 1 ms", rounds, 60),
+            queues.empty,
         )
         figures["put response"] = _faster(
             partial(write, putResponse="sync"),
@@ -129,9 +144,9 @@ class _Spark:
         reader = self._spark.read.format("ibmmq").options(**self._options, queue=INPUT, maxPartitions=partitions)
         reader.load().write.format("noop").mode("overwrite").save()
 
-    def stream(self) -> None:
+    def stream(self, partitions: int) -> None:
         """Read the queue for streams until it is empty."""
-        options = {**self._options, "queue": STREAMED, "maxPartitions": PROCESSES}
+        options = {**self._options, "queue": STREAMED, "maxPartitions": partitions}
         with tempfile.TemporaryDirectory() as checkpoint:
             rows = self._spark.readStream.format("ibmmq").options(**options).load()
             writer = rows.writeStream.format("noop").option("checkpointLocation", checkpoint)
