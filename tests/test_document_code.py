@@ -58,20 +58,39 @@ def put_orders():
         for row in rows[group.resume_from:]:
             group.put(row)
 """
+CONNECT = '"QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=password'
 GIVEN = {
     "README.md": Given(before="", prints="".join(f"{number} order {number}\n" for number in range(1, 1001))),
-    "docs/how-to/asyncio.md": Given(
-        """
-rows = [f"order {number}" for number in range(1, 1001)]
+    "docs/how-to/application.md": Given(
+        ORDERS
+        + """
+import pymqi, signal
+queue_manager = pymqi.QueueManager(None)
+queue_manager.connect("QM1")
 handled = []
-async def handle(data):
+class Done:
+    def __await__(self):
+        return iter(())
+def handle(data):
     handled.append(data.decode())
+    if len(handled) == 1500:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return Done()
 """,
+        # The first group is got with asyncio, half of the second one before the signal.
         instead={
-            '"QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=password': '"QM1"',
-            'name="ORDERS.SINK"': 'name="ORDERS.SINK", wait_s=0',
+            "    ...": "    pass",
+            f"aio.connect({CONNECT})": 'aio.connect("QM1")',
+            'name="ORDERS.SINK") as': 'name="ORDERS.SINK", wait_s=0) as',
+            f"with (\n    mqgroups.connect({CONNECT})": 'put_orders()\nwith (\n    mqgroups.connect("QM1")',
         },
-        after="assert handled == rows\n",
+        after="""
+assert handled == rows + rows[:500]
+assert stopping.signal == signal.SIGTERM
+with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0) as consumer:
+    print([(group.resume_from, len(list(group))) for group in consumer])
+""",
+        prints="[(500, 500)]\n",
     ),
     "docs/how-to/databases.md": Given(
         ORDERS + "put_orders()\norders = rows\n",
@@ -94,30 +113,12 @@ assert texts == [orders]
 assert file.read_text().splitlines() == rows
 """,
     ),
-    "docs/how-to/from-status-queues.md": Given(ORDERS),
     "docs/how-to/partners.md": Given(
         ORDERS + "put_orders()\nhandled = []\nhandle = handled.append\n",
         instead={"commit_every=100": "wait_s=0"},
         after="assert handled == [row.encode() for row in rows]\n",
     ),
     "docs/how-to/performance.md": Given(),
-    "docs/how-to/stopping.md": Given(
-        ORDERS
-        + """
-import signal
-put_orders()
-def handle(data):
-    if data == b"order 500":
-        os.kill(os.getpid(), signal.SIGTERM)
-""",
-        instead={'"QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=password': '"QM1"'},
-        after="""
-assert stopping.signal == signal.SIGTERM
-with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0) as consumer:
-    print([(group.resume_from, len(list(group))) for group in consumer])
-""",
-        prints="[(500, 500)]\n",
-    ),
     "docs/how-to/using.md": Given(
         ORDERS
         + """
@@ -135,7 +136,7 @@ qmgr.group_pipe = lambda *a, **k: pipes(*a, wait_s=0, **k)
         instead={"@consumer.before_commit": "@(lambda hook: hook(None))"},
         after="assert handled == rows * 2\n",
     ),
-    "docs/how-to/values.md": Given(
+    "docs/how-to/messages.md": Given(
         ORDERS
         + """
 consumers = qmgr.group_consumer
@@ -144,6 +145,8 @@ handle = print
 invoice = bytes.upper
 to_files = mqgroups.connect("QM1").group_producer("DEV.QUEUE.3", name="PROPERTIES")
 from_files = mqgroups.connect("QM1").group_consumer("DEV.QUEUE.3", name="PROPERTIES", wait_s=0)
+large = mqgroups.connect("QM1").group_producer("DEV.QUEUE.2", name="LARGE")
+open("large.bin", "wb").write(bytes(3_000_000))
 with qmgr.group_producer("DEV.QUEUE.1", name="CUSTOMERS") as customers:
     with customers.group(name="c7", properties={"customer": 7}) as group:
         group.put("order")
@@ -152,10 +155,11 @@ pipe = mqgroups.connect("QM1").group_pipe("DEV.QUEUE.1", "INVOICES", name="INVOI
         # The producer and consumer of the first block are closed.
         instead={
             "with producer.group(name=": "with to_files.group(name=",
+            "with producer.group() as group, open(": "with large.group() as group, open(",
             "for group in consumer:\n    source,": "for group in from_files:\n    source,",
         },
         after="""
-assert (source, expected) == ("orders-0815.csv", 1200)
+assert (source, expected, line) == ("orders-0815.csv", 1200, 1000)
 with qmgr.group_consumer("INVOICES", name="CHECK") as check:
     for group in check:
         assert (group.name, group.properties["customer"]) == ("c7", 7)
@@ -180,20 +184,6 @@ def stop_after(groups, workers):
             "        workers.run()": "        threading.Thread(target=stop_after, args=(1, workers)).start()\n"
             "        assert workers.run()",
         },
-    ),
-    "docs/how-to/wrapping.md": Given(
-        "import mqgroups, pymqi\nqueue_manager = pymqi.QueueManager(None)\nqueue_manager.connect('QM1')\n",
-        {"    ...": "    pass"},
-    ),
-    "docs/reference/messages.md": Given(
-        ORDERS
-        + """
-row = rows[0]
-open("large.bin", "wb").write(bytes(3_000_000))
-producer = qmgr.group_producer("ORDERS", name="MESSAGES")
-group = producer.group()
-""",
-        after="group.put(b'the end', last=True) if False else group.abandon(1, 'enough')\nproducer.close()\n",
     ),
     "docs/how-to/clusters.md": Given(
         ORDERS,

@@ -125,9 +125,9 @@ def test_documents_from_elsewhere_have_a_place_in_the_site():
     assert all((ROOT / source).exists() for source in site["documents"])
 
 
-def test_the_readme_counts_the_cases_that_the_page_on_testing_lists():
+def test_the_readme_counts_the_cases_that_the_page_of_guarantees_lists():
     count = r"^(?:- |\| .+ \| )(\d[\d,]*) (?:\||cases of one run)"
-    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/explanation/testing.md")]
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/explanation/guarantees.md")]
     readme, testing = ([int(each.replace(",", "")) for each in re.findall(count, page, re.MULTILINE)] for page in pages)
     assert readme == [sum(testing)]
 

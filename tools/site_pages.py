@@ -221,5 +221,5 @@ Any other reason code is an `MQIError` without a remedy.
 {table}
 
 If MQCMIT ends with {unknown}, it may have committed:
-[a commit without an answer](../explanation/recovery.md#a-commit-without-an-answer).
+[a commit without an answer](../explanation/message-groups.md#a-commit-without-an-answer).
 """

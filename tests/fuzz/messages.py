@@ -308,7 +308,7 @@ class Fuzzer:
             self.done["ways: stalled="] += 1
             settings["stalled"] = "quarantine"
         elif isinstance(error, errors.CcsidUnknown):
-            # docs/how-to/values.md, "Text and code pages".
+            # docs/how-to/messages.md, "Text and code pages".
             self.done["ways: without a codec"] += 1
             settings["codec"] = None
         elif any(group_id) or isinstance(error, errors.MQIError):
