@@ -26,8 +26,8 @@ Theory of operation. A connection handle is used by one thread, in the order in 
 another connection's, and the event loop never waits for a queue manager. A task whose call is cancelled gets CancelledError at
 once, and cannot know what the call did, or whether it began. In the thread the call ends normally, or at its next wait, which is
 then an interruption (docs/explanation/message-groups.md): the next call on the connection backs out, opens the queues again and
-reads the status record. The group of a cancelled call takes no more calls, whatever the call did. The same producer or consumer, a
-new one, or another program resumes it after what is committed.
+reads the status record. The group of a cancelled call takes no more calls, whatever the call did. The same producer or consumer,
+a new one, or another program resumes it after what is committed.
 """
 
 from __future__ import annotations
