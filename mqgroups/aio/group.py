@@ -54,7 +54,7 @@ class Group(Called[_G]):
 
     @property
     def resume_from(self) -> int:
-        """How many messages of the group were committed before this program had it; 0 in a new group."""
+        """How many messages of the group were committed when it was begun or resumed; 0 in a new group."""
         return self._sync.resume_from
 
     @property

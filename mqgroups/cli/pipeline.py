@@ -5,7 +5,9 @@ Only ``run`` imports Spark.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +20,6 @@ from mqgroups.cli.console import Commands, one_message
 from mqgroups.cli.options import Command, output_option
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
-from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
     from mqgroups.spark.pipeline.config import PipelineConfig
@@ -125,8 +126,8 @@ def run(
             try:
                 started = running.start(found, spark, lines, available_now=available_now, new_checkpoint=new_checkpoint)
                 lines.say(f"pipeline {found.name}: reading {found.source.queue}")
-                with stop_on_signals() as stopping:
-                    started.wait(lambda: stopping.signal is not None)
+                with _signals() as seen:
+                    started.wait(lambda: bool(seen))
             finally:
                 spark.stop()
         reported = running.write_report(found)
@@ -174,3 +175,19 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="'--conf'")
         settings[name] = value
     return settings
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Collect SIGTERM and Ctrl-C in a list; they end a query that would run for ever."""
+    seen: list[int] = []
+    # Not stop_on_signals: a second signal, too, must not raise in the middle of a call to the JVM (``RunningPipeline.wait``).
+    previous = {
+        number: signal.signal(number, lambda number, _: seen.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield seen
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

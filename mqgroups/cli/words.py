@@ -80,7 +80,7 @@ def age(text: str, now: datetime) -> str:
 def duration(text: str) -> timedelta:
     """Read a duration of the command line: a number of seconds, or a number with s, m, h or d."""
     # More digits would be too long for a timedelta.
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)\s*([smhd]?)", text.strip())
+    found = re.fullmatch(r"(\d{1,8}(?:\.\d+)?)\s*([smhd]?)", text.strip())
     if found is None:
         raise click.BadParameter(f"{text!r} is not a duration such as 90s, 15m, 1h or 2d")
     return timedelta(seconds=float(found[1]) * _UNITS_S[found[2] or "s"])

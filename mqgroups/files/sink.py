@@ -114,7 +114,9 @@ class FileSink:
             yield file
             in_order = True
         finally:
-            self._file = self._place = None
+            # A block that was interrupted while it was entered may end late, when the next one has a file.
+            if self._file is file:
+                self._file = self._place = None
             file.close()
             if in_order:
                 self.finish()

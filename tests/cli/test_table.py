@@ -56,7 +56,7 @@ def test_a_duration_is_a_number_with_a_unit(text, seconds):
     assert words.duration(text) == timedelta(seconds=seconds)
 
 
-@table("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d"])
+@table("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d", "999999999.9999999999d"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(click.BadParameter):
         words.duration(text)

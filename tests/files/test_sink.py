@@ -107,6 +107,22 @@ def test_a_file_goes_on_after_what_is_committed(owner, tmp_path, every, stop_at)
     assert hidden(tmp_path) == []
 
 
+def test_a_block_that_was_interrupted_while_it_was_entered_does_not_disturb_the_next_one(owner, tmp_path):
+    """Given Ctrl-C before a ``with`` statement has the file, when that file is closed late, then the group's is as ever."""
+    part_of_an_interrupted_group(owner, tmp_path)
+    with owner.consumer() as consumer:
+        sink = mqgroups.FileSink(tmp_path, consumer)
+        interrupted = sink.file(next(iter(consumer)))
+        interrupted.__enter__()
+        for group in consumer:
+            assert group.resume_from
+            with sink.file(group) as file:
+                del interrupted
+                for message in group:
+                    file.write(message.data + b"\n")
+    assert in_place(tmp_path) == {"a.csv": WHOLE}
+
+
 def test_a_name_that_is_no_file_name_is_replaced_by_the_group_id(owner, tmp_path):
     for name in ("", "../a.csv", "/a.csv", ".hidden", "a/b", "a\nb", "-rf", "x" * 256):
         put(owner, name)

@@ -407,6 +407,20 @@ def test_the_command_goes_on_until_it_is_told_to_stop_and_then_reports(case, com
     assert json.loads(Path(events[-1]["json"]).read_text())["groups"] == 2
 
 
+def test_a_second_signal_does_not_interrupt_a_call_to_the_jvm_either(command, monkeypatch):
+    """Given a query that is being ended, when another signal comes, then the query ends as after one."""
+
+    def wait(running, stop):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+            signal.raise_signal(number)
+        assert stop()
+        running.query.stop()
+
+    monkeypatch.setattr(run.RunningPipeline, "wait", wait)
+    done = command()
+    assert done.exit_code == 0, done.output
+
+
 def test_a_function_that_cannot_be_imported_is_a_configuration_error(case):
     text = case.path.read_text().replace('sql = "q.sql"', 'function = "no_such_module:f"')
     with pytest.raises(PipelineConfigError, match="no_such_module:f cannot be imported"):
