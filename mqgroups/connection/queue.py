@@ -37,7 +37,7 @@ NOT_CONVERTED = frozenset(
 _GROWS = 3
 _CONVERTING_BUFFER_BYTES = 4_194_304
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
-_SMALLEST_BUFFER_BYTES = 65_536
+_FIRST_BUFFER_BYTES = 65_536
 # The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
 _NO_DATA_BYTES = 1
 
@@ -83,7 +83,7 @@ class Queue:
         self._mqput = connection.binding.MQPUT
         self._mqget = connection.binding.MQGET
         self._max_message_length = max_message_length
-        self._buffer_bytes = min(_SMALLEST_BUFFER_BYTES, max_message_length)
+        self._buffer_bytes = min(_FIRST_BUFFER_BYTES, max_message_length)
         self._grows = 1
         self._most_bytes = st.LONGEST_MESSAGE_BYTES
 
@@ -145,7 +145,7 @@ class Queue:
         """
         if self._hobj is None or self._generation != self._connection.generation:
             raise self._connection.gone()
-        needed = _NO_DATA_BYTES
+        needed = 1  # of the length of the message nothing is known yet
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(
                 self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
