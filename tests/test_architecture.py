@@ -69,7 +69,7 @@ ROOMS: dict[str, set[str]] = {
     }
     | OWNERS,
     "spark": {"batch", "cache", "queue_manager"} | OWNERS,
-    "demo": {"__init__", "connection", "definitions", "errors", "mqi", "mqi.constants"},
+    "demo": {"__init__", "connection", "definitions", "files", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",
         "codecs",

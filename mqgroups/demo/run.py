@@ -169,7 +169,6 @@ def _balance(
     rows = {
         "messages": [total, total],
         "groups": [groups, groups],
-        "units of work": [program.units_of_work for program in programs],
         "kill -9": [program.kills for program in programs],
         "resumes": [program.resumes for program in programs],
         "went on by themselves": [program.went_on for program in programs],
