@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, setting_options
+from mqgroups.cli.options import WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -108,9 +107,6 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
 @click.option(
-    "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
-)
-@click.option(
     "--setup",
     metavar="MODULE:FUNCTION",
     callback=_function,
@@ -131,7 +127,6 @@ def work(
     grace_s: float,
     stuck_after_s: float | None,
     http: tuple[str, int] | None,
-    health_dir: Path | None,
     setup: Callable[[], object] | None,
     verbose: bool,
     **options: Any,
@@ -187,7 +182,7 @@ def work(
     except MQIError as error:
         _log.warning("%s. The workers go on trying", error)
     with stop_on_signals(supervised) as stopping:
-        in_order = supervised.run(http=http, health_directory=health_dir)
+        in_order = supervised.run(http=http)
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if not in_order:
