@@ -184,7 +184,7 @@ def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Seque
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
     """Return the one GroupId that ends with these digits."""
-    ids = {row.group.group_id for row in found.groups("id")}
+    ids = {row.group.group_id for row in found.groups()}
     if len(ids) != 1:
         seen = ", ".join(sorted(each.hex() for each in ids)[:5])
         many = f"{len(ids)} groups on the queue end with {some_id}: {seen}"
@@ -205,9 +205,7 @@ def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, g
 
 def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
     several = len(found.instances) > 1
-    report.rows(
-        "groups", group_listing(now, several=several), names.named(found.groups("state"), MOST_ROWS), found.listed
-    )
+    report.rows("groups", group_listing(now, several=several), names.named(found.groups(), MOST_ROWS), found.listed)
     if names.left_out:
         report.note(f"the names of {number(names.left_out, 'group')} were not looked up")
     for instance in found.instances:

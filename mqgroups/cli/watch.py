@@ -173,7 +173,7 @@ class _Watcher:
             seen.gone = found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
-                some = islice(found.groups("state"), _MOST_GROUPS)
+                some = islice(found.groups(), _MOST_GROUPS)
                 seen.groups = list(names.named(some, most_s=_MOST_FOR_NAMES_S, known=self._names))
             # A group without a name may still get its first message, or a record.
             self._names = {
