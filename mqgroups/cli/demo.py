@@ -37,15 +37,9 @@ def demo(days: int | None, kills: int, seed: int | None, data: Path | None, keep
         raise click.BadParameter(f"{keep} is not empty", param_hint="--keep")
     from rich.console import Console
 
-    from mqgroups.demo import run
+    from mqgroups.demo.run import run
     from mqgroups.demo.source import DEFAULT_TABLE
 
-    chosen = run.Settings(
-        data=data or DEFAULT_TABLE,
-        days=days,
-        kills=kills,
-        seed=secrets.randbelow(1_000_000) if seed is None else seed,
-        keep=keep,
-    )
-    if run.run(Console(), chosen):
+    seed = secrets.randbelow(1_000_000) if seed is None else seed
+    if run(Console(), data=data or DEFAULT_TABLE, days=days, kills=kills, seed=seed, keep=keep):
         sys.exit(ExitCode.FAILED)
