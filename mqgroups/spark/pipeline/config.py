@@ -48,17 +48,6 @@ _OF_A_WRITE = ("groupBy", "sequenceColumn", "txnAppId", "txnVersion")
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
-    """Optional checks of a group, in addition to completeness and columns.
-
-    Attributes:
-        unique: no two rows of a group may have the same values in these columns; empty for no check.
-    """
-
-    unique: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Transform:
     """The transform: ``sql`` (text), or ``function`` (module, name), or neither.
 
@@ -110,7 +99,11 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class PipelineConfig:
-    """A pipeline. ``read_options`` are options of format ``ibmmq``, with those of the connection."""
+    """A pipeline.
+
+    ``read_options`` are options of format ``ibmmq``, with those of the connection. ``unique``: no two rows of a group may have
+    the same values in these columns; empty for no check.
+    """
 
     file: Path
     name: str
@@ -120,7 +113,7 @@ class PipelineConfig:
     source: SourceOptions
     read_options: Mapping[str, str]
     body: Body
-    checks: Checks
+    unique: tuple[str, ...]
     transform: Transform
     parquet: Parquet | None
     outgoing: Outgoing | None
@@ -209,7 +202,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         source=parsed_source,
         read_options=read_options,
         body=body,
-        checks=_checks(top.optional_table("checks"), body),
+        unique=_unique(top.optional_table("checks"), body),
         transform=_transform(top.optional_table("transform")),
         parquet=None if parquet is None else _parquet(parquet),
         outgoing=None if outgoing is None else _outgoing(outgoing, name, connection),
@@ -253,16 +246,16 @@ def _column(table: _Table, name: str) -> Column:
         raise table.wrong(name, f"found {text!r}, {expected}{_nearest(text, TYPES)}") from error
 
 
-def _checks(table: _Table | None, body: Body) -> Checks:
+def _unique(table: _Table | None, body: Body) -> tuple[str, ...]:
     if table is None:
-        return Checks()
+        return ()
     table.only(["unique"])
     unique = table.texts("unique")
     names = [each.name for each in body.columns]
     for name in unique:
         if name not in names:
             raise table.wrong("unique", f"found {name!r}, expected columns of the body{_nearest(name, names)}")
-    return Checks(unique)
+    return unique
 
 
 def _transform(table: _Table | None) -> Transform:
