@@ -52,13 +52,11 @@ class Transform:
     """The transform: ``sql`` (text), or ``function`` (module, name), or neither.
 
     Attributes:
-        view: the name of the rows in the SQL.
         where: the file of the SQL or the name of the function, for messages.
     """
 
     sql: str | None = None
     function: tuple[str, str] | None = None
-    view: str = "rows"
     where: str = ""
 
 
@@ -261,7 +259,7 @@ def _unique(table: _Table | None, body: Body) -> tuple[str, ...]:
 def _transform(table: _Table | None) -> Transform:
     if table is None:
         return Transform()
-    table.only(["sql", "function", "view"])
+    table.only(["sql", "function"])
     table.one_of("sql", "function")
     if "sql" in table.values:
         path = Path(table.path("sql"))
@@ -269,8 +267,7 @@ def _transform(table: _Table | None) -> Transform:
             sql = path.read_text(encoding="utf-8")
         except OSError as error:
             raise table.wrong("sql", f"{path} cannot be read: {error.strerror}") from error
-        return Transform(sql=sql.strip().removesuffix(";"), view=table.text("view", "rows"), where=str(path))
-    table.refuse("view", "it is only for sql")
+        return Transform(sql=sql.strip().removesuffix(";"), where=str(path))
     text = table.text("function")
     module, colon, name = text.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
