@@ -65,7 +65,7 @@ class View:
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
-def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int, keep: Path | None) -> int:
+def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int) -> int:
     """Run the demo; return the number of differences between what was put and what arrived, each of which is printed.
 
     Args:
@@ -74,7 +74,6 @@ def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int
         days: only so many days of it; all if None.
         kills: how often producer and consumer are each killed, at least once.
         seed: of the moments of the kills.
-        keep: an empty or new directory to work in, which stays; a temporary one if None.
 
     Raises:
         DemoFailed, SourceError, EmbeddedQueueManagerError, MQGroupsError: the demo could not be run.
@@ -90,9 +89,9 @@ def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int
         soft_wrap=not console.is_terminal,
     )
     with ExitStack() as stack:
-        work = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
         files = work / FILES
-        files.mkdir(parents=True)
+        files.mkdir()
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
             EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password})
