@@ -104,7 +104,7 @@ def test_progress_is_told_and_an_alias_is_followed(owner):
             owner.target.q_mgr_name,
         )
     assert told == [(0, 3), (3, 3)]
-    assert [each.browsed.msg_seq_number for each in messages_of_group(owner.qmgr, owner.queue, A)] == [1, 2, 3]
+    assert [each.msg_seq_number for each in messages_of_group(owner.qmgr, owner.queue, A)] == [1, 2, 3]
 
 
 def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
