@@ -24,7 +24,7 @@ import tenacity
 from mqgroups.errors import ConfigurationError
 from mqgroups.get.group import IncomingGroup
 from mqgroups.names import checked_name
-from mqgroups.pages import Pages
+from mqgroups.pages import serving
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
 from mqgroups.setting import checked_seconds
@@ -165,7 +165,7 @@ class Workers:
         """
         with contextlib.ExitStack() as health:
             if http is not None:
-                health.enter_context(Pages(http, health_pages(self)))
+                health.enter_context(serving(http, health_pages(self)))
             try:
                 while not self.stopping:
                     self._turned_s = time.monotonic()

@@ -47,7 +47,7 @@ def ask(port, path, method="GET", host=None):
 def served(caplog):
     caplog.set_level(logging.INFO, logger="mqgroups")
     workers = Supervised()
-    with pages.Pages(("127.0.0.1", 0), health_pages(workers)):
+    with pages.serving(("127.0.0.1", 0), health_pages(workers)):
         yield workers, port_in(caplog)
 
 
@@ -65,8 +65,9 @@ def test_at_a_loopback_address_only_its_own_names_are_answered(served):
 
 def test_a_port_that_is_taken_is_named(served):
     _, port = served
-    with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"):
-        pages.Pages(("127.0.0.1", port), health_pages(Supervised()))
+    taken = pages.serving(("127.0.0.1", port), health_pages(Supervised()))
+    with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"), taken:
+        pass
 
 
 def test_probes_are_answered_by_status_code(served):
