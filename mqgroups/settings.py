@@ -189,7 +189,8 @@ class Getting(Owning):
     Attributes:
         wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
         group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
-        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
+        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that one
+            that never is does not keep back the others.
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
