@@ -144,6 +144,17 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
         ("convert = true", "includeMqmd = true", "source.includeMqmd", "the pipeline sets it itself"),
         ("convert = true", "convert = []", "source.convert", r"found \[\], expected text, a number"),
         ('passwordFile = "secrets/password"', 'password = "x"', "mq.password", "passwordFile or passwordEnv$"),
+        # Spark ignores the case of an option's name; a key of another case would not be checked, or not be used.
+        ('passwordFile = "secrets/password"', 'Password = "x"', "mq.Password", "expected password$"),
+        ('passwordFile = "secrets/password"', 'passwordfile = "x"', "mq.passwordfile", "expected passwordFile$"),
+        (
+            'queueManager = "QM1"',
+            'queueManager = "QM1"\nQueueManager = "Q2"',
+            "mq.QueueManager",
+            "expected queueManager$",
+        ),
+        ("convert = true", "includemqmd = true", "source.includemqmd", "expected includeMqmd$"),
+        ('queue = "OUT"', 'queue = "OUT"\nQueue = "IN"', "outgoing.Queue", "expected queue$"),
         ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belongs together"),
         ('format = "csv"', 'format = "xml"', "body.format", "found 'xml', expected csv or json"),
         ('format = "csv"', 'format = "json"\ndelimiter = ";"', "body.delimiter", "it is only for the format csv"),
