@@ -19,9 +19,6 @@ from mqgroups.files.receiving import FileReceiver
 from mqgroups.settings import Consuming
 from mqgroups.stopping import stop_on_signals
 
-# How long the next message of a group may take before that is said, seconds.
-_GROUP_WAIT_S = 300.0
-
 
 @click.command()
 @click.option("--queue", required=True, type=QUEUE, help="The queue to get the groups from.")
@@ -74,7 +71,7 @@ def receive(
             name=name,
             commit_every=FILES_EVERY,
             wait_s=idle_s,
-            group_wait_s=_GROUP_WAIT_S if idle_s is None else idle_s,
+            group_wait_s=Consuming.group_wait_s if idle_s is None else idle_s,
             complete_groups_only=complete_groups_only,
             stream=True,
             record_users=record_users,

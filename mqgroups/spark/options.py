@@ -21,7 +21,7 @@ from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
 from mqgroups.names import checked_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
-from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
+from mqgroups.settings import SHARED_STATUS_MODEL, Connecting, Priority, Producing, Users
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
@@ -32,7 +32,7 @@ _FIRST_WAIT_S = 10.0
 
 
 def _is_checked(_what: str, _value: object) -> None:
-    """Check nothing: the settings of the same name do."""
+    """Check nothing: a connection's settings are checked when they are made."""
 
 
 def _check_format(what: str, name: str) -> None:
@@ -49,7 +49,7 @@ class _Waiting(Settings):
             query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
     """
 
-    wait_ms: Annotated[int, _NUMBER] = 60_000
+    wait_ms: Annotated[int, _NUMBER] = int(Connecting.reconnect_wait_s * 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +107,18 @@ class SinkOptions(_Options):
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
-        persistence: persistence of the messages.
         priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
 
-    record_users: Annotated[tuple[str, ...], _is_checked, Use.WRITE] = ()
+    record_users: Annotated[Users, Use.WRITE] = Producing.record_users
     group_by: Annotated[str | None, Use.WRITE] = None
     sequence_column: Annotated[str | None, Use.WRITE] = None
     txn_app_id: Annotated[str | None, Use.BATCH_WRITE] = None
     txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
-    persistence: Annotated[Persistence, Use.WRITE] = Persistence.PERSISTENT
-    put_response: Annotated[PutResponse, Use.WRITE] = "sync"
-    priority: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.WRITE] = None
+    persistence: Annotated[Persistence, Use.WRITE] = Producing.persistence
+    put_response: Annotated[PutResponse, Use.WRITE] = Producing.put_response
+    priority: Annotated[Priority, Use.WRITE] = Producing.priority
     format: Annotated[str | None, _check_format, Use.WRITE] = None
 
 
