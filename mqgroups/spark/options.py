@@ -10,6 +10,7 @@ Not here: connecting (``connections.py``), and anything that needs pyspark.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from typing import Annotated, Any, TypeVar
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
+from mqgroups.mqi.secret import SECRETS
 from mqgroups.names import checked_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
 from mqgroups.settings import SHARED_STATUS_MODEL, Connecting, Priority, Producing, Users
@@ -230,32 +232,21 @@ def _values(options: Iterable[Option], given: Mapping[str, str]) -> dict[str, An
 
 def _connecting(given: Mapping[str, str]) -> Connecting:
     values = _values(_CONNECTING, given)
-    _check_connection([option.name for option in _CONNECTING if option.name.lower() in given])
+    used = [option for option in _CONNECTING if option.name.lower() in given]
+    for field in SECRETS:
+        ways = [option.name for option in used if option.field == field]
+        if len(ways) > 1:
+            raise SparkOptionError(ways[0], f"give only one of {' and '.join(ways)}")
     wait_s = values.pop("wait_ms", _Waiting().wait_ms) / 1000
     try:
         return Connecting(connect_wait_s=min(wait_s, _FIRST_WAIT_S), reconnect_wait_s=wait_s, **values)
     except ConfigurationError as error:
-        raise SparkOptionError("mq.queueManager", f"its connection cannot be made so: {error}") from error
-
-
-def _check_connection(given: list[str]) -> None:
-    """Refuse by Spark's names what the settings refuse by theirs."""
-    if ("mq.channel" in given) != ("mq.connectionNameList" in given):
-        raise SparkOptionError("mq.channel", "it belongs together with mq.connectionNameList; give both or neither")
-    for name in ("mq.password", "mq.token", "mq.keyRepositoryPassword"):
-        ways = [way.name for way in OPTIONS if way.name in (name, f"{name}File", f"{name}Env")]
-        if sum(way in given for way in ways) > 1:
-            raise SparkOptionError(ways[0], f"give only one of {', '.join(ways[:-1])} and {ways[-1]}")
-    if "mq.user" not in given and {"mq.password", "mq.passwordFile", "mq.passwordEnv"} & {*given}:
-        raise SparkOptionError("mq.user", "a password needs a user")
-    needed = "mq.channel and mq.connectionNameList, or set it in the CCDT"
-    needing = ["mq.sslCipherSpec", "mq.sslPeerName"]
-    if "mq.channel" in given:
-        needed = "mq.sslCipherSpec"
-        needing = [] if needed in given else ["mq.keyRepository", "mq.certificateLabel", "mq.sslPeerName"]
-    for name in needing:
-        if name in given:
-            raise SparkOptionError(name, f"it needs {needed}")
+        names = {option.field: option.name for option in (*reversed(_CONNECTING), *used)}
+        # Before a colon the settings are named, which may be usual words; behind it only what has a _ is one.
+        said, colon, more = str(error).partition(": ")
+        said = re.sub(r"(?<!\S)\w+", lambda word: names.get(word[0], word[0]), said)
+        more = re.sub(r"(?<!\S)\w+_\w+", lambda word: names.get(word[0], word[0]), more)
+        raise SparkOptionError(said.split()[0], f"{said}{colon}{more}") from error
 
 
 def markdown() -> str:

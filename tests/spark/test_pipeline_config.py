@@ -155,7 +155,7 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
         ),
         ("convert = true", "includemqmd = true", "source.includemqmd", "expected includeMqmd$"),
         ('queue = "OUT"', 'queue = "OUT"\nQueue = "IN"', "outgoing.Queue", "expected queue$"),
-        ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belongs together"),
+        ('channel = "DEV.APP.SVRCONN"', "", "mq.channel", "belong together"),
         ('format = "csv"', 'format = "xml"', "body.format", "found 'xml', expected csv or json"),
         ('format = "csv"', 'format = "json"\ndelimiter = ";"', "body.delimiter", "it is only for the format csv"),
         ('format = "csv"', 'format = "csv"\ndelimiter = ";;"', "body.delimiter", "expected one character"),
