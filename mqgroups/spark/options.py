@@ -83,9 +83,10 @@ class SourceOptions(_Options):
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
         include_headers: message properties in column ``headers``.
-        include_incomplete: also read groups with missing messages.
+        include_incomplete: also read groups with missing messages, to look at what has come of them.
         max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
-        max_messages_per_trigger: maximum number of messages in a micro-batch; it always has at least one group.
+        max_messages_per_trigger: maximum number of messages in a micro-batch, if some groups are much longer than others; it
+            always has at least one group.
         poll_timeout_ms: how long the source waits for the next group in one call.
     """
 
