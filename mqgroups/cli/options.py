@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -52,13 +52,7 @@ FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
 
 def combined(options: Sequence[Decorator]) -> Decorator:
     """Return a decorator that adds these options, in this order."""
-
-    def add(command: Command) -> Command:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return add
+    return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
