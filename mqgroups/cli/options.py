@@ -40,6 +40,7 @@ NAME = checked("NAME", checked_name)
 QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
 SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DIRECTORY = click.Path(file_okay=False, path_type=Path)
 EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
+from mqgroups.cli.options import DIRECTORY, NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -106,6 +107,9 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
 @click.option(
+    "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
+)
+@click.option(
     "--setup",
     metavar="MODULE:FUNCTION",
     callback=_function,
@@ -126,6 +130,7 @@ def work(
     grace_s: float,
     stuck_after_s: float | None,
     http: tuple[str, int] | None,
+    health_dir: Path | None,
     setup: Callable[[], object] | None,
     verbose: bool,
     **options: Any,
@@ -181,7 +186,7 @@ def work(
     except MQIError as error:
         _log.warning("%s. The workers go on trying", error)
     with stop_on_signals(supervised) as stopping:
-        in_order = supervised.run(http=http)
+        in_order = supervised.run(http=http, health_directory=health_dir)
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if not in_order:

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import urllib.error
 import urllib.request
 
 import pytest
@@ -112,22 +111,10 @@ def work(owner, in_directory, binding):
         process.communicate()
 
 
-def status_of(page, port):
-    """Return the status of a page; 0 if nothing is served yet."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=10) as answer:
-            return answer.status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
-
-
-def test_workers_wait_for_a_queue_manager_that_is_not_there(work, unused_port):
-    where = ("--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", "--http", f"127.0.0.1:{unused_port}")
-    process = work("my_handlers:handle", *where)
-    wait_until(lambda: status_of("livez", unused_port) == 200)
-    assert status_of("readyz", unused_port) == 503
+def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
+    process = work("my_handlers:handle", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
+    wait_until((in_directory / "health" / "live").exists)
+    assert not (in_directory / "health" / "ready").exists()
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "The workers go on trying" in said) == (0, True), said
@@ -181,17 +168,19 @@ def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, wo
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 
-def test_with_a_codec_messages_have_values_and_probes_are_there_while_workers_work(
+def test_with_a_codec_messages_have_values_and_probes_and_files_are_there_while_workers_work(
     owner, work, in_directory, unused_port
 ):
     owner.put_group([b'{"pieces": 3}', b'{"pieces": 4}'])
-    process = work("my_handlers:add", "--codec", "json", "--threads", "--http", f"127.0.0.1:{unused_port}")
-    wait_until(lambda: status_of("readyz", unused_port) == 200)
+    where = ("--http", f"127.0.0.1:{unused_port}", "--health-dir", "health")
+    process = work("my_handlers:add", "--codec", "json", "--threads", *where)
+    wait_until((in_directory / "health" / "ready").exists)
     with urllib.request.urlopen(f"http://127.0.0.1:{unused_port}/metrics", timeout=10) as answer:
         assert f'mqgroups_worker_ready{{worker="{owner.name}.2"}} 1' in answer.read().decode()
     wait_until(lambda: not owner.data())
     process.terminate()
     assert (process.wait(PATIENCE_S), (in_directory / "sum").read_text()) == (0, "7")
+    assert not any((in_directory / "health").iterdir())
 
 
 def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, work, in_directory):
