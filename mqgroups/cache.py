@@ -1,0 +1,88 @@
+"""The cache: a directory for what this package makes once on a machine and then runs: a ``bin/java``.
+
+It is ``$MQGROUPS_CACHE``, else ``$XDG_CACHE_HOME/mqgroups``, else ``~/.cache/mqgroups``. A user without a home directory to write
+to, as in many containers, gets a directory of their own in the temporary directory. Nobody else may write to the cache: this user
+would run another user's code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+# Of the flags of a file system; not every system tells it.
+_NOEXEC = getattr(os, "ST_NOEXEC", 0)
+_REMEDY = "name another directory in MQGROUPS_CACHE"
+
+
+class CacheRefused(RuntimeError):
+    """There is no directory for the cache, or another user could have written to it; the message says what to do."""
+
+
+def cache(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of the cache; it is made if it does not exist. Raises CacheRefused."""
+    if given := environment.get("MQGROUPS_CACHE"):
+        return own_directory(Path(given).absolute())
+    refused = CacheRefused(
+        "there is no home directory and no temporary directory for the cache: name one in MQGROUPS_CACHE"
+    )
+    for place in _places(environment):
+        try:
+            return own_directory(place)
+        except CacheRefused as error:
+            refused = error
+    raise refused
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    # Without HOME, and without a name of the user, there is no home directory.
+    with contextlib.suppress(RuntimeError):
+        place = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqgroups").absolute()
+        if _exists_or_is_for_this_user_to_make(place):
+            yield place
+    with contextlib.suppress(FileNotFoundError):
+        yield Path(tempfile.gettempdir(), f"mqgroups-{os.geteuid()}")
+
+
+def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
+    """Whether a directory exists, or the nearest one above it is this user's: root would leave root's files in another's home."""
+    try:
+        above = next(each for each in (path, *path.parents) if each.exists())
+        return above == path or above.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def own_directory(path: Path) -> Path:
+    """Return a directory of this user alone; it is made if it does not exist. Raises CacheRefused."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.is_symlink():
+            with contextlib.suppress(PermissionError):
+                # A loose umask may have let others write here. check_own finds what they left.
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
+        check_own(path)
+        if os.statvfs(path).f_flag & _NOEXEC:
+            raise CacheRefused(
+                f"{path} is not used, because its file system lets nothing be executed (noexec): {_REMEDY}"
+            )
+    except OSError as error:
+        raise CacheRefused(f"{path} cannot be used for the cache ({error.strerror}): {_REMEDY}") from error
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise CacheRefused(f"{path} is not used, because this user cannot read it: {_REMEDY}")
+    return path
+
+
+def check_own(path: Path) -> None:
+    """Refuse a path that another user (except root) owns or can change, or that is a link; raises CacheRefused."""
+    status = path.lstat()
+    is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
+    if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CacheRefused(
+            f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
+            f"and mode, or {_REMEDY}"
+        )
