@@ -17,7 +17,7 @@ import click
 from mqgroups.cli.batch_lines import JsonLines, TextLines
 from mqgroups.cli.connection import say_where
 from mqgroups.cli.console import Commands, one_message
-from mqgroups.cli.options import Command, output_option, pair
+from mqgroups.cli.options import Command, output_option
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
 
@@ -78,7 +78,7 @@ def check(config: Path, overrides: Sequence[str]) -> None:
     "--conf",
     "settings",
     multiple=True,
-    **pair("NAME=VALUE"),
+    metavar="NAME=VALUE",
     help="A setting of Spark, such as spark.master=URL; may be repeated.",
 )
 @click.option(
@@ -99,7 +99,7 @@ def check(config: Path, overrides: Sequence[str]) -> None:
 def run(
     config: Path,
     overrides: Sequence[str],
-    settings: Sequence[tuple[str, str]],
+    settings: Sequence[str],
     available_now: bool,
     new_checkpoint: bool,
     output: Output,
@@ -119,7 +119,7 @@ def run(
         found = read_config(config, overrides)
         say_where({each.name: getattr(found.connection, each.name) for each in fields(found.connection)})
         running.set_up(submit_arguments, quiet=not verbose)
-        given = dict(settings)
+        given = _settings(settings)
         with lines:
             lines.say(f"pipeline {found.name}: starting Spark")
             spark = running.session(found, master=given.pop("spark.master", None), settings=given)
@@ -165,6 +165,16 @@ def _would_do(config: PipelineConfig, seen: Inspection) -> Iterator[tuple[str, s
     yield "report", str(config.report)
     for name, exists in seen.status_queues.items():
         yield "status queue", f"{name}{'' if exists else ', to be made'}"
+
+
+def _settings(texts: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="'--conf'")
+        settings[name] = value
+    return settings
 
 
 @contextmanager
