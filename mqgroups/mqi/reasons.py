@@ -135,7 +135,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Make commit_every smaller, or raise the queue manager's MAXUMSGS",
     **dict.fromkeys(SEGMENTS_DIFFER, _SEGMENTS_DIFFER),
     mq.MQRC_RECONNECT_INCOMPATIBLE: "Message groups need a connection that is not reconnectable: connect with "
-    "MQCNO_RECONNECT_DISABLED, because DefRecon in mqclient.ini can make it so; or use mqgroups.connect",
+    "MQCNO_RECONNECT_DISABLED, or use mqgroups.connect",
     mq.MQRC_CCDT_URL_ERROR: "The channel definition table cannot be read; check ccdt_url or MQCCDTURL",
     mq.MQRC_FUNCTION_NOT_SUPPORTED: "This queue manager does not support the call",
 }

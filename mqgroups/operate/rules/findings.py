@@ -342,6 +342,20 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
     yield from queue.has("MSGDLVSQ", "FIFO", Severity.WARNING, why)
 
 
+def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
+    """Yield findings on an mqclient.ini. Facts: DEFRECON."""
+    subject, reconnects = f"{path}: DefRecon", facts.get("DEFRECON", "NO")
+    if str(reconnects).upper() in ("NO", "DISABLED"):
+        yield ok(subject, "no automatic reconnection by default")
+        return
+    why = (
+        "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
+        "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED"
+    )
+    remedy = "DefRecon=NO in the stanza Channels"
+    yield Finding(subject, Severity.WARNING, f"DefRecon={reconnects}", why, remedy)
+
+
 # What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).
 _CONNECT_REMEDIES = {
     2009: "the connection broke while it was made: look at the queue manager's and the channel's error logs",
