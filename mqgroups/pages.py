@@ -12,15 +12,15 @@ prometheus_client would look for them in its own registry only.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
 _log = logging.getLogger("mqgroups")
@@ -60,19 +60,26 @@ def metrics_page(figures: Iterable[Figure]) -> Page:
     return Page("\n".join(lines) + "\n", content_type=_PROMETHEUS)
 
 
-@contextmanager
-def serving(address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> Iterator[None]:
-    """Serve pages, by path, at host and port for the ``with`` block. Raises OSError if the address cannot be used."""
-    with _Server(address, pages) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        host, port = server.server_address[:2]
-        _log.info("%s are served at %s, port %s", ", ".join(pages), host, port)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
+class Pages:
+    """Serves pages for the ``with`` block."""
+
+    def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
+        """Take the address, host and port; raises OSError if it cannot be used. ``pages`` by path."""
+        self._server = _Server(address, pages)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Pages:
+        host, port = self._server.server_address[:2]
+        _log.info("%s are served at %s, port %s", ", ".join(self._server.pages), host, port)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
 
 
 class _Server(ThreadingHTTPServer):
@@ -97,7 +104,7 @@ class _Server(ThreadingHTTPServer):
             if len(self._connections) > _MOST_CONNECTIONS:
                 oldest = next(iter(self._connections))
                 del self._connections[oldest]
-                with suppress(OSError):
+                with contextlib.suppress(OSError):
                     oldest.shutdown(SHUT_RDWR)
         super().process_request(request, client_address)
 

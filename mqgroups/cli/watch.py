@@ -30,7 +30,7 @@ from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import GroupState, Judgement
 from mqgroups.operate.rules.rates import Look, rates
-from mqgroups.pages import serving
+from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
@@ -104,7 +104,7 @@ def watch(
         show = _shower(stack, queue, output)
         pages = WatchPages(connection["q_mgr_name"], queue)
         if http is not None:
-            stack.enter_context(serving(http, pages.by_path))
+            stack.enter_context(Pages(http, pages.by_path))
         for looks in count_from(1):
             seen = watcher.look()
             pause_s = max(every_s, seen.took_s)

@@ -25,10 +25,6 @@ import tenacity
 from mqgroups.errors import ConfigurationError
 from mqgroups.get.group import IncomingGroup
 from mqgroups.names import checked_name
-<<<<<<< HEAD
-from mqgroups.pages import serving
-=======
->>>>>>> parent of fb301b52 (The health of workers is told by HTTP only)
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
 from mqgroups.setting import checked_seconds
@@ -169,13 +165,8 @@ class Workers:
             Exception: workers are processes, and what they are given cannot be pickled.
         """
         with contextlib.ExitStack() as health:
-<<<<<<< HEAD
-            if http is not None:
-                health.enter_context(serving(http, health_pages(self)))
-=======
             if http is not None or health_directory is not None:
                 health.enter_context(Health(self, http, health_directory))
->>>>>>> parent of fb301b52 (The health of workers is told by HTTP only)
             try:
                 while not self.stopping:
                     self._turned_s = time.monotonic()

@@ -16,7 +16,7 @@ from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.operate.rules.rates import Rates
-from mqgroups.pages import serving
+from mqgroups.pages import Pages
 from tests.fix_browser import chromium
 from tests.fix_cli import free_port
 from tests.operate.rules.test_inspection import LAST, message
@@ -60,7 +60,7 @@ def browser(tmp_path_factory):
 def page(browser):
     page = WatchPages("QM1", HOSTILE)
     port = free_port()
-    with serving(("127.0.0.1", port), page.by_path):
+    with Pages(("127.0.0.1", port), page.by_path):
         page.url = f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined] # of this test
         yield page
         # A page that asks on would complain in the next test.

@@ -49,11 +49,7 @@ def ask(port, path, method="GET", host=None):
 def served(caplog):
     caplog.set_level(logging.INFO, logger="mqgroups")
     workers = Supervised()
-<<<<<<< HEAD
-    with pages.serving(("127.0.0.1", 0), health_pages(workers)):
-=======
     with Health(workers, ("127.0.0.1", 0), None):
->>>>>>> parent of fb301b52 (The health of workers is told by HTTP only)
         yield workers, port_in(caplog)
 
 
@@ -71,14 +67,8 @@ def test_at_a_loopback_address_only_its_own_names_are_answered(served):
 
 def test_a_port_that_is_taken_is_named(served):
     _, port = served
-<<<<<<< HEAD
-    taken = pages.serving(("127.0.0.1", port), health_pages(Supervised()))
-    with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"), taken:
-        pass
-=======
     with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"):
         Health(Supervised(), ("127.0.0.1", port), None)
->>>>>>> parent of fb301b52 (The health of workers is told by HTTP only)
 
 
 def test_probes_are_answered_by_status_code(served):
