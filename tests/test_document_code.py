@@ -189,7 +189,6 @@ def stop_after(groups, workers):
         ORDERS,
         PUT_ONE
         | {
-            "complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass",
             ', ccdt_url="file:///etc/mq/ccdt.json"': "",
             '["QM1", "QM2", "QM3"]': '["QM1"]',
         },
@@ -229,9 +228,7 @@ Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
-    "docker/README.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
-    "docs/spark/night.md": "a listener of a query; run by hand",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
