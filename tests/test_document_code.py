@@ -36,7 +36,6 @@ DOCUMENTS = sorted(
 )
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?<=\n\n)((?: {4}[^\n]*\n|\n(?= {4}))+)")
-PUT_ONE = {"        ...": "        group.put(b'1')"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,24 +186,7 @@ def stop_after(groups, workers):
     ),
     "docs/how-to/clusters.md": Given(
         ORDERS,
-        PUT_ONE
-        | {
-            ', ccdt_url="file:///etc/mq/ccdt.json"': "",
-            '["QM1", "QM2", "QM3"]': '["QM1"]',
-        },
-    ),
-    "docs/spark/writing.md": Given(
-        ORDERS
-        + """
-put_orders()
-import pymqi
-""",
-        instead={'"OUTGOING", name="REQUESTS"': '"ORDERS", name="REQUESTS", wait_s=0', '"REQUESTS",': '"INVOICES",'},
-        after="""
-with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as consumer:
-    got = [(message.text, message.reply_to_q, message.is_last) for group in consumer for message in group]
-assert got == [(row, "REPLIES", True) for row in rows]
-""",
+        {', ccdt_url="file:///etc/mq/ccdt.json"': "", '["QM1", "QM2", "QM3"]': '["QM1"]'},
     ),
     "embedded/README.md": Given(
         # orders.py is the page's own first program; the ports of its cluster may be in use.
@@ -217,12 +199,6 @@ members = "".join(f'[[queue_manager]]\\nname = "{name}"\\n' for name in ("QM1", 
 Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
 """,
         prints="b'an order'\n" * 2,
-    ),
-    "docs/reference/tracing.md": Given(
-        "import json, logging, sys\n",
-        instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
-        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system.name': 'ibmmq', 'trace_id': ''})\n",
-        prints='{"level": "WARNING", "text": "lost", "messaging.system.name": "ibmmq", "trace_id": ""}\n',
     ),
 }
 COMPILED = {
