@@ -208,7 +208,6 @@ COMPILED = {
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
-    "tests/README.md": "lines with fixtures of this project",
 }
 
 
