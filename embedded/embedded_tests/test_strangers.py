@@ -179,7 +179,8 @@ def server(tmp_path: Path):
 
 
 def test_quiescing_is_answered_although_another_connection_ends_meanwhile(tmp_path, monkeypatch):
-    quiesce, stopped_early = QueueManager.quiesce, []
+    quiesce = QueueManager.quiesce
+    stopped_early: list[bool] = []
 
     def quiesce_and_end_another(q_mgr):
         quiesce(q_mgr)
