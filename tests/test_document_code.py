@@ -200,6 +200,12 @@ Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
 """,
         prints="b'an order'\n" * 2,
     ),
+    "docs/reference/tracing.md": Given(
+        "import json, logging, sys\n",
+        instead={"logging.StreamHandler()": "logging.StreamHandler(sys.stdout)", '"at": record.created, ': ""},
+        after="logging.getLogger('mqgroups').warning('lost', extra={'messaging.system.name': 'ibmmq', 'trace_id': ''})\n",
+        prints='{"level": "WARNING", "text": "lost", "messaging.system.name": "ibmmq", "trace_id": ""}\n',
+    ),
 }
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK
 from mqembedded import constants as mqi
 from mqgroups import errors, operate
+from mqgroups.operate.rules.judgement import Cause
 from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
 from tests.operate.night import THIS, Scene, as_if_minutes_had_passed
@@ -324,3 +326,12 @@ def put_as(owner, queue, message, user=b""):
         fields["UserIdentifier"] = user
     assert handle.put(message.data, mqi.MQPMO_SET_ALL_CONTEXT, **fields).code == OK
     handle.close()
+
+
+# --- the page
+
+
+def test_the_page_has_the_causes_as_the_judgement_has_them():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "night.md").read_text()
+    rows = [f"| {cause.state.value} | {cause.value} | {cause.danger} |" for cause in Cause]
+    assert "\n".join(rows) in page

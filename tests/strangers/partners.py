@@ -69,8 +69,9 @@ class Partner:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """What the documentation's row says: how it is told or shown."""
-        return (self.name, ", ".join(sorted(self.outcome.told | self.outcome.shown)) or "\u2013")
+        """What the documentation's row says: how many were put, got, put aside and left, and how it is told or shown."""
+        got, aside, left, told, shown = self.outcome
+        return (self.name, *map(str, (len(self.puts), got, aside, left)), ", ".join(sorted(told | shown)) or "\u2013")
 
 
 def group_id(text: bytes) -> bytes:

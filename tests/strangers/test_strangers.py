@@ -123,7 +123,7 @@ def test_what_a_partner_puts_is_got_or_put_aside_or_told(receive, receives):
     assert wrong == {}
 
 
-def test_the_page_has_a_row_for_each_partner():
+def test_the_page_has_a_row_for_each_partner_and_its_numbers():
     rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in PAGE.read_text().splitlines()]
-    found = [(row[0], *row[2:]) for row in rows if len(row) == 3 and row[0] in {each.name for each in PARTNERS}]
+    found = [(row[0], *row[2:]) for row in rows if len(row) == 7 and row[0] in {each.name for each in PARTNERS}]
     assert found == [partner.row for partner in PARTNERS]
