@@ -130,9 +130,10 @@ def handled(directory):
 def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
-    process = work("my_handlers:Handler.method", "--workers", 2, "--setup", "my_handlers:set_up", *how)
-    # Both processes are set up, although one may have handled everything before the other was there.
-    wait_until(lambda: not owner.data() and len([*in_directory.glob("set-up-*")]) == (1 if how else 2))
+    where = ("--setup", "my_handlers:set_up", "--health-dir", "health")
+    process = work("my_handlers:Handler.method", "--workers", 2, *where, *how)
+    # One may have handled everything before the other has opened its consumer, which leaves a record if a signal comes meanwhile.
+    wait_until(lambda: not owner.data() and (in_directory / "health" / "ready").exists())
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
     # There may be warnings in between.
@@ -141,6 +142,7 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     assert "Traceback" not in said
     assert (process.returncode, f"stopped by {number.name}" in last) == (0, True)
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
+    assert len([*in_directory.glob("set-up-*")]) == (1 if how else 2)
     assert (in_directory / f"set-up-{process.pid}").exists() is bool(how)
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
