@@ -5,7 +5,6 @@ Not here: names that queues and owners may have (``names.py``).
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -89,11 +88,8 @@ def _check_codec(what: str, codec: object) -> None:
 
 
 def _check_ccsid(what: str, ccsid: bool | int) -> None:
-    if not isinstance(ccsid, bool):
-        Whole(1, 65534, "True, False or a CCSID (1 to 65534)")(what, ccsid)
-
-
-_AT_LEAST_1 = Whole(1, sys.maxsize, "at least 1")
+    if not isinstance(ccsid, bool) and not (isinstance(ccsid, int) and 1 <= ccsid <= 65534):
+        raise ConfigurationError(f"{what} must be True, False or a CCSID (1 to 65534), got {ccsid!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +168,7 @@ class Putting(Owning):
 
     full_wait_s: float = 30.0
     persistence: Persistence = Persistence.PERSISTENT
-    priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
+    priority: Annotated[int | None, Whole(0, 9)] = None
     bind: Bind = "group"
     put_response: PutResponse = "sync"
 
@@ -278,7 +274,7 @@ class Producing(Putting, OfOneQueue):
 
     role = Role.PUT
 
-    segment_bytes: Annotated[int | None, _AT_LEAST_1] = None
+    segment_bytes: Annotated[int | None, Whole(1, LONGEST_MESSAGE_BYTES)] = None
 
     def check_for(self, q_mgr: ConnectionHolder) -> None:
         """As in ``Owning``."""
@@ -299,7 +295,7 @@ class Consuming(Getting, OfOneQueue):
 
     role = Role.GET
 
-    max_message_length: Annotated[int, Whole(1, sys.maxsize, "at least 1 byte")] = LONGEST_MESSAGE_BYTES
+    max_message_length: Annotated[int, Whole(1, 2**31 - 1)] = LONGEST_MESSAGE_BYTES
     stream: bool = False
 
     def check_together(self) -> None:

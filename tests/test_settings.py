@@ -35,7 +35,7 @@ class Greeting(Consuming):
         tone: of the greeting.
     """
 
-    greetings: Annotated[int, Whole(0, 9, "0 to 9")] = 3
+    greetings: Annotated[int, Whole(0, 9)] = 3
     tone: Literal["kind", "cool"] = "kind"
 
 
@@ -57,7 +57,7 @@ def test_a_setting_that_is_added_is_found_everywhere():
     assert "    greetings: how often the consumer greets. Nobody has asked for it.\n" in help_
     assert help_.index("Args:") < help_.index("greetings") < help_.index("Raises:")
     assert Host().consumer("Q", name="N", greetings=4) == Greeting("Q", name="N", greetings=4)
-    with pytest.raises(ConfigurationError, match="greetings must be 0 to 9, got 10"):
+    with pytest.raises(ConfigurationError, match="greetings must be a whole number, 0 to 9, got 10"):
         Host().consumer("Q", name="N", greetings=10)
     with pytest.raises(ConfigurationError, match="tone must be 'kind' or 'cool', got 'loud'"):
         Host().consumer("Q", name="N", tone="loud")  # type: ignore[arg-type]  # neither word
@@ -71,6 +71,17 @@ def test_a_setting_that_is_added_is_found_everywhere():
     assert "How often the consumer greets.  [default: 3" in options
     assert "--tone [kind|cool]" in options
     assert CliRunner().invoke(command, ["--greetings", "5", "--tone", "cool"]).output == "5 cool\n"
+
+
+def test_a_name_that_is_none_of_a_functions_settings_is_told_with_the_functions_name(owner):
+    for wrong, said in (
+        ({"name": "N", "commit_evry": 5}, r"group_producer\(\): got an unexpected keyword argument 'commit_evry'"),
+        ({}, r"group_producer\(\): missing a required .*argument: 'name'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            owner.qmgr.group_producer("Q", **wrong)
+    with pytest.raises(TypeError, match=r"connect\(\): too many positional arguments"):
+        mqgroups.connect("QM1", "C", "h(1)", "more")  # type: ignore[call-arg]  # at most three
 
 
 def test_each_factory_shows_its_settings_and_each_of_them_is_documented():

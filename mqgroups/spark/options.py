@@ -10,7 +10,6 @@ Not here: connecting (``connections.py``), and anything that needs pyspark.
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Parameter
@@ -25,8 +24,8 @@ from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
-_COUNT = Whole(1, sys.maxsize, "at least 1")
-_NUMBER = Whole(0, sys.maxsize, "at least 0")
+_COUNT = Whole(1)
+_NUMBER = Whole(0)
 # A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
 _FIRST_WAIT_S = 10.0
 
@@ -119,7 +118,7 @@ class SinkOptions(_Options):
     txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
     persistence: Annotated[Persistence, Use.WRITE] = Persistence.PERSISTENT
     put_response: Annotated[PutResponse, Use.WRITE] = "sync"
-    priority: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.WRITE] = None
+    priority: Annotated[int | None, Whole(0, 9), Use.WRITE] = None
     format: Annotated[str | None, _check_format, Use.WRITE] = None
 
 

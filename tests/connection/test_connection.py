@@ -411,8 +411,16 @@ def test_only_queue_manager_objects_of_a_binding_can_be_wrapped():
 
 
 def test_an_object_that_is_not_connected_cannot_be_wrapped(binding):
-    with pytest.raises(errors.ConfigurationError, match="not connected"):
+    with pytest.raises(errors.ConfigurationError, match="not connected") as refused:
         mqgroups.wrap(binding.QueueManager(None))
+    assert [len(refused.traceback), refused.value.__suppress_context__] == [2, True]
+
+
+def test_what_cannot_sleep_is_refused_when_a_connection_is_wrapped(mq, binding):
+    own, sleep = mq.connect(binding), 5
+    with pytest.raises(errors.ConfigurationError, match="sleep must be a function, got 5"):
+        mqgroups.wrap(own, sleep=sleep)  # type: ignore[arg-type]  # no function
+    own.disconnect()
 
 
 # --- queues

@@ -175,7 +175,7 @@ def test_a_resumed_group_keeps_its_persistence_whatever_the_settings_say_now(own
 
 def test_a_priority_that_mq_does_not_have_is_refused(owner):
     for priority in (-1, 10):
-        with pytest.raises(errors.ConfigurationError, match="priority must be 0 to 9"):
+        with pytest.raises(errors.ConfigurationError, match="priority must be a whole number, 0 to 9"):
             owner.producer(priority=priority)
 
 
