@@ -294,10 +294,12 @@ class OutgoingGroup(WithBlock):
         return self
 
     def __del__(self) -> None:
-        if getattr(self, "is_begun", False) and not self._ended:
+        # If it has failed, that was told.
+        if getattr(self, "is_begun", False) and not self._ended and self._failure is None:
             tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
                 self,
+                self._turn.pid,
             )
 
     def _leave_block(

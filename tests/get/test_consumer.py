@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import itertools
 import os
 
@@ -322,6 +323,20 @@ def test_repr_shows_queue_name_group_and_position(owner):
         )
         assert repr(group) == f"<IncomingGroup group={group.group_id.hex()} resume_from=0 of {consumer!r}>"
     assert repr(consumer).endswith(f"group={group.group_id.hex()} seq=2 uow=2 closed>")
+
+
+def test_a_consumer_that_nobody_closed_is_told_by_the_log(owner, caplog):
+    owner.put_group(THIS)
+    with owner.consumer() as consumer:
+        assert [len(list(group)) for group in consumer] == [len(THIS)]
+    del consumer
+    gc.collect()
+    assert "was not closed" not in caplog.text
+    consumer = owner.consumer(owner.connect())
+    said = f"{consumer!r} was not closed. Use it in a with statement, or call close()"
+    del consumer
+    gc.collect()
+    assert [each.levelname for each in caplog.records if each.getMessage() == said] == ["WARNING"]
 
 
 def test_settings_that_cannot_be_are_refused_before_any_call(owner):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mqgroups import Every, GroupProducer, Persistence, codecs, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
@@ -448,6 +449,20 @@ def test_a_group_that_is_left_open_when_its_producer_is_closed_is_told_by_the_lo
             group.put(data)
     producer.close()
     assert caplog.text == ""
+
+
+def test_a_group_that_has_failed_was_told_already(owner):
+    def begin():
+        q_mgr = owner.connect()
+        with owner.producer(q_mgr) as producer:
+            group = producer.group()
+            group.put(b"0")
+            connection = connection_of(q_mgr)
+            connection.binding.MQDISC(connection.hconn)
+            with pytest.raises(errors.ConnectionBroken):
+                group.put(b"1")
+
+    assert left_open(begin) == []
 
 
 def test_what_was_closed_and_ended_is_no_warning(owner):
