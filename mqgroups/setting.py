@@ -26,7 +26,7 @@ import math
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from typing import (
@@ -229,6 +229,12 @@ def check_text(what: str, value: object) -> None:
     """Raise ConfigurationError if ``value`` is not a str."""
     if not isinstance(value, str):
         raise ConfigurationError(f"{what} must be a str, got {value!r}")
+
+
+def check_collection(what: str, value: object, of: str = "names") -> None:
+    """Raise ConfigurationError if ``value`` is no collection, or a str, which is one of characters."""
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise ConfigurationError(f"{what} must be a collection of {of}, got {value!r}")
 
 
 def check_flag(what: str, value: object) -> None:

@@ -23,7 +23,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.names import checked_name, checked_queue_name, checked_user, status_queue_name
-from mqgroups.setting import Settings, Whole, settings_of
+from mqgroups.setting import Settings, Whole, check_collection, settings_of
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
 from mqgroups.status.queue import StatusQueue
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
@@ -76,8 +76,7 @@ def _check_name(_what: str, name: str) -> None:
 
 
 def _check_users(what: str, users: Collection[str]) -> None:
-    if isinstance(users, str) or not isinstance(users, Collection):
-        raise ConfigurationError(f"{what} must be a collection of users, got {users!r}")
+    check_collection(what, users, "users")
     for each in users:
         checked_user(what, each)
 

@@ -191,7 +191,7 @@ class GroupProducer:
             turn.interrupted = True
         if (not_ended := self._not_ended()) is not None:
             raise not_ended
-        before.close()
+        before.let_go()
 
     def _not_ended(self) -> GroupUsage | None:
         """Return the error if the application has begun a group and not ended it."""
@@ -213,7 +213,7 @@ class GroupProducer:
         self._closed = True
         putter = self._putter
         if self._group is not None:
-            self._group.close()
+            self._group.let_go()
         try:
             putter.back_out(None)
             if finish:
