@@ -152,7 +152,7 @@ def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, 
 
 
 @pytest.mark.parametrize(
-    "at", ["_leave_block", "close"], ids=["before the first thing that is done", "behind the last"]
+    "at", ["_leave_block", "let_go"], ids=["before the first thing that is done", "behind the last"]
 )
 def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on(owner, qmgr, monkeypatch, at):
     def interrupted(*_):
