@@ -93,6 +93,11 @@ def _check_ccsid(what: str, ccsid: bool | int) -> None:
         raise ConfigurationError(f"{what} must be True, False or a CCSID (1 to 65534), got {ccsid!r}")
 
 
+# Settings that options of Spark are, too.
+Users = Annotated[Collection[str], _check_users]
+Priority = Annotated[int | None, Whole(0, 9)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Owning(Settings):
     """Settings of every owner of a name.
@@ -127,7 +132,7 @@ class Owning(Settings):
     status_model: Annotated[str, checked_queue_name] = STATUS_MODEL
     status_layout: StatusLayout = "classic"
     owner_wait_s: float = 30.0
-    record_users: Annotated[Collection[str], _check_users] = ()
+    record_users: Users = ()
     codec: Annotated[Codec | None, _check_codec] = None
     on_resume: Annotated[OnResume | None, checked_hook] = None
     on_in_doubt: Annotated[OnInDoubt | None, checked_hook] = None
@@ -169,7 +174,7 @@ class Putting(Owning):
 
     full_wait_s: float = 30.0
     persistence: Persistence = Persistence.PERSISTENT
-    priority: Annotated[int | None, Whole(0, 9)] = None
+    priority: Priority = None
     bind: Bind = "group"
     put_response: PutResponse = "sync"
 
@@ -186,7 +191,8 @@ class Getting(Owning):
     Attributes:
         wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
         group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
-        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE).
+        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that one
+            that never is does not keep back the others.
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue

@@ -49,14 +49,14 @@ class Batches:
         settings = BatchSettings(
             **{
                 "queue": self.queue,
-                "sink": self.sink,
+                "name": self.sink,
                 "batch": batch,
                 "run": "run-1",
                 "partition": 0,
                 "token": f"attempt-{next(_tokens)}",
                 "status_queue": self.status_queue,
                 "commit_every": Every(messages=every),
-                "claim_wait_s": 0,
+                "owner_wait_s": 0,
                 "full_wait_s": 0,
                 **more,
             }

@@ -941,8 +941,8 @@ MUTATIONS = (
     Mutation(
         "records of sinks are adopted while no attempt has them open",
         "batch/completion.py",
-        "CLAIM_MODEL, exclusive=True)",
-        "CLAIM_MODEL)",
+        "status_queue, exclusive=True)",
+        "status_queue)",
         "tests/operate/test_adopt.py -k batch",
     ),
     Mutation(

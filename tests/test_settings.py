@@ -1,19 +1,18 @@
 """A setting is said once: whatever shows or checks it is made of its field."""
 
 import inspect
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner
 
 import mqgroups
-from mqgroups.cli.options import setting_options
-from mqgroups.errors import ConfigurationError
-from mqgroups.setting import Settings, Whole, method_of, settings_of, table
+from mqgroups.setting import Settings, settings_of, table
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
@@ -23,54 +22,110 @@ FACTORIES: dict[Callable[..., Any], type[Settings]] = {
     mqgroups.QueueManager.group_consumer: Consuming,
     mqgroups.QueueManager.group_pipe: Piping,
 }
+# A field of connections and one of producers, each with its line of the docstring: what a file has, and what is put in front.
+ADDED = {
+    "mqi/abc.py": (
+        ("        q_mgr_name: ", "        motto: what the connection\n            says. Nobody has asked.\n"),
+        ("    user: str | None = None\n", "    motto: str | None = None\n"),
+    ),
+    "settings.py": (
+        ("        segment_bytes: ", "        greetings: how often the producer greets. Nobody has asked.\n"),
+        ("    segment_bytes: Annotated", "    greetings: Annotated[int, Whole(0, 9)] = 3\n"),
+    ),
+}
+PROFILE = '[profiles.p]\nq_mgr = "QM1"\nmotto = "of the profile"\n'
+PIPELINE = """
+name = "P"
+checkpoint = "c"
+mq = { queueManager = "QM1", motto = "of the pipeline" }
+source = { queue = "IN" }
+body = { format = "json", columns = { a = "string" } }
+parquet = { path = "out" }
+quarantine = { path = "bad" }
+report = { path = "report" }
+"""
+# Runs on a copy of the package that has the two fields.
+PROGRAM = """
+import inspect
+from pathlib import Path
+
+import click, pytest
+from click.testing import CliRunner
+
+import mqgroups, mqgroups.aio
+from mqgroups.cli.connection import connection_options
+from mqgroups.cli.main import main
+from mqgroups.cli.options import setting_options
+from mqgroups.errors import ConfigurationError
+from mqgroups.setting import table
+from mqgroups.settings import Connecting, Piping, Producing
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import markdown, source_options
+from mqgroups.spark.pipeline.config import read_config
+
+def invoke(*words, command=main, **variables):
+    return " ".join(CliRunner(env=variables).invoke(command, words).output.split())
+
+# Signature, help and check.
+makes = (mqgroups.QueueManager.group_producer, mqgroups.aio.QueueManager.group_producer)
+for functions, name, kind, default, said in (
+    ((mqgroups.connect, mqgroups.aio.connect), "motto", str | None, None, "what the connection says."),
+    (makes, "greetings", int, 3, "how often the producer greets."),
+):
+    for function in functions:
+        shown = inspect.signature(function).parameters[name]
+        assert (shown.kind, shown.annotation, shown.default) == (shown.KEYWORD_ONLY, kind, default)
+        text = inspect.getdoc(function)
+        assert text.index("Args:") < text.index(f"    {name}: {said} Nobody has asked.\\n") < text.index("Raises:")
+with pytest.raises(ConfigurationError, match="motto must be a str, got 7"):
+    mqgroups.connect("QM1", motto=7)
+with pytest.raises(ConfigurationError, match="greetings must be a whole number, 0 to 9, got 10"):
+    Producing("Q", name="N", greetings=10)
+# The reference.
+assert "| `motto` | `None` | what the connection says. Nobody has asked. |" in table(("connection", Connecting))
+line = "| `greetings` | `3` | producer | how often the producer greets. Nobody has asked. |"
+assert line in table(("producer", Producing), ("pipe", Piping))
+# Commands: all have what a connection has; of a producer's settings each has those that it names.
+assert "--motto NAME What the connection says. [env var: MQGROUPS_MOTTO]" in invoke("groups", "--help")
+command = click.command()(connection_options()(lambda motto, **_: click.echo(motto)))
+for words, variables, expected in (
+    (("--q-mgr", "QM1", "--motto", "of the option"), {}, "of the option"),
+    ((), {"MQGROUPS_Q_MGR_NAME": "QM1", "MQGROUPS_MOTTO": "of the variable"}, "of the variable"),
+    (("--profile", "p"), {}, "of the profile"),
+):
+    assert invoke(*words, command=command, **variables) == expected
+command = click.command()(setting_options(Producing, "greetings")(click.echo))
+assert "--greetings NUMBER How often the producer greets." in invoke("--help", command=command)
+assert "'--greetings': greetings must be a whole number, 0 to 9, got 10" in invoke("--greetings", "10", command=command)
+# Spark and its pipelines; which of a producer's settings Spark has is a list (SinkOptions).
+assert "| `mq.motto` |  | what the connection says |\\n" in markdown()
+given = {"mq.queueManager": "QM1", "queue": "Q", "mq.motto": "of Spark"}
+assert source_options(given, Use.BATCH_READ).connection.motto == "of Spark"
+assert read_config(Path("pipeline.toml")).connection.motto == "of the pipeline"
+"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Greeting(Consuming):
-    """The settings of a consumer, and two more.
-
-    Attributes:
-        greetings: how often the consumer greets. Nobody has
-            asked for it.
-        tone: of the greeting.
-    """
-
-    greetings: Annotated[int, Whole(0, 9)] = 3
-    tone: Literal["kind", "cool"] = "kind"
-
-
-class Host:
-    @method_of(Greeting)
-    def consumer(self, settings: Greeting) -> Greeting:
-        """Return the settings.
-
-        Raises:
-            ConfigurationError: one is invalid.
-        """
-        return settings
-
-
-def test_a_setting_that_is_added_is_found_everywhere():
-    shown = inspect.signature(Host.consumer).parameters["greetings"]
-    assert (shown.default, shown.annotation, shown.kind) == (3, int, inspect.Parameter.KEYWORD_ONLY)
-    help_ = inspect.getdoc(Host.consumer) or ""
-    assert "    greetings: how often the consumer greets. Nobody has asked for it.\n" in help_
-    assert help_.index("Args:") < help_.index("greetings") < help_.index("Raises:")
-    assert Host().consumer("Q", name="N", greetings=4) == Greeting("Q", name="N", greetings=4)
-    with pytest.raises(ConfigurationError, match="greetings must be a whole number, 0 to 9, got 10"):
-        Host().consumer("Q", name="N", greetings=10)
-    with pytest.raises(ConfigurationError, match="tone must be 'kind' or 'cool', got 'loud'"):
-        Host().consumer("Q", name="N", tone="loud")  # type: ignore[arg-type]  # neither word
-    assert "| `greetings` | `3` | greeting | how often the consumer greets. Nobody has asked for it. |" in table(
-        ("greeting", Greeting), ("consumer", Consuming)
+def test_a_setting_that_is_added_is_found_everywhere(tmp_path):
+    copy = tmp_path / "mqgroups"
+    shutil.copytree(Path(mqgroups.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, changes in ADDED.items():
+        text = (copy / name).read_text(encoding="utf-8")
+        for before, added in changes:
+            assert text.count(before) == 1
+            text = text.replace(before, added + before)
+        (copy / name).write_text(text, encoding="utf-8")
+    (copy / "config.toml").write_text(PROFILE, encoding="utf-8")
+    (tmp_path / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MQ")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env={**kept, "PYTHONPATH": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
-    command = click.command(context_settings={"show_default": True})(
-        setting_options(Greeting, "greetings", "tone")(lambda greetings, tone: print(greetings, tone))
-    )
-    options = CliRunner().invoke(command, ["--help"]).output
-    assert "How often the consumer greets.  [default: 3" in options
-    assert "--tone [kind|cool]" in options
-    assert CliRunner().invoke(command, ["--greetings", "5", "--tone", "cool"]).output == "5 cool\n"
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_name_that_is_none_of_a_functions_settings_is_told_with_the_functions_name(owner):

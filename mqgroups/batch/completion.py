@@ -22,7 +22,6 @@ from mqgroups.errors import MQIError, OwnerActive, QueueMissing
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import brief
-from mqgroups.settings import CLAIM_MODEL
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
 
@@ -93,7 +92,7 @@ def complete_batch(
     *,
     query: str | None = None,
     mark_expires_s: int | None = None,
-    claim_wait_s: float = 60.0,
+    owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
 ) -> None:
     """Record that all groups of a batch, and of those before it, are complete; then remove the records of these groups.
@@ -109,18 +108,18 @@ def complete_batch(
         query: the streaming query that wrote the batch, if any; the high-water mark says it.
         mark_expires_s: how long to keep the high-water mark, seconds, for a sink that will have no other batch; by default for
             ever.
-        claim_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
+        owner_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
         record_users: users whose records are believed besides this program's own.
 
     Raises:
         BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now.
-        OwnerActive: after ``claim_wait_s`` a group is still in another program's unit of work. Nothing was changed.
+        OwnerActive: after ``owner_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def complete() -> None:
-        with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)) as shared:
+        with closing(SharedStatusQueue(connection, status_queue, record_users=record_users)) as shared:
             found = _find(shared, sink_name, queue).get(sink, _Found(sink))
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
@@ -133,7 +132,7 @@ def complete_batch(
             _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
             _take(connection, shared, _done_with(found, batch))
 
-    retrying(Patience(claim_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
+    retrying(Patience(owner_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
 
 
 def completed_batch(
@@ -146,7 +145,7 @@ def completed_batch(
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
     def look() -> CompletedBatch | None:
-        with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, record_users=record_users)) as shared:
+        with closing(SharedStatusQueue(connection, status_queue, record_users=record_users)) as shared:
             return shared.completed_batch(sink)
 
     try:
@@ -157,7 +156,7 @@ def completed_batch(
 
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
     """Return the records on a shared status queue, of all sinks or of the sinks with one name; raises StatusError, MQIError."""
-    with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)) as shared:
+    with closing(SharedStatusQueue(connection, status_queue)) as shared:
         return [_records(found) for found in _find(shared, sink_name).values()]
 
 
@@ -184,7 +183,7 @@ def purge_sink(
         StatusError, MQIError: a record cannot be used, or a call failed; records that were removed before stay removed.
     """
     purged = SinkPurged()
-    with closing(SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL)) as shared:
+    with closing(SharedStatusQueue(connection, status_queue)) as shared:
         sinks = _find(shared, sink_name).values()
         purged.whole = [record for found in sinks for record in _whole(found)]
         if purged.whole and not whole_groups_too:
@@ -254,7 +253,7 @@ def adopt_records(
     here = connection.q_mgr_identifier
     move = Move(adopt_from, here, connection.q_mgr_name, instance or ("", ""))
     try:
-        shared = SharedStatusQueue(connection, status_queue, "", CLAIM_MODEL, exclusive=True)
+        shared = SharedStatusQueue(connection, status_queue, exclusive=True)
     except MQIError as error:
         if error.reason not in OWNER_ACTIVE:
             raise

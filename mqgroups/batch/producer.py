@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 from mqgroups.batch.claimed_records import ClaimedRecords, GroupAlreadyPut
@@ -24,18 +24,18 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import Claim, CompletedBatch, MessagesDigest, RecordKind, Sink, claim_values
-from mqgroups.core.model import Persistence
-from mqgroups.core.modes import PutResponse
 from mqgroups.core.status import Checkpoint, StatusRecord
-from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MessageRefused, MQIError, OwnerActive, OwnershipLost
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
+from mqgroups.names import checked_queue_name
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.putter import claimed_putter
-from mqgroups.setting import check_text
-from mqgroups.settings import CLAIM_MODEL, SHARED_STATUS_MODEL, Producing
+from mqgroups.setting import Whole, check_text
+from mqgroups.settings import SHARED_STATUS_MODEL, Producing
 from mqgroups.telemetry import metrics
+
+_NUMBER = Whole(0)
 
 
 class BatchMessage(NamedTuple):
@@ -48,43 +48,29 @@ class BatchMessage(NamedTuple):
     ccsid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSettings:
-    """Settings of a batch producer.
+@dataclass(frozen=True, kw_only=True)
+class BatchSettings(Producing):
+    """Settings of a batch producer. Its groups are put with ``commit_every``, ``full_wait_s`` and so on, and MQOO_BIND_ON_GROUP.
 
     Attributes:
-        queue: the queue for the groups; opened with MQOO_BIND_ON_GROUP.
-        sink: the name of the program that puts batches to ``queue``; the same for all batches and attempts.
+        name: of the program that puts batches to ``queue``, any text; the same for all batches and attempts.
         batch: the batch's number; a later batch has a higher one.
         run: which execution of the batch this is; the same for all its attempts.
         partition: which part of the batch this attempt puts.
         token: an identity that no other attempt has.
         status_queue: a queue on the same queue manager, shared by all attempts.
-        commit_every: when to take a syncpoint.
-        claim_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
+        owner_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
             the queue manager needs to notice that a client is gone.
-        full_wait_s: how long to wait for room on the queue, and for whatever else a group producer waits for, seconds.
-        persistence: of the messages.
-        put_response: whether messages are put synchronously, as for a group producer.
-        status_model, claim_model: the model queues for the status queue and for the locks.
-        record_users: users whose records are believed besides this program's own.
     """
 
-    queue: str
-    sink: str
-    batch: int
+    name: Annotated[str, check_text]
+    batch: Annotated[int, _NUMBER]
     run: str
-    partition: int
+    partition: Annotated[int, _NUMBER]
     token: str
-    status_queue: str
-    commit_every: Every
-    claim_wait_s: float = 60.0
-    full_wait_s: float = 30.0
-    persistence: Persistence = Persistence.PERSISTENT
-    put_response: PutResponse = "sync"
-    status_model: str = SHARED_STATUS_MODEL
-    claim_model: str = CLAIM_MODEL
-    record_users: Collection[str] = ()
+    status_queue: Annotated[str, checked_queue_name]
+    status_model: Annotated[str, checked_queue_name] = SHARED_STATUS_MODEL
+    owner_wait_s: float = 60.0
 
 
 class BatchProducer:
@@ -94,9 +80,9 @@ class BatchProducer:
         """Open the status queue; raises StatusError, MQIError."""
         self.connection = connection
         self._settings = settings
-        self._sink = Sink(settings.sink, settings.queue, connection.q_mgr_identifier)
+        self._sink = Sink(settings.name, settings.queue, connection.q_mgr_identifier)
         self._queue: Queue | None = None
-        self._claiming = retrying(Patience(settings.claim_wait_s), OWNER_ACTIVE, connection.sleep)
+        self._claiming = retrying(Patience(settings.owner_wait_s), OWNER_ACTIVE, connection.sleep)
         connection.reopening(self._open)
 
     def _open(self) -> None:
@@ -105,7 +91,6 @@ class BatchProducer:
             self.connection,
             settings.status_queue,
             settings.status_model,
-            settings.claim_model,
             record_users=settings.record_users,
         )
 
@@ -133,7 +118,7 @@ class BatchProducer:
         Raises:
             OwnershipLost: another attempt has taken the group over. This attempt has to end.
             BatchRefused: the group was put, partly or completely, with other messages; or another part of the batch has its key.
-            OwnerActive: after ``claim_wait_s`` the group is still in another program's unit of work.
+            OwnerActive: after ``owner_wait_s`` the group is still in another program's unit of work.
             MQGroupsError: any other failure; the group can be resumed from its last commit.
         """
         settings = self._settings
@@ -146,7 +131,7 @@ class BatchProducer:
                 self._check_whole(claim, found.status, messages)
             return 0
         except OwnerActive as error:
-            error.context = f"Waited {settings.claim_wait_s:g} s for group {claim.name}"
+            error.context = f"Waited {settings.owner_wait_s:g} s for group {claim.name}"
             raise
         finally:
             metrics.waited_for_status_queue(settings.status_queue, time.monotonic() - began_s)
@@ -187,33 +172,14 @@ class BatchProducer:
             self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         return self._queue
 
-    def producer_settings(self, claim: Claim, priority: int | None) -> Producing:
+    def settings_of_group(self, claim: Claim, priority: int | None) -> Producing:
         """Return the producer settings for one group."""
-        settings = self._settings
-        return _PuttingOneGroup(
-            settings.queue,
-            name=claim.name,
-            commit_every=settings.commit_every,
-            full_wait_s=settings.full_wait_s,
-            persistence=settings.persistence,
-            priority=priority,
-            put_response=settings.put_response,
-        )
+        return replace(self._settings, name=claim.name, priority=priority)
 
     def _check_whole(self, claim: Claim, status: StatusRecord, messages: Iterable[BatchMessage]) -> None:
         digest = MessagesDigest()
         number = _pass_over(iter(messages), sys.maxsize, digest)
         _check_same(claim, status.group_id, status.msg_seq_number, number, digest, status.checkpoint)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PuttingOneGroup(Producing):
-    """A claim's name is made of any text, and names no queue."""
-
-    name: Annotated[str, check_text]
-
-    def check_together(self) -> None:
-        """The status queue is the batch's."""
 
 
 class _ClaimedGroup:
@@ -232,7 +198,7 @@ class _ClaimedGroup:
 
     def _start(self) -> None:
         keeper = ClaimedRecords(self._batch.reopened(), self._claim)
-        settings = self._batch.producer_settings(self._claim, self._priority)
+        settings = self._batch.settings_of_group(self._claim, self._priority)
         self._putter = claimed_putter(
             self._connection,
             settings,

@@ -35,6 +35,7 @@ from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.errors import MQIError, NotAuthorised, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.settings import CLAIM_MODEL
 from mqgroups.status.opening import check_kind, open_keeping_users, open_or_make
 from mqgroups.status.records import (
     LONGEST_RECORD_BYTES,
@@ -80,8 +81,7 @@ class SharedStatusQueue:
         self,
         connection: Connection,
         name: str,
-        model: str,
-        lock_model: str,
+        model: str = "",
         *,
         record_users: Collection[str] | None = None,
         exclusive: bool = False,
@@ -92,7 +92,6 @@ class SharedStatusQueue:
             connection: to the queue manager that also has the groups' queue, because a unit of work includes both.
             name: of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
-            lock_model: a model queue, DEFTYPE(TEMPDYN), for the locks.
             record_users: users whose records are believed besides this program's own; ``None``, for operators: everybody's.
             exclusive: open it so that no attempt can have it open meanwhile; OwnerActive if one has. Records that are replaced
                 keep their users.
@@ -105,7 +104,6 @@ class SharedStatusQueue:
         """
         self.name = name
         self._connection = connection
-        self._lock_model = lock_model
         self._open_options = _OPEN_OPTIONS | (mq.MQOO_INPUT_EXCLUSIVE if exclusive else mq.MQOO_INPUT_SHARED)
         self._keeps_users = exclusive
         # Why users cannot be kept: the 2035 of opening the queue for that.
@@ -243,11 +241,11 @@ class SharedStatusQueue:
         """
         name = f"MQGROUPS.CLAIM.{correl_id[:_LOCK_NAME_BYTES].hex().upper()}"
         try:
-            lock = self._connection.open_queue(self._lock_model, mq.MQOO_INQUIRE, dynamic_q_name=name)
+            lock = self._connection.open_queue(CLAIM_MODEL, mq.MQOO_INQUIRE, dynamic_q_name=name)
         except QueueMissing:
             raise StatusQueueUnusable(
-                f"the model queue {self._lock_model} for locks on status queue {self.name} does not exist. "
-                f"DEFINE QMODEL('{self._lock_model}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
+                f"the model queue {CLAIM_MODEL} for locks on status queue {self.name} does not exist. "
+                f"DEFINE QMODEL('{CLAIM_MODEL}') DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)",
                 status_queue=self.name,
             ) from None
         except MQIError as error:
@@ -329,7 +327,7 @@ class SharedStatusQueue:
         if lock.inquire(mq.MQIA_DEFINITION_TYPE) != mq.MQQDT_TEMPORARY_DYNAMIC:
             lock.close(mq.MQCO_DELETE)
             raise StatusQueueUnusable(
-                f"the model queue {self._lock_model} for locks on status queue {self.name} is not DEFTYPE(TEMPDYN), so the lock "
+                f"the model queue {CLAIM_MODEL} for locks on status queue {self.name} is not DEFTYPE(TEMPDYN), so the lock "
                 "of an attempt that dies would stay. DELETE it, and DEFINE it with DEFTYPE(TEMPDYN)",
                 status_queue=self.name,
                 found="not temporary dynamic",

@@ -10,7 +10,7 @@ from mqgroups import operate
 from mqgroups.batch.completion import adopt_records
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import apply_option, pair
+from mqgroups.cli.options import NAME, QUEUE, apply_option, pair
 from mqgroups.cli.report import Report
 from mqgroups.cli.words import number
 from mqgroups.connection.holder import connection_of
@@ -22,10 +22,10 @@ _ROLES: tuple[RoleName, ...] = ("put", "get")
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, type=NAME)
 @click.option(
     "--status-queue",
-    metavar="QUEUE",
+    type=QUEUE,
     help="Instead of NAME: adopt the records of all sinks on this shared status queue.",
 )
 @click.option(
@@ -60,7 +60,7 @@ def adopt(
     """
     if (name is None) is (status_queue is None):
         raise click.UsageError("give NAME, or --status-queue for the records of sinks")
-    if status_queue is not None and adopt_from is None:
+    if adopt_from is None and (instance is None or status_queue is not None):
         raise click.UsageError("--from is missing: the QMID of the queue manager that the queues were moved from")
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:

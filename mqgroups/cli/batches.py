@@ -16,7 +16,7 @@ from mqgroups.batch.completion import SinkPurged, SinkRecords, find_sinks, purge
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import Command, apply_option, output_option
+from mqgroups.cli.options import QUEUE, Command, apply_option, output_option
 from mqgroups.cli.report import Report, committed
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import number
@@ -24,7 +24,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.claim import claim_values
 from mqgroups.core.status import StatusRecord
 
-_STATUS_QUEUE = click.option("--status-queue", required=True, metavar="QUEUE", help="The shared status queue.")
+_STATUS_QUEUE = click.option("--status-queue", required=True, type=QUEUE, help="The shared status queue.")
 
 
 def _with_connection(command: Command) -> Command:

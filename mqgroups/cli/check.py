@@ -17,7 +17,7 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import output_option, own_status_queue_option
+from mqgroups.cli.options import NAME, QUEUE, output_option, own_status_queue_option
 from mqgroups.cli.report import Report, committed, error_values, record_values
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import put_time
@@ -32,11 +32,11 @@ from mqgroups.queue_manager import QueueManager
 
 
 @click.command()
-@click.argument("name", metavar="NAME")
+@click.argument("name", type=NAME)
 @click.option("--role", type=click.Choice(["put", "get"]), help="Producer (put) or consumer (get). Default: both.")
 @click.option(
     "--queue",
-    metavar="QUEUE",
+    type=QUEUE,
     help="The queue that it puts to or gets from, to compare with its status record. For a producer the queue is browsed, too.",
 )
 @click.option(

@@ -12,7 +12,7 @@ import click
 from mqgroups.cli.console import echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import Decorator, combined, wait_option
-from mqgroups.cli.profiles import ConnectionOption, profile_option, variable_of
+from mqgroups.cli.profiles import NO_OPTIONS, ConnectionOption, profile_option, variable_of
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
 from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
@@ -24,7 +24,6 @@ from mqgroups.setting import Field, settings_of
 
 # A secret is read from a variable or a file, never from an argument: every user of the machine can read a command line.
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
-_NO_OPTIONS = frozenset({"fips"})
 
 
 def connection_options(required: bool = True, *, waits: bool = True) -> Decorator:
@@ -40,7 +39,7 @@ def connection_options(required: bool = True, *, waits: bool = True) -> Decorato
     for field in settings_of(ConnectArguments):
         if field.name in SECRETS:
             options += _secret_options(field)
-        elif field.name not in _NO_OPTIONS:
+        elif field.name not in NO_OPTIONS:
             options.append(_option(field, required=required and field.name == "q_mgr_name"))
     return combined(options)
 

@@ -15,7 +15,7 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import STALLED_AFTER, output_option, own_status_queue_option
+from mqgroups.cli.options import NAME, QUEUE, STALLED_AFTER, output_option, own_status_queue_option
 from mqgroups.cli.report import Report
 from mqgroups.cli.table import Output
 from mqgroups.cli.words import put_time, tally
@@ -39,8 +39,8 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 
 
 @click.command()
-@click.option("--queue", metavar="QUEUE", help="A queue for groups, to check with its groups.")
-@click.option("--name", metavar="NAME", help="A producer or consumer, to check its status queue; needs --role.")
+@click.option("--queue", type=QUEUE, help="A queue for groups, to check with its groups.")
+@click.option("--name", type=NAME, help="A producer or consumer, to check its status queue; needs --role.")
 @click.option(
     "--role",
     type=click.Choice(["put", "get"]),
@@ -78,6 +78,8 @@ def doctor(
     """
     if (name is None) != (role is None) and name is not None:
         raise click.UsageError("--name needs --role")
+    if status_queue is not None and name is None and queue is None:
+        raise click.UsageError("--status-queue needs --name or --queue")
     if apply and not fix:
         raise click.UsageError("--apply needs --fix")
     side = Role(role) if role else None

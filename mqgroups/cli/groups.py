@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
-from mqgroups.cli.options import STALLED_AFTER, output_option, pair, status_queues_option
+from mqgroups.cli.options import QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
@@ -45,7 +45,7 @@ def _only(words: str) -> frozenset[GroupState]:
             found |= set(GroupState) - {GroupState.COMPLETE}
         elif name in _STATES:
             found.add(_STATES[name])
-        elif name:
+        else:
             raise click.BadParameter(f"{word!r} is not one of {', '.join([*_STATES, _INCOMPLETE])}")
     return frozenset(found)
 
@@ -59,7 +59,7 @@ def _some_id(value: str) -> str:
 
 
 @click.command()
-@click.option("--queue", required=True, metavar="QUEUE", help="The queue to browse: a local queue, or an alias of one.")
+@click.option("--queue", required=True, type=QUEUE, help="The queue to browse: a local queue, or an alias of one.")
 @click.option(
     "--only",
     type=_only,

@@ -10,11 +10,11 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.doctor import ShownFindings
-from mqgroups.cli.options import pair
+from mqgroups.cli.options import NAME, QUEUE, pair
 from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
-from mqgroups.names import checked_name, checked_queue_name
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     RELEASES,
@@ -45,12 +45,10 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 
 @click.command()
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
-@click.option("--queue", default="ORDERS", metavar="QUEUE", help="The queue for groups.")
-@click.option("--target", default="INVOICES", metavar="QUEUE", help="The queue that a pipe puts to.")
-@click.option("--backout-queue", metavar="QUEUE", help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
-@click.option(
-    "--name", metavar="NAME", help="A producer or consumer, for its status queues and those who look at them."
-)
+@click.option("--queue", default="ORDERS", type=QUEUE, help="The queue for groups.")
+@click.option("--target", default="INVOICES", type=QUEUE, help="The queue that a pipe puts to.")
+@click.option("--backout-queue", type=QUEUE, help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
+@click.option("--name", type=NAME, help="A producer or consumer, for its status queues and those who look at them.")
 @click.option(
     "--role-user",
     "users",
@@ -106,9 +104,7 @@ def mqsc(
       2  the command line is wrong
     """
     backout = backout_queue or f"{queue}.BACKOUT"
-    for option, given in (("--queue", queue), ("--target", target), ("--backout-queue", backout)):
-        checked_queue_name(option, given)
-    names = Names(queue, target, backout, checked_name(name) if name else "", users, ask, release)
+    names = Names(queue, target, checked_queue_name("--backout-queue", backout), name or "", users, ask, release)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):

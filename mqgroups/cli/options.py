@@ -5,17 +5,40 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import click
 
 from mqgroups.core.unit_of_work import LONGEST_S, Every
-from mqgroups.setting import Field, Settings, settings_of
+from mqgroups.errors import ConfigurationError
+from mqgroups.names import checked_name, checked_queue_name
+from mqgroups.setting import Field, Settings, checked_seconds, settings_of
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
+
+def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
+    """Return an option's type: what a check of settings refuses is refused with the option's name, before connecting."""
+
+    def convert(text: str) -> Any:
+        value = read(text)
+        try:
+            check(value)
+        except ConfigurationError as error:
+            raise click.BadParameter(str(error)) from error
+        return value
+
+    # click's name of the type.
+    convert.__name__ = metavar
+    return convert
+
+
+NAME = checked("NAME", checked_name)
+QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
+SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DIRECTORY = click.Path(file_okay=False, path_type=Path)
 EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -29,13 +52,7 @@ FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
 
 def combined(options: Sequence[Decorator]) -> Decorator:
     """Return a decorator that adds these options, in this order."""
-
-    def add(command: Command) -> Command:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return add
+    return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
@@ -45,22 +62,22 @@ def setting_options(settings: type[Settings], *names: str) -> Decorator:
 
 
 def _option(field: Field) -> Decorator:
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"type": checked("NAME", field.check_value)}
+    text = field.first_sentence
     if field.kind is bool:
         more = {"is_flag": True}
     elif field.choices:
-        more["type"] = click.Choice(field.choices)
+        more = {"type": click.Choice(field.choices)}
     elif field.kind is float:
-        more |= {"type": click.FloatRange(0), "metavar": "SECONDS"}
-    elif int in get_args(field.kind):
-        more |= {"type": click.IntRange(1), "metavar": "NUMBER"}
+        more = {"type": checked("SECONDS", field.check_value, click.FLOAT)}
+    elif int in (field.kind, *get_args(field.kind)):
+        more = {"type": checked("NUMBER", field.check_value, click.INT)}
     elif get_origin(field.kind) is Collection:
-        more = {"multiple": True, "metavar": field.name.rpartition("_")[2].removesuffix("s").upper()}
-    else:
-        more["metavar"] = "NAME"
+        what = field.name.rpartition("_")[2].removesuffix("s").upper()
+        more = {"multiple": True, "type": checked(what, lambda value: field.check_value([value]))}
+        text = f"{text.removesuffix('.')}; may be repeated."
     # --group-wait for group_wait_s; and --record-user for record_users, each of which is given by itself.
     flag = f"--{re.sub('_s$' if not more.get('multiple') else 's$', '', field.name).replace('_', '-')}"
-    text = field.first_sentence
     return click.option(flag, field.name, default=field.default, help=text[:1].upper() + text[1:], **more)
 
 
@@ -95,20 +112,19 @@ output_option = click.option(
 wait_option = click.option(
     "--wait",
     "wait_s",
-    type=click.FloatRange(0),
+    type=SECONDS,
     default=WAIT_S,
-    metavar="SECONDS",
     help="How long to wait for the queue manager, and for a program at work under a name that the command needs.",
 )
 apply_option = click.option("--apply", is_flag=True, help="Do it. Without it, the command says what it would do.")
-name_option = click.option("--name", required=True, metavar="NAME", help="The name of the producer or consumer.")
+name_option = click.option("--name", required=True, type=NAME, help="The name of the producer or consumer.")
 own_status_queue_option = click.option(
-    "--status-queue", metavar="QUEUE", help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
+    "--status-queue", type=QUEUE, help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
 )
 status_queues_option = click.option(
     "--status-queue",
     "status_queues",
     multiple=True,
-    metavar="QUEUE",
+    type=QUEUE,
     help="A status queue to look at besides those that the command server lists; may be repeated.",
 )

@@ -13,7 +13,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import short_id
-from mqgroups.cli.options import output_option, status_queues_option
+from mqgroups.cli.options import NAME, QUEUE, output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output, picked
 from mqgroups.cli.words import age, iso, number, tally
@@ -35,8 +35,8 @@ _STYLES = {
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--queue", metavar="QUEUE", help="Only owners whose record names this queue.")
+@click.argument("names", nargs=-1, type=NAME, metavar="[NAME]...")
+@click.option("--queue", type=QUEUE, help="Only owners whose record names this queue.")
 @click.option(
     "--unused",
     is_flag=True,

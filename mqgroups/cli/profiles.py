@@ -29,7 +29,9 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from mqgroups.cli.console import complain
+from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.secret import SECRETS
+from mqgroups.setting import settings_of
 
 # In ``Context.meta``: the values of the source.
 _SOURCE = "mqgroups.connection"
@@ -38,9 +40,11 @@ _PLACE = ("q_mgr_name", "conn_name", "ccdt_url")
 _OF_CLIENT = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
 # A secret of the environment that is used only with the setting that it belongs to.
 _ONLY_WITH = {"password": "user", "key_repository_password": "key_repository"}
+# Settings of a connection that commands do not have: MQSSLFIPS says it.
+NO_OPTIONS = frozenset({"fips"})
 KEYS = frozenset(
-    "q_mgr conn_name channel ccdt_url user cipher_spec key_repository certificate_label peer_name".split()
-) | {f"{name}_{where}" for name in SECRETS for where in ("file", "env")}  # fmt: skip
+    {"q_mgr"} | {each.name for each in settings_of(ConnectArguments)} - {"q_mgr_name"} - {*SECRETS} - NO_OPTIONS
+) | {f"{name}_{where}" for name in SECRETS for where in ("file", "env")}
 
 
 def config_file() -> Path:

@@ -12,20 +12,17 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, NAME, QUEUE, SECONDS, output_option, setting_options
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.settings import Owning
+from mqgroups.settings import Consuming
 from mqgroups.stopping import stop_on_signals
-
-# How long the next message of a group may take before that is said, seconds.
-_GROUP_WAIT_S = 300.0
 
 
 @click.command()
-@click.option("--queue", required=True, metavar="QUEUE", help="The queue to get the groups from.")
-@click.option("--name", required=True, metavar="NAME", help="The receiver's name, with a status queue of its own.")
+@click.option("--queue", required=True, type=QUEUE, help="The queue to get the groups from.")
+@click.option("--name", required=True, type=NAME, help="The receiver's name, with a status queue of its own.")
 @click.option(
     "--into",
     type=EXISTING_DIRECTORY,
@@ -36,16 +33,10 @@ _GROUP_WAIT_S = 300.0
 @click.option(
     "--idle",
     "idle_s",
-    type=click.FloatRange(0),
-    metavar="SECONDS",
+    type=SECONDS,
     help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
 )
-@click.option(
-    "--complete-groups-only",
-    is_flag=True,
-    help="Get a group only when all of it is on the queue, so that one that never is does not keep back the others.",
-)
-@setting_options(Owning, "record_users")
+@setting_options(Consuming, "complete_groups_only", "record_users")
 @output_option
 @connection_options()
 def receive(
@@ -80,7 +71,7 @@ def receive(
             name=name,
             commit_every=FILES_EVERY,
             wait_s=idle_s,
-            group_wait_s=_GROUP_WAIT_S if idle_s is None else idle_s,
+            group_wait_s=Consuming.group_wait_s if idle_s is None else idle_s,
             complete_groups_only=complete_groups_only,
             stream=True,
             record_users=record_users,

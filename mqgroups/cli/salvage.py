@@ -18,7 +18,7 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing
-from mqgroups.cli.options import apply_option, name_option, own_status_queue_option
+from mqgroups.cli.options import QUEUE, apply_option, name_option, own_status_queue_option
 from mqgroups.cli.report import Report, committed
 from mqgroups.cli.words import number
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
@@ -30,9 +30,7 @@ from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
 
-_QUEUE = click.option(
-    "--queue", required=True, metavar="QUEUE", help="The queue that the messages of the group are on."
-)
+_QUEUE = click.option("--queue", required=True, type=QUEUE, help="The queue that the messages of the group are on.")
 _PAST = {"move": "moved", "remove": "removed", "write": "wrote"}
 
 
@@ -92,12 +90,12 @@ def salvage() -> None:
     "--other-status-queue",
     "other_status_queues",
     multiple=True,
-    metavar="QUEUE",
+    type=QUEUE,
     help="The status queue of another owner, to check as well; may be repeated.",
 )
 @click.option(
     "--unreadable-to",
-    metavar="QUEUE",
+    type=QUEUE,
     help="The queue for messages on the status queue that cannot be read as a record.",
 )
 @own_status_queue_option
@@ -196,7 +194,7 @@ def rebuild(
 @click.option(
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
-@click.option("--to", metavar="QUEUE", help="The queue to move it to. Default: the BOQNAME of --queue.")
+@click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
 @_accept("in-use", "dead-letters", "new-context")
 @apply_option
 @connection_options()

@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, output_option, setting_options
+from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, NAME, QUEUE, output_option, setting_options
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
@@ -28,8 +28,8 @@ _LOOK_EVERY_S = 1.0
 
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=_PATH)
-@click.option("--queue", required=True, metavar="QUEUE", help="The queue to put the groups to.")
-@click.option("--name", required=True, metavar="NAME", help="The sender's name, with a status queue of its own.")
+@click.option("--queue", required=True, type=QUEUE, help="The queue to put the groups to.")
+@click.option("--name", required=True, type=NAME, help="The sender's name, with a status queue of its own.")
 @click.option(
     "--records",
     default="bytes:1048576",

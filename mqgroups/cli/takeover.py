@@ -9,7 +9,7 @@ import click
 from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import apply_option
+from mqgroups.cli.options import NAME, apply_option
 from mqgroups.cli.report import Report
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState
@@ -17,8 +17,8 @@ from mqgroups.names import status_queue_name
 
 
 @click.command()
-@click.argument("other", metavar="OTHER")
-@click.option("--by", required=True, metavar="NAME", help="The name that takes the group over, and resumes it.")
+@click.argument("other", type=NAME, metavar="OTHER")
+@click.option("--by", required=True, type=NAME, help="The name that takes the group over, and resumes it.")
 @click.option("--role", type=click.Choice(["put", "get"]), required=True, help="Producers (put) or consumers (get).")
 @apply_option
 @connection_options()

@@ -17,7 +17,7 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import STALLED_AFTER, host_and_port, output_option, status_queues_option
+from mqgroups.cli.options import QUEUE, STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.seen import Seen, sums
@@ -53,7 +53,7 @@ def _address(value: str) -> tuple[str, int]:
 
 
 @click.command()
-@click.option("--queue", required=True, metavar="QUEUE", help="The queue to watch: a local queue, or an alias of one.")
+@click.option("--queue", required=True, type=QUEUE, help="The queue to watch: a local queue, or an alias of one.")
 @click.option(
     "--every",
     type=duration,

@@ -19,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, WAIT_S, host_and_port, setting_options
+from mqgroups.cli.options import DIRECTORY, NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -62,12 +62,12 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
 
 @click.command()
 @click.argument("handler", metavar="MODULE:FUNCTION", callback=_function)
-@click.option("--queue", required=True, metavar="QUEUE", help="The queue to get groups from.")
+@click.option("--queue", required=True, type=QUEUE, help="The queue to get groups from.")
 @click.option(
-    "--target", metavar="QUEUE", help="Workers are pipes: the queue to put a group to, for each group that is got."
+    "--target", type=QUEUE, help="Workers are pipes: the queue to put a group to, for each group that is got."
 )
 @click.option(
-    "--name", required=True, metavar="NAME", help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
+    "--name", required=True, type=NAME, help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
 @click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="How many.")
 @click.option(
@@ -89,9 +89,8 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
 @click.option(
     "--grace",
     "grace_s",
-    type=click.FloatRange(0),
+    type=SECONDS,
     default=30.0,
-    metavar="SECONDS",
     help="How long workers may take to stop before they are killed.",
 )
 @click.option(

@@ -28,7 +28,7 @@ class ConnectArguments(Settings):
     Attributes:
         q_mgr_name: the queue manager. Not blank, ``*NAME`` or the name of a queue sharing group, because a group can be resumed
             on one queue manager only.
-        channel: its server-connection channel, needed with an address.
+        channel: its server-connection channel; an address needs one.
         conn_name: its address, ``host(port)``; several, separated by commas, are tried in order. Without it the MQ client's own
             configuration counts: local bindings, MQSERVER, or a client channel definition table.
         user: the user to connect as, with a password, which the queue manager checks.

@@ -66,7 +66,7 @@ _SEGMENTS_DIFFER = (
     "consumer with stream=True, which gets them one by one; or find its group with `mqgroups groups`, and move it with "
     "`mqgroups salvage move`"
 )
-_SHORTER = "or put the message in segments (segment_bytes), and get it with stream=True"
+_SHORTER = "or let a producer, not a pipe, put the message in segments (segment_bytes), and get it with stream=True"
 # Remedies by reason code, for codes whose class has none or is too general.
 REMEDIES: dict[int, str] = {
     mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias leads to what an alias must not name, such as another alias or a model queue. "

@@ -254,11 +254,12 @@ class _Examination:
         if self.role is not None:
             yield from self._authorities(f"queue {name}", name, _DATA_AUTHORITIES[self.role])
         if (backout := facts.get("BOQNAME")) and Role.GET in self.roles:
-            yield from self._backout_queue(str(backout))
+            yield from self._backout_queue(str(backout), facts.get("MAXMSGL"))
 
-    def _backout_queue(self, name: str) -> Iterator[Finding]:
+    def _backout_queue(self, name: str, longest: int | str | None) -> Iterator[Finding]:
+        """Yield findings on the backout queue of a queue with this MAXMSGL."""
         subject = f"backout queue {name}"
-        facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH"))
+        facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
         if isinstance(problem, QueueMissing):
             why = "messages cannot be moved there, so a poison message stops its consumer"
             mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",)
@@ -267,6 +268,8 @@ class _Examination:
         if isinstance(problem, NotAuthorised):
             why = "whether it has messages, and may be put to, is not known"
             yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(self.principal, (name, "INQ")))
+        if longest is not None:
+            facts["Q.MAXMSGL"] = longest
         yield from data_queue_findings(name, facts, (Role.PUT,))
         if depth := facts.get("CURDEPTH"):
             found, remedy = f"{depth} there", f"mqgroups groups --queue {name}"

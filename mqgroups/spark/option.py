@@ -8,7 +8,7 @@ out. Not here: the options (``options.py``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from inspect import Parameter
@@ -126,11 +126,11 @@ def _option(
 def _reading(field: Field) -> tuple[str, Callable[[str], Any]]:
     """Return the values of a field's type in words, and a function that reads one."""
     kind = next((each for each in get_args(field.kind) if each is not type(None)), field.kind)
-    kind = field.kind if get_origin(field.kind) in (Literal, tuple) else kind
+    kind = field.kind if get_origin(field.kind) in (Literal, Collection) else kind
     if kind is int:
         limits = f", {field.check.words}" if isinstance(field.check, Whole) else ""
         return f"integer{limits}", int
-    if get_origin(kind) is tuple:
+    if get_origin(kind) is Collection:
         return "text, with commas between several", lambda text: tuple(each.strip() for each in text.split(","))
     words: dict[str, Any] = {}
     if kind is bool:

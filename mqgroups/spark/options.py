@@ -10,6 +10,7 @@ Not here: connecting (``connections.py``), and anything that needs pyspark.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Parameter
@@ -18,9 +19,10 @@ from typing import Annotated, Any, TypeVar
 from mqgroups.core.model import Persistence
 from mqgroups.core.modes import PutResponse
 from mqgroups.errors import ConfigurationError
+from mqgroups.mqi.secret import SECRETS
 from mqgroups.names import checked_queue_name
 from mqgroups.setting import Settings, Whole, settings_of
-from mqgroups.settings import SHARED_STATUS_MODEL, Connecting
+from mqgroups.settings import SHARED_STATUS_MODEL, Connecting, Priority, Producing, Users
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
@@ -31,7 +33,7 @@ _FIRST_WAIT_S = 10.0
 
 
 def _is_checked(_what: str, _value: object) -> None:
-    """Check nothing: the settings of the same name do."""
+    """Check nothing: a connection's settings are checked when they are made."""
 
 
 def _check_format(what: str, name: str) -> None:
@@ -48,7 +50,7 @@ class _Waiting(Settings):
             query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
     """
 
-    wait_ms: Annotated[int, _NUMBER] = 60_000
+    wait_ms: Annotated[int, _NUMBER] = int(Connecting.reconnect_wait_s * 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,10 @@ class SourceOptions(_Options):
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
         include_headers: message properties in column ``headers``.
-        include_incomplete: also read groups with missing messages.
+        include_incomplete: also read groups with missing messages, to look at what has come of them.
         max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
-        max_messages_per_trigger: maximum number of messages in a micro-batch; it always has at least one group.
+        max_messages_per_trigger: maximum number of messages in a micro-batch, if some groups are much longer than others; it
+            always has at least one group.
         poll_timeout_ms: how long the source waits for the next group in one call.
     """
 
@@ -106,19 +109,18 @@ class SinkOptions(_Options):
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
-        persistence: persistence of the messages.
         priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
 
-    record_users: Annotated[tuple[str, ...], _is_checked, Use.WRITE] = ()
+    record_users: Annotated[Users, Use.WRITE] = Producing.record_users
     group_by: Annotated[str | None, Use.WRITE] = None
     sequence_column: Annotated[str | None, Use.WRITE] = None
     txn_app_id: Annotated[str | None, Use.BATCH_WRITE] = None
     txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
-    persistence: Annotated[Persistence, Use.WRITE] = Persistence.PERSISTENT
-    put_response: Annotated[PutResponse, Use.WRITE] = "sync"
-    priority: Annotated[int | None, Whole(0, 9), Use.WRITE] = None
+    persistence: Annotated[Persistence, Use.WRITE] = Producing.persistence
+    put_response: Annotated[PutResponse, Use.WRITE] = Producing.put_response
+    priority: Annotated[Priority, Use.WRITE] = Producing.priority
     format: Annotated[str | None, _check_format, Use.WRITE] = None
 
 
@@ -230,32 +232,21 @@ def _values(options: Iterable[Option], given: Mapping[str, str]) -> dict[str, An
 
 def _connecting(given: Mapping[str, str]) -> Connecting:
     values = _values(_CONNECTING, given)
-    _check_connection([option.name for option in _CONNECTING if option.name.lower() in given])
+    used = [option for option in _CONNECTING if option.name.lower() in given]
+    for field in SECRETS:
+        ways = [option.name for option in used if option.field == field]
+        if len(ways) > 1:
+            raise SparkOptionError(ways[0], f"give only one of {' and '.join(ways)}")
     wait_s = values.pop("wait_ms", _Waiting().wait_ms) / 1000
     try:
         return Connecting(connect_wait_s=min(wait_s, _FIRST_WAIT_S), reconnect_wait_s=wait_s, **values)
     except ConfigurationError as error:
-        raise SparkOptionError("mq.queueManager", f"its connection cannot be made so: {error}") from error
-
-
-def _check_connection(given: list[str]) -> None:
-    """Refuse by Spark's names what the settings refuse by theirs."""
-    if ("mq.channel" in given) != ("mq.connectionNameList" in given):
-        raise SparkOptionError("mq.channel", "it belongs together with mq.connectionNameList; give both or neither")
-    for name in ("mq.password", "mq.token", "mq.keyRepositoryPassword"):
-        ways = [way.name for way in OPTIONS if way.name in (name, f"{name}File", f"{name}Env")]
-        if sum(way in given for way in ways) > 1:
-            raise SparkOptionError(ways[0], f"give only one of {', '.join(ways[:-1])} and {ways[-1]}")
-    if "mq.user" not in given and {"mq.password", "mq.passwordFile", "mq.passwordEnv"} & {*given}:
-        raise SparkOptionError("mq.user", "a password needs a user")
-    needed = "mq.channel and mq.connectionNameList, or set it in the CCDT"
-    needing = ["mq.sslCipherSpec", "mq.sslPeerName"]
-    if "mq.channel" in given:
-        needed = "mq.sslCipherSpec"
-        needing = [] if needed in given else ["mq.keyRepository", "mq.certificateLabel", "mq.sslPeerName"]
-    for name in needing:
-        if name in given:
-            raise SparkOptionError(name, f"it needs {needed}")
+        names = {option.field: option.name for option in (*reversed(_CONNECTING), *used)}
+        # Before a colon the settings are named, which may be usual words; behind it only what has a _ is one.
+        said, colon, more = str(error).partition(": ")
+        said = re.sub(r"(?<!\S)\w+", lambda word: names.get(word[0], word[0]), said)
+        more = re.sub(r"(?<!\S)\w+_\w+", lambda word: names.get(word[0], word[0]), more)
+        raise SparkOptionError(said.split()[0], f"{said}{colon}{more}") from error
 
 
 def markdown() -> str:

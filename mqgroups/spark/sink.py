@@ -100,8 +100,8 @@ class _GroupWriter:
         """Put a task's rows."""
         options = self._options
         settings = BatchSettings(
-            queue=options.queue,
-            sink=batch.sink,
+            options.queue,
+            name=batch.sink,
             batch=batch.number,
             run=self._run,
             partition=task.partitionId(),
@@ -109,7 +109,7 @@ class _GroupWriter:
             token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
             status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, _BYTES_IN_A_UNIT_OF_WORK, LONGEST_S),
-            claim_wait_s=options.connection.reconnect_wait_s,
+            owner_wait_s=options.connection.reconnect_wait_s,
             persistence=options.persistence,
             put_response=options.put_response,
             status_model=options.status_model,
@@ -160,7 +160,7 @@ class _GroupWriter:
                     f"driver-{uuid.uuid4().hex}",
                     query=batch.query,
                     mark_expires_s=mark_expires_s,
-                    claim_wait_s=self._options.connection.reconnect_wait_s,
+                    owner_wait_s=self._options.connection.reconnect_wait_s,
                     record_users=self._options.record_users,
                 )
 

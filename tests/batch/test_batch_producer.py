@@ -8,6 +8,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors
+from mqgroups.batch import shared_queue
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
@@ -343,11 +344,12 @@ def test_a_group_is_not_put_while_the_status_queue_limits_the_expiry_of_its_reco
     assert batches.depth() == 0
 
 
-def test_a_model_for_locks_has_to_be_temporary(batches):
-    with pytest.raises(errors.StatusQueueUnusable, match="DEFTYPE"):
-        batches.attempt(claim_model="MQGROUPS.STATUS.MODEL").put_group("A", messages("A", 1))
-    with pytest.raises(errors.StatusQueueUnusable, match="does not exist"):
-        batches.attempt(claim_model="NO.SUCH").put_group("A", messages("A", 1))
+def test_the_model_for_locks_has_to_be_temporary(batches, monkeypatch):
+    for model, problem in (("MQGROUPS.STATUS.MODEL", "DEFTYPE"), ("NO.SUCH", "does not exist")):
+        monkeypatch.setattr(shared_queue, "CLAIM_MODEL", model)
+        with pytest.raises(errors.StatusQueueUnusable, match=problem):
+            batches.attempt().put_group("A", messages("A", 1))
+    monkeypatch.undo()
     assert batches.attempt().put_group("A", messages("A", 1)) == 1
 
 

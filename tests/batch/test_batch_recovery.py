@@ -32,14 +32,14 @@ def put_all(batches, qmgr, **more):
 
 
 def completed(batches):
-    batches.complete(0, claim_wait_s=30)
+    batches.complete(0, owner_wait_s=30)
     return batches.kinds() == ["high-water mark"]
 
 
 def finish(batches):
     """Do all of the batch again, complete it, and look at what is there."""
     # What the lost connection had in its unit of work may be hidden for a while after its handles are gone.
-    put_all(batches, batches.owner.connect(), claim_wait_s=30)
+    put_all(batches, batches.owner.connect(), owner_wait_s=30)
     wait_until(partial(completed, batches))
     assert batches.groups() == WHOLE
     assert batches.depth() == DEPTH
@@ -55,7 +55,7 @@ def test_an_attempt_goes_on_whatever_commit_loses_the_connection(
     qmgr = batches.owner.connect(reconnect_wait_s=reconnect_wait_s)
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
     with nullcontext() if reconnect_wait_s else LOST:
-        put_all(batches, qmgr, every=3, put_response=response, claim_wait_s=reconnect_wait_s)
+        put_all(batches, qmgr, every=3, put_response=response, owner_wait_s=reconnect_wait_s)
     assert faults.faults_fired() == 1
     finish(batches)
 
@@ -122,11 +122,11 @@ def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(bat
     took = hidden.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_CORREL_ID, CorrelId=claim.status_id, length=10_000)
     assert took.code == OK
     with pytest.raises(errors.OwnerActive, match="it is not known whether the group is complete"):
-        batches.complete(0, claim_wait_s=0)
+        batches.complete(0, owner_wait_s=0)
     assert batches.kinds() == ["intent"]
     assert dying.back_out() == OK
     with pytest.raises(BatchRefused, match="the batch has none for it now"):
-        batches.complete(0, claim_wait_s=0)
+        batches.complete(0, owner_wait_s=0)
     batches.attempt().put_group("A", messages("A", 5))
     batches.complete(0)
     assert batches.kinds() == ["high-water mark"]

@@ -12,6 +12,7 @@ import mqgroups.operate.look
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.machine import client_file, machine_findings
 from mqgroups.operate.owners import find_owners
@@ -207,6 +208,21 @@ def test_messages_on_the_backout_queue_are_a_warning(poisoned, doctor):
     (said,) = (each for each in found if each["subject"] == subject)
     assert (result.exit_code, said["severity"], said["found"]) == (DONE, "warning", "1 there")
     assert said["remedy"] == "mqgroups groups --queue TEST.BACKOUT"
+
+
+def test_a_backout_queue_for_shorter_messages_only_is_a_warning(poisoned, doctor):
+    connection = connection_of(poisoned.qmgr)
+    before = inquired(connection, "TEST.BACKOUT", ("MAXMSGL",))[0]["MAXMSGL"]
+    alter = MQSCClient(connection).run
+    subject = "queue TEST.BACKOUT: MAXMSGL"
+    assert subject not in problems(doctor(queue=poisoned.queue)[1], "warning")
+    assert alter("ALTER QLOCAL('TEST.BACKOUT') MAXMSGL(1000)")[0]
+    try:
+        _, found = doctor(queue=poisoned.queue)
+    finally:
+        assert alter(f"ALTER QLOCAL('TEST.BACKOUT') MAXMSGL({before})")[0]
+    (said,) = (each for each in found if each["subject"] == subject)
+    assert (said["severity"], said["why"]) == ("warning", "longer messages of its queue are refused (2030)")
 
 
 def test_a_running_owner_is_not_disturbed(owner, doctor):

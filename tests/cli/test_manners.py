@@ -50,13 +50,49 @@ def test_every_command_that_connects_has_the_same_options(path, command):
     assert options & {"--output", "--apply"} or path in (("work",), ("mqsc",))
 
 
-@table("command", ["groups", "owners", "doctor", "watch", "send", "receive"])
-def test_a_name_that_is_not_valid_is_one_sentence(owner, tmp_path, command):
-    more = {"send": (__file__, "--name", "N"), "receive": ("--name", "N", "--into", tmp_path)}.get(command, ())
-    result = invoke(command, "--queue", "bad name", *more, **environment(owner.target))
+WORK = ("work", "json:dumps", "--queue", "Q", "--name", "N")
+BAD_NAME = "queue 'bad name' has ' ' at position 4"
+
+
+@table(
+    ("arguments", "option", "said"),
+    [
+        *(
+            (command, "--queue", BAD_NAME)
+            for command in ("groups", "owners", "doctor", "watch", "send", "receive", "work")
+        ),
+        *((command, "--status-queue", BAD_NAME) for command in ("batches list", "groups", "check", "adopt", "owners")),
+        ("salvage rebuild", "--other-status-queue", BAD_NAME),
+        (WORK, "--target", BAD_NAME),
+        ("takeover", "--by", "name 'bad name' has ' ' at position 4"),
+        ((*WORK, "--commit-every", "0"), "--commit-every", "got 0"),
+        ((*WORK, "--group-wait", "nan"), "--group-wait", "group_wait_s must be 0 or more seconds, got nan"),
+        ((*WORK, "--record-user", ""), "--record-user", "'' is not a user as UserIdentifier in MQMD has it"),
+        ((*WORK, "--grace", "nan"), "--grace", "it must be 0 or more seconds, got nan"),
+        (("owners", "--wait", "-1"), "--wait", "it must be 0 or more seconds, got -1.0"),
+        (("groups", "--queue", "Q", "--only", ""), "--only", "'' is not one of complete"),
+    ],
+)
+def test_a_value_that_is_not_valid_is_refused_with_its_option_before_anything_is_connected(arguments, option, said):
+    given = (*arguments.split(), option, "bad name") if isinstance(arguments, str) else arguments
+    result = invoke(*given if option in given else (*given, option, "bad name"))
     assert result.exit_code == ExitCode.USAGE
-    assert "queue 'bad name' has ' ' at position 4" in result.stderr
-    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert f"Error: Invalid value for '{option}': " in result.stderr
+    assert said in " ".join(result.stderr.split())
+
+
+@table(
+    ("arguments", "said"),
+    [
+        (("doctor", "--status-queue", "S"), "--status-queue needs --name or --queue"),
+        (("adopt", "N"), "--from is missing"),
+        (("adopt", "--status-queue", "S", "--instance", "A=B"), "--from is missing"),
+    ],
+)
+def test_an_option_that_is_missing_is_named(arguments, said):
+    result = invoke(*arguments, "--q-mgr", "QM1")
+    assert result.exit_code == ExitCode.USAGE
+    assert said in result.stderr
 
 
 @pytest.mark.embedded

@@ -59,15 +59,15 @@ class BatchProgram(Application):
 
     def _make(self, connection: mqgroups.QueueManager) -> BatchProducer:
         settings = BatchSettings(
-            queue=self.queue,
-            sink=self.name,
+            self.queue,
+            name=self.name,
             batch=_BATCH,
             run="run-1",
             partition=0,
             token=self._token,
             status_queue=self.status_queue,
             commit_every=Every(messages=self.pattern.every),
-            claim_wait_s=self.patience_s,
+            owner_wait_s=self.patience_s,
             put_response=self.pattern.put_response,
         )
         return BatchProducer(connection_of(connection), settings)

@@ -21,7 +21,6 @@ from mqgroups.batch.completion import complete_batch
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.modes import Accept
-from mqgroups.core.unit_of_work import Every
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
 from mqgroups.operate import GroupState, OwnerState
@@ -262,8 +261,8 @@ def sparksource(q_mgr, administrator):
 def sparksink(q_mgr, administrator):
     shared = STATUS_QUEUES[2]
     settings = BatchSettings(
-        queue="ORDERS", sink=NAME, batch=0, run="run", partition=0, token="attempt", status_queue=shared,
-        commit_every=Every(messages=2), claim_wait_s=0, full_wait_s=0,
+        queue="ORDERS", name=NAME, batch=0, run="run", partition=0, token="attempt", status_queue=shared,
+        commit_every=2, owner_wait_s=0, full_wait_s=0,
     )  # fmt: skip
     connection = connection_of(q_mgr)
     producer = BatchProducer(connection, settings)

@@ -11,7 +11,6 @@ from mqembedded import constants as mq
 from mqgroups import errors
 from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.unit_of_work import Every
 from mqgroups.mqi import structures as st
 from tests.put.whole_groups import is_put_whole, put_rest
 
@@ -239,7 +238,9 @@ def by_a_pipe(cluster, owner):
 
 def attempt(owner, token, shared, every):
     """Return an attempt at a batch."""
-    settings = BatchSettings(owner.queue, "sink", 0, "run", 0, token, shared, Every(messages=every))
+    settings = BatchSettings(
+        owner.queue, name="sink", batch=0, run="run", partition=0, token=token, status_queue=shared, commit_every=every
+    )
     return BatchProducer(connection_of(owner.qmgr), settings)
 
 

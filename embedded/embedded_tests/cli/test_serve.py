@@ -136,6 +136,14 @@ def test_listening_is_described_with_who_can_connect():
     assert "Any user of this machine can connect" in " ".join(invoke("run", "--help").output.split())
 
 
+def test_a_default_is_shown():
+    for command, default in (
+        ("exec", "as on a slow line. [default: 0;"),
+        ("channel", "0 ends the delay. [default: 0.0;"),
+    ):
+        assert default in " ".join(invoke(command, "--help").output.split())
+
+
 @pytest.fixture
 def execute(capfd):
     """A function that runs ``mqembedded exec``; returns its exit code, and what it and the program have written."""

@@ -101,7 +101,9 @@ def serve_one(
 
 @click.command()
 @data_option
-@click.option("--to", default="", metavar="NAME", help="The queue manager that the channel leads to.")
+@click.option(
+    "--to", default="", show_default=False, metavar="NAME", help="The queue manager that the channel leads to."
+)
 @click.option(
     "--delay-s", type=click.FloatRange(0), default=0.0, help="For 'slow': seconds before each batch; 0 ends the delay."
 )
@@ -112,7 +114,6 @@ def serve_one(
     "--when",
     type=click.Choice(["before", "after"]),
     default="after",
-    show_default=True,
     help="For 'cut': before or after the other end received the batch.",
 )
 @click.option("--stop", is_flag=True, help="For 'cut': also stop the channel, so that the batch stays in doubt.")

@@ -16,7 +16,10 @@ from mqembedded.cli.mqsc import mqsc
 from mqembedded.cli.serve import exec_, run
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
+)
 @click.version_option(package_name="mqembedded", message="mqembedded %(version)s")
 def main() -> None:
     """Run a queue manager for development, tests and demos without IBM MQ.
@@ -50,26 +53,22 @@ def build(print_dir: bool) -> None:
     "--when",
     type=click.Choice(["before", "after"]),
     default="before",
-    show_default=True,
     help="Before the call takes effect, or after.",
 )
-@click.option(
-    "--nth", type=click.IntRange(1), default=1, show_default=True, help="The number of the first matching call to fail."
-)
+@click.option("--nth", type=click.IntRange(1), default=1, help="The number of the first matching call to fail.")
 @click.option(
     "--times",
     type=click.IntRange(0),
     default=1,
-    show_default=True,
     help="How many calls fail; 0: all calls from then on.",
 )
-@click.option("--verb", default="", help="Only calls of this verb match, such as MQCMIT.")
-@click.option("--appl", "appl_name", default="", help="Only calls of applications with this name match.")
-@click.option("--reason", type=int, default=0, help="For 'answer': the reason code.")
+@click.option("--verb", default="", show_default=False, help="Only calls of this verb match, such as MQCMIT.")
 @click.option(
-    "--comp", type=click.IntRange(0, 2), default=2, show_default=True, help="For 'answer': the completion code."
+    "--appl", "appl_name", default="", show_default=False, help="Only calls of applications with this name match."
 )
-@click.option("--delay-s", type=float, default=0.0, help="For 'delay': seconds.")
+@click.option("--reason", type=int, default=0, help="For 'answer': the reason code.")
+@click.option("--comp", type=click.IntRange(0, 2), default=2, help="For 'answer': the completion code.")
+@click.option("--delay-s", type=click.FloatRange(0), default=0.0, help="For 'delay': seconds.")
 @click.argument(
     "action", type=click.Choice(["kill_client", "kill_server", "drop", "freeze", "answer", "delay", "clear"])
 )

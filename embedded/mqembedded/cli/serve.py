@@ -60,9 +60,7 @@ def _is_loopback(host: str) -> bool:
 def _queue_manager_options(command: Command) -> Command:
     """Add the options that ``run`` and ``exec`` have in common."""
     options = [
-        click.option(
-            "--qmgr", "q_mgr_name", default="QM1", show_default=True, metavar="NAME", help="The queue manager's name."
-        ),
+        click.option("--qmgr", "q_mgr_name", default="QM1", metavar="NAME", help="The queue manager's name."),
         click.option(
             "--mqsc",
             multiple=True,
@@ -83,7 +81,6 @@ def _queue_manager_options(command: Command) -> Command:
             "--platform",
             type=click.Choice(["unix", "zos"]),
             default="unix",
-            show_default=True,
             help="The platform whose rules apply where IBM MQ's platforms differ.",
         ),
         click.option(
@@ -118,7 +115,6 @@ def _queue_manager_options(command: Command) -> Command:
     callback=_listen,
     metavar="HOST:PORT",
     default="127.0.0.1:1414",
-    show_default=True,
     help="The loopback address to listen on; port 0 takes any free port. Any user of this machine can connect to it: with "
     "--require-credentials only those of --user and --users-file.",
 )

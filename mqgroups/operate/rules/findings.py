@@ -151,12 +151,14 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     Args:
         name: of the local queue.
         facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
-            CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; as words of MQSC, numbers as ``int``.
+            CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; of a backout queue MAXMSGL, and of the queue that it is for
+            Q.MAXMSGL; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
     queue = _Object(f"queue {name}", f"ALTER QLOCAL('{name}')", facts)
     yield from queue.enabled(roles)
     yield from _depth(queue)
+    yield from queue.long_enough("longer messages of its queue are refused (2030)")
     if Role.GET in roles:
         if facts.get("PLATFORM") == _ZOS:
             why = "z/OS delivers groups in logical order only from a queue with this index (2394)"

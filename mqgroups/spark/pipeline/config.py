@@ -13,8 +13,9 @@
     [report]                               # path
     [spark]                                # Spark's own settings, each name in quotes
 
-Options of the data source keep their names; the table in ``options.py`` checks them. Paths are relative to the file, unless they
-have a scheme (``hdfs://``). Passwords and tokens cannot be given here; use ``mq.passwordFile`` or ``mq.passwordEnv``.
+Options of the data source keep their names, letter for letter; the table in ``options.py`` checks them. Paths are relative to the
+file, unless they have a scheme (``hdfs://``). Passwords and tokens cannot be given here; use ``mq.passwordFile`` or
+``mq.passwordEnv``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from mqgroups.names import checked_name
 from mqgroups.settings import Connecting
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Use
-from mqgroups.spark.options import SourceOptions, sink_options, source_options
+from mqgroups.spark.options import OPTIONS, SourceOptions, sink_options, source_options
 from mqgroups.spark.pipeline.body import TYPES, Body, Column, column
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 
@@ -45,6 +46,7 @@ _TOP = (
 # Options that the pipeline gives itself, so the file must not: those of the read, and those of each write (``micro_batch.py``).
 _OF_THE_READ = {"includeMqmd": "true", "includeHeaders": "true"}
 _OF_A_WRITE = ("groupBy", "sequenceColumn", "txnAppId", "txnVersion")
+_SPELLED = {key.lower(): key for key in (option.name.removeprefix("mq.") for option in OPTIONS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +184,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
     mq = top.table("mq")
     mq.refuse("password", "this file is not secret. Use passwordFile or passwordEnv")
     connection = {f"mq.{key}": text for key, text in mq.options().items()}
-    for key in ("passwordFile", "tokenFile", "keyRepositoryPasswordFile", "keyRepository"):
-        if f"mq.{key}" in connection:
-            connection[f"mq.{key}"] = mq.path(key)
+    connection |= {f"mq.{key}": mq.path(key) for key in mq.values if key.endswith("File") or key == "keyRepository"}
     source = top.table("source")
     read_options = {**connection, **source.options(_OF_THE_READ), **_OF_THE_READ}
     parsed_source = source.checked(lambda: source_options(read_options, Use.STREAM_READ))
@@ -405,14 +405,15 @@ class _Table:
         """Return a table, or ``None`` if it is missing."""
         return self.table(key) if key in self.values else None
 
-    def options(self, refused: Iterable[str] = (), leave: Sequence[str] = ()) -> dict[str, str]:
+    def options(self, refused: Collection[str] = (), leave: Sequence[str] = ()) -> dict[str, str]:
         """Return all keys except those in ``leave`` as Spark options: text. Those ``refused`` are the pipeline's."""
-        of_the_pipeline = {name.lower() for name in refused}
         texts = {}
         for key, value in self.values.items():
             if key in leave:
                 continue
-            if key.lower() in of_the_pipeline:
+            if (name := _SPELLED.get(key.lower(), key)) != key:
+                raise self.wrong(key, f"there is no such key, expected {name}")
+            if key in refused:
                 self.refuse(key, "the pipeline sets it itself")
             if not isinstance(value, (str, int, float)):
                 raise self.wrong(key, f"found {value!r}, expected text, a number, true or false")

@@ -59,6 +59,14 @@ def wrong(findings):
         ({"BOTHRESH": 0}, (Role.PUT,), []),
         ({"BOTHRESH": 4}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"BOQNAME": ""}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
+        ({"MAXMSGL": 4_194_304}, BOTH, []),
+        # Of a backout queue: what its consumers move there.
+        ({"MAXMSGL": 4_194_304, "Q.MAXMSGL": 4_194_304}, BOTH, []),
+        (
+            {"MAXMSGL": 1000, "Q.MAXMSGL": 4_194_304},
+            (Role.PUT,),
+            [(WARNING, "MAXMSGL", ("ALTER QLOCAL('Q') MAXMSGL(4194304)",))],
+        ),
         ({"SHARE": "NO"}, BOTH, [(WARNING, "SHARE", ("ALTER QLOCAL('Q') SHARE",))]),
         ({"INDXTYPE": "NONE"}, BOTH, []),
         (
