@@ -82,10 +82,8 @@ def _check_users(what: str, users: Collection[str]) -> None:
 
 
 def _check_codec(what: str, codec: object) -> None:
-    if isinstance(codec, type) or not all(hasattr(codec, method) for method in ("encode", "decode")):
-        raise ConfigurationError(
-            f"{what} must be an object with encode and decode, for example mqgroups.codecs.json, got {codec!r}"
-        )
+    if not all(hasattr(codec, method) for method in ("encode", "decode")):
+        raise ConfigurationError(f"{what} must have encode and decode, for example mqgroups.codecs.json, got {codec!r}")
 
 
 def _check_ccsid(what: str, ccsid: bool | int) -> None:

@@ -139,9 +139,9 @@ def test_a_coroutine_function_as_before_commit_is_refused_by_the_consumer_and_by
 
 
 def test_a_codec_without_encode_and_decode_is_refused(owner):
-    wrong: tuple[Any, ...] = ("json", mqgroups.codecs.JSON)
-    for make, codec in itertools.product((owner.qmgr.group_producer, owner.qmgr.group_consumer), wrong):
-        with pytest.raises(ConfigurationError, match=f"codec must be an object with encode and decode.*got {codec!r}"):
+    codec: Any = "json"
+    for make in (owner.qmgr.group_producer, owner.qmgr.group_consumer):
+        with pytest.raises(ConfigurationError, match=r"codec must have encode and decode.*got 'json'"):
             make("Q", name="N", codec=codec)
 
 
