@@ -201,7 +201,9 @@ class GroupProducer:
             return None
         if not group.is_begun and not group.is_in_block:
             return None
-        return GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
+        return GroupUsage(
+            "the last group has not ended, so what it held back is not committed. Use `with producer.group() as group:`"
+        )
 
     def _left_open(self) -> GroupUsage | None:
         # A group that failed has told it already.
