@@ -12,7 +12,6 @@ The bar is drawn on standard error, and only if that is a terminal. Otherwise no
 from __future__ import annotations
 
 import sys
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mqgroups.errors import ConfigurationError
@@ -61,9 +60,7 @@ class ProgressBar:
             self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         bars, self._bars = self._bars, None
         if bars is not None:
             bars.stop()

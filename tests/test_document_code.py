@@ -36,7 +36,6 @@ DOCUMENTS = sorted(
 )
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?<=\n\n)((?: {4}[^\n]*\n|\n(?= {4}))+)")
-PUT_ONE = {"        ...": "        group.put(b'1')"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,25 +186,7 @@ def stop_after(groups, workers):
     ),
     "docs/how-to/clusters.md": Given(
         ORDERS,
-        PUT_ONE
-        | {
-            "complete_groups_only=True) as consumer:\n    ...": "wait_s=0) as consumer:\n    pass",
-            ', ccdt_url="file:///etc/mq/ccdt.json"': "",
-            '["QM1", "QM2", "QM3"]': '["QM1"]',
-        },
-    ),
-    "docs/spark/writing.md": Given(
-        ORDERS
-        + """
-put_orders()
-import pymqi
-""",
-        instead={'"OUTGOING", name="REQUESTS"': '"ORDERS", name="REQUESTS", wait_s=0', '"REQUESTS",': '"INVOICES",'},
-        after="""
-with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("INVOICES", name="CHECK", wait_s=0) as consumer:
-    got = [(message.text, message.reply_to_q, message.is_last) for group in consumer for message in group]
-assert got == [(row, "REPLIES", True) for row in rows]
-""",
+        {', ccdt_url="file:///etc/mq/ccdt.json"': "", '["QM1", "QM2", "QM3"]': '["QM1"]'},
     ),
     "embedded/README.md": Given(
         # orders.py is the page's own first program; the ports of its cluster may be in use.
@@ -229,13 +210,10 @@ Path("cluster.toml").write_text(f'cluster = "GRPCLUS"\\n{members}')
 COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
-    "docker/README.md": "IBM's container",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
-    "docs/spark/night.md": "a listener of a query; run by hand",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
-    "tests/README.md": "lines with fixtures of this project",
 }
 
 

@@ -21,7 +21,6 @@ from mqembedded import Fault
 from mqgroups.cli.check import check
 from mqgroups.cli.work import work
 from mqgroups.demo.compare import differences
-from mqgroups.demo.consumer import Files
 from mqgroups.demo.source import Day, date_of
 from tests.fix_examples import MQEMBEDDED_EXEC
 from tests.workers.conftest import wait_until
@@ -65,45 +64,6 @@ def test_group_that_did_not_come_and_group_that_came_twice_are_named(arrived):
     missing, surplus = differences(TABLE, arrived)
     assert missing.startswith("0002-2013-01-02.csv is missing")
     assert surplus == "0003-2013-01-02.csv should not be there"
-
-
-class Group:
-    """What ``Files`` needs of a group."""
-
-    checkpoint = None
-
-    def set_checkpoint(self, checkpoint):
-        self.checkpoint = checkpoint
-
-
-def test_consumer_goes_back_to_its_checkpoint(arrived):
-    # Given a group that is committed up to its first flight, and more that is written but not committed
-    for path in arrived.iterdir():
-        path.unlink()
-    before, group = Files(arrived, None), cast(Any, Group())
-    before.begin(FLIGHTS[0])
-    before.write(FLIGHTS[0], last=False)
-    before.before_commit(group)
-    before.write(FLIGHTS[1], last=False)
-    before.close()
-    (arrived / "0002-2013-01-02.csv").touch()
-
-    # When another instance starts from the checkpoint and writes the rest
-    after = Files(arrived, group.checkpoint)
-    after.go_on()
-    for flight in FLIGHTS[1:3]:
-        after.write(flight, last=flight is FLIGHTS[2])
-    after.before_commit(group)
-    after.close()
-
-    # Then every flight is there once, and what was begun after the checkpoint is gone
-    assert differences(TABLE[:1], arrived) == []
-    assert (after.written.groups, after.written.flights, after.written.units_of_work) == (1, 3, 2)
-
-
-def test_consumer_without_checkpoint_begins_from_nothing(arrived):
-    assert Files(arrived, None).written.groups == 0
-    assert list(arrived.iterdir()) == []
 
 
 @pytest.mark.embedded

@@ -40,13 +40,6 @@ def test_the_demo_refuses_a_table_that_is_none(tmp_path):
     assert "is not the file flights.csv.zip" in done.output
 
 
-def test_the_demo_leaves_a_directory_alone_that_holds_something(tmp_path):
-    (tmp_path / "thesis.tex").touch()
-    done = CliRunner().invoke(main, ["demo", "--keep", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "is not empty" in done.output
-
-
 def test_the_standard_queues_are_at_hand():
     assert "DEFINE QMODEL('MQGROUPS.STATUS.MODEL')" in DEVELOPMENT_MQSC.read_text()
 

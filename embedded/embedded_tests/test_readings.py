@@ -429,7 +429,7 @@ def test_the_readme_has_the_table():
 
 
 def test_a_page_says_what_mqgroups_does_about_each():
-    page = ROOT.parent / "docs" / "explanation" / "embedded.md"
+    page = ROOT.parent / "docs" / "explanation" / "guarantees.md"
     rows = rows_below(page, "What mqgroups does about each reading")
     assert [row[0] for row in rows] == ["reading", *(reading.name for reading in TABLE)]
     assert all(row[1] for row in rows)

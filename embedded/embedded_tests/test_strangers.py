@@ -14,7 +14,9 @@ import pytest
 
 from embedded_tests.fix_mqi import OK, PATIENCE_S, wait_until
 from mqembedded.constants import MQCC_FAILED, MQCC_OK, MQRC_NONE, MQRC_RESOURCE_PROBLEM
+from mqembedded.queue_manager import QueueManager
 from mqembedded.serve import server as serving
+from mqembedded.serve.control import Control
 from mqembedded.serve.start_up import started
 from mqembedded.wire.frames import (
     HEADER,
@@ -174,6 +176,27 @@ def server(tmp_path: Path):
     yield address
     served.stop()
     accepting.join()
+
+
+def test_quiescing_is_answered_although_another_connection_ends_meanwhile(tmp_path, monkeypatch):
+    quiesce = QueueManager.quiesce
+    stopped_early: list[bool] = []
+
+    def quiesce_and_end_another(q_mgr):
+        quiesce(q_mgr)
+        served._stop_when_idle()
+        stopped_early.append(not served.to_stop.empty())
+
+    monkeypatch.setattr(QueueManager, "quiesce", quiesce_and_end_another)
+    served = serving.Server(started("QM1", tmp_path))
+    control = Control(*served.listen("127.0.0.1", 0), served.token, "QM1")
+    accepting = threading.Thread(target=served.serve)
+    accepting.start()
+    control.quiesce()
+    assert served.to_stop.get(timeout=PATIENCE_S) is None
+    served.stop()
+    accepting.join()
+    assert stopped_early == [False]
 
 
 def connects(address):

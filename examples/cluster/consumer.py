@@ -17,7 +17,8 @@ from typing import BinaryIO
 
 from examples.cluster.program import CONNECT_WAIT_S, EVERY, QUEUE, GroupProgress
 from mqgroups import GroupConsumer, IncomingGroup
-from mqgroups.demo.program import arguments, connect, mark_done, run, sync_directory
+from mqgroups.demo.program import arguments, connect, mark_done, run
+from mqgroups.files.sink import make_durable
 
 _WAIT_S = 0.5
 
@@ -65,7 +66,7 @@ def main() -> None:
         ) as consumer:
             if not options.done.exists():
                 with options.to.open("a+b") as file:
-                    sync_directory(options.to.parent)
+                    make_durable(options.to.parent)
                     file.seek(0)
                     drain(consumer, file, options.until, progress)
                 mark_done(options.done)

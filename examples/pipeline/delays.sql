@@ -7,5 +7,5 @@ SELECT make_date(year, month, day) AS date,
        avg(dep_delay) AS mean_dep_delay,
        max(dep_delay) AS max_dep_delay,
        avg(arr_delay) AS mean_arr_delay
-FROM flights
+FROM rows
 GROUP BY ALL

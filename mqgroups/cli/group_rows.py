@@ -9,7 +9,6 @@ from typing import Any
 from mqgroups.cli.table import Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.model import MsgFlag, Persistence
-from mqgroups.operate.browse import FoundGroupMessage
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
 from mqgroups.operate.rules.judgement import GroupState
@@ -156,17 +155,17 @@ def _together(split: GroupSplit) -> str:
     return f"missing {_some(split.gaps)}" if split.gaps else "no beginning or no end"
 
 
-MESSAGES: Listing[FoundGroupMessage] = Listing(
+MESSAGES: Listing[Browsed] = Listing(
     (
-        Column("number", lambda row: str(row.browsed.msg_seq_number), right=True),
-        Column("offset", lambda row: f"{row.browsed.offset or ''}", rank=2, right=True),
-        Column("bytes", lambda row: f"{row.browsed.length:,}", right=True),
-        Column("flags", lambda row: ", ".join(_flags(row.browsed)), rank=1),
-        Column("put (UTC)", lambda row: timestamp(row.browsed.put_time)),
-        Column("put by", lambda row: row.browsed.put_appl_name, rank=3),
-        Column("user", lambda row: row.browsed.user, rank=3),
-        Column("backed out", lambda row: f"{row.browsed.backout_count or ''}", rank=4, right=True),
-        Column("persistent", lambda row: _PERSISTENT.get(row.browsed.persistence, "?"), rank=5),
+        Column("number", lambda row: str(row.msg_seq_number), right=True),
+        Column("offset", lambda row: f"{row.offset or ''}", rank=2, right=True),
+        Column("bytes", lambda row: f"{row.length:,}", right=True),
+        Column("flags", lambda row: ", ".join(_flags(row)), rank=1),
+        Column("put (UTC)", lambda row: timestamp(row.put_time)),
+        Column("put by", lambda row: row.put_appl_name, rank=3),
+        Column("user", lambda row: row.user, rank=3),
+        Column("backed out", lambda row: f"{row.backout_count or ''}", rank=4, right=True),
+        Column("persistent", lambda row: _PERSISTENT.get(row.persistence, "?"), rank=5),
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
     ),
     lambda row: _message_values(row),
@@ -180,10 +179,9 @@ def _flags(message: Browsed) -> Iterator[str]:
         yield "abandons the group"
 
 
-def _message_values(row: FoundGroupMessage) -> dict[str, Any]:
-    message = row.browsed
+def _message_values(message: Browsed) -> dict[str, Any]:
     return {
-        "msg_id": row.msg_id.hex(),
+        "msg_id": message.msg_id.hex(),
         **picked(message, "msg_seq_number offset length msg_flags persistence backout_count abandons"),
         "put_by": message.put_appl_name,
         "user": message.user,

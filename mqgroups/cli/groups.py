@@ -36,20 +36,6 @@ _OF_INSTANCE = "q_mgr_name depth messages others open_input open_output hidden u
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
 
 
-def _only(words: str) -> frozenset[GroupState]:
-    """Return the states of a list such as stalled,no-beginning."""
-    found: set[GroupState] = set()
-    for word in words.split(","):
-        name = word.strip().lower().replace(" ", "-")
-        if name == _INCOMPLETE:
-            found |= set(GroupState) - {GroupState.COMPLETE}
-        elif name in _STATES:
-            found.add(_STATES[name])
-        else:
-            raise click.BadParameter(f"{word!r} is not one of {', '.join([*_STATES, _INCOMPLETE])}")
-    return frozenset(found)
-
-
 def _some_id(value: str) -> str:
     """Return the hexadecimal digits of a GroupId, or of its end."""
     digits = value.lower()
@@ -62,9 +48,10 @@ def _some_id(value: str) -> str:
 @click.option("--queue", required=True, type=QUEUE, help="The queue to browse: a local queue, or an alias of one.")
 @click.option(
     "--only",
-    type=_only,
-    metavar="STATES",
-    help=f"Only groups in these states, separated by commas: {', '.join(_STATES)}; or {_INCOMPLETE}, which is all but complete.",
+    multiple=True,
+    type=click.Choice([*_STATES, _INCOMPLETE]),
+    metavar="STATE",
+    help=f"Only groups in this state, such as no-beginning; or {_INCOMPLETE}, which is all but complete; may be repeated.",
 )
 @click.option(
     "--group",
@@ -85,7 +72,7 @@ def _some_id(value: str) -> str:
 @connection_options()
 def groups(
     queue: str,
-    only: frozenset[GroupState] | None,
+    only: Sequence[str],
     some_id: str | None,
     others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
@@ -141,10 +128,13 @@ def groups(
         now = datetime.now(UTC)
         owners = _owners(report, q_mgrs, status_queues)
 
+        states = {_STATES[word] for word in only if word != _INCOMPLETE}
+        states |= set(GroupState) - {GroupState.COMPLETE} if _INCOMPLETE in only else set()
+
         def wanted(each: Judgement) -> bool:
             if some_id is not None:
                 return each.group_id.hex().endswith(some_id)
-            return not only or each.cause.state in only
+            return not only or each.cause.state in states
 
         with Progress() as line:
             gone = found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
@@ -184,7 +174,7 @@ def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Seque
 
 def _the_id(found: GroupList, some_id: str) -> bytes:
     """Return the one GroupId that ends with these digits."""
-    ids = {row.group.group_id for row in found.groups("id")}
+    ids = {row.group.group_id for row in found.groups()}
     if len(ids) != 1:
         seen = ", ".join(sorted(each.hex() for each in ids)[:5])
         many = f"{len(ids)} groups on the queue end with {some_id}: {seen}"
@@ -205,9 +195,7 @@ def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, g
 
 def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
     several = len(found.instances) > 1
-    report.rows(
-        "groups", group_listing(now, several=several), names.named(found.groups("state"), MOST_ROWS), found.listed
-    )
+    report.rows("groups", group_listing(now, several=several), names.named(found.groups(), MOST_ROWS), found.listed)
     if names.left_out:
         report.note(f"the names of {number(names.left_out, 'group')} were not looked up")
     for instance in found.instances:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count as count_from
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import QUEUE, STALLED_AFTER, host_and_port, output_option, status_queues_option
+from mqgroups.cli.options import QUEUE, SECONDS, STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.seen import Seen, sums
 from mqgroups.cli.table import Listing, Output, Row, picked
 from mqgroups.cli.watch_page import WatchPages
-from mqgroups.cli.words import duration, put_time
+from mqgroups.cli.words import put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
@@ -56,9 +56,9 @@ def _address(value: str) -> tuple[str, int]:
 @click.option("--queue", required=True, type=QUEUE, help="The queue to watch: a local queue, or an alias of one.")
 @click.option(
     "--every",
-    type=duration,
-    default="1s",
-    metavar="TIME",
+    "every_s",
+    type=SECONDS,
+    default=1.0,
     help="How long to wait between two looks; at least as long as a look takes.",
 )
 @click.option(
@@ -75,7 +75,7 @@ def _address(value: str) -> tuple[str, int]:
 @connection_options()
 def watch(
     queue: str,
-    every: timedelta,
+    every_s: float,
     count: int | None,
     http: tuple[str, int] | None,
     status_queues: Sequence[str],
@@ -107,7 +107,7 @@ def watch(
             stack.enter_context(Pages(http, pages.by_path))
         for looks in count_from(1):
             seen = watcher.look()
-            pause_s = max(every.total_seconds(), seen.took_s)
+            pause_s = max(every_s, seen.took_s)
             show(seen, pause_s)
             pages.show(seen, pause_s)
             if looks == count:
@@ -173,7 +173,7 @@ class _Watcher:
             seen.gone = found.judge(owners, put_time(seen.at - STALLED_AFTER), wanted)
             (instance,) = found.instances
             with GroupNames([q_mgr], self._queue) as names:
-                some = islice(found.groups("state"), _MOST_GROUPS)
+                some = islice(found.groups(), _MOST_GROUPS)
                 seen.groups = list(names.named(some, most_s=_MOST_FOR_NAMES_S, known=self._names))
             # A group without a name may still get its first message, or a record.
             self._names = {

@@ -1,16 +1,11 @@
-"""Writes numbers, sizes, times and durations for people, and reads durations."""
+"""Writes numbers, sizes, times and durations for people."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
-
-import click
-
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def number(many: int, noun: str, plural: str = "") -> str:
@@ -75,12 +70,3 @@ def age(text: str, now: datetime) -> str:
     """Return how long ago a message was put, for people; ``-`` if its put time is not known."""
     seconds = age_s(text, now)
     return "-" if seconds is None else span(seconds)
-
-
-def duration(text: str) -> timedelta:
-    """Read a duration of the command line: a number of seconds, or a number with s, m, h or d."""
-    # More digits would be too long for a timedelta.
-    found = re.fullmatch(r"(\d{1,8}(?:\.\d+)?)\s*([smhd]?)", text.strip())
-    if found is None:
-        raise click.BadParameter(f"{text!r} is not a duration such as 90s, 15m, 1h or 2d")
-    return timedelta(seconds=float(found[1]) * _UNITS_S[found[2] or "s"])

@@ -10,7 +10,6 @@ empty.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil
 from pathlib import Path
 
 from mqgroups import GroupProducer, QueueManager
@@ -23,13 +22,11 @@ NAME = "FLIGHTS.LOADER"
 def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]) -> None:
     """Put what is not put yet."""
     progress = Progress(connection)
-    units_of_work = 0
     checkpoint = producer.checkpoint
     assert checkpoint is None or isinstance(checkpoint, dict)  # it is set below
     if checkpoint is not None:
         progress.resumed(f"{checkpoint['day']} {checkpoint['flights']}")
     for day in table:
-        units_of_work += ceil(len(day.flights) / EVERY)
         if checkpoint is not None:
             # Days before the checkpoint's are on the queue, and so is that day itself if all of it is.
             is_last_one = day.date == checkpoint["day"]
@@ -38,7 +35,7 @@ def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]
                 checkpoint = None if is_last_one else checkpoint
                 continue
             checkpoint = None
-        with producer.group() as group:
+        with producer.group(name=day.date) as group:
             progress.position += group.resume_from
             for number, flight in enumerate(day.flights[group.resume_from :], group.resume_from + 1):
                 group.set_checkpoint({"day": day.date, "flights": number})
@@ -46,7 +43,7 @@ def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]
                 progress.step()
     if checkpoint is not None:
         raise SourceError(f"the last committed day was {checkpoint['day']}, and the table does not have it")
-    progress.finished(units_of_work)
+    progress.report()
 
 
 def main() -> None:

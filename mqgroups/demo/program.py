@@ -16,6 +16,7 @@ import mqgroups
 from mqgroups.connection.holder import connection_of
 from mqgroups.demo.source import SourceError
 from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
+from mqgroups.files.sink import make_durable
 
 QUEUE = "FLIGHTS"
 EVERY = 500
@@ -29,7 +30,6 @@ class Progress:
 
     at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
     resumed 2013-01-02 500      the work of an earlier instance is resumed from there
-    finished 73                 everything is committed, in so many units of work
 
     A program that has more to say uses ``say``.
     """
@@ -52,11 +52,6 @@ class Progress:
         """Report that the work of an earlier instance is resumed."""
         self.say(f"resumed {where}")
         self.report()
-
-    def finished(self, units_of_work: int) -> None:
-        """Say that everything is committed."""
-        self.report()
-        self.say(f"finished {units_of_work}")
 
     def say(self, line: str) -> None:
         """Say something: a word for what it is, and the rest."""
@@ -92,16 +87,7 @@ def mark_done(path: Path) -> None:
     """Make a file that survives whatever comes next."""
     with path.open("wb") as file:
         os.fsync(file.fileno())
-    sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Make the entries of a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    make_durable(path.parent)
 
 
 def run(program: Callable[[], None]) -> None:

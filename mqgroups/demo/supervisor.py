@@ -43,12 +43,10 @@ class Program:
     total: int = 0
     kill_at: list[int] = field(default_factory=list)
     position: int = 0
-    starts: int = 0
     kills: int = 0
     resumes: int = 0
     generation: int = 0
     went_on: int = 0
-    units_of_work: int = 0
     done: bool = False
     dying: bool = False
     process: subprocess.Popen[bytes] | None = None
@@ -58,7 +56,6 @@ class Program:
         """Start it; return its standard output."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, env=environment)
-        self.starts += 1
         self.dying = False
         self.generation = 0
         self._unread = b""
@@ -177,8 +174,6 @@ class Supervisor:
         elif word == "resumed":
             program.resumes += 1
             self._tell(f"{program.name} resumes from {rest}")
-        elif word == "finished":
-            program.units_of_work = int(rest)
 
     def _ended(self, program: Program) -> None:
         assert program.process is not None

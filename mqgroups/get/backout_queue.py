@@ -5,9 +5,10 @@ The queue manager only stores these two attributes (IBM MQ, topic q103010); cons
 
 from __future__ import annotations
 
+from contextlib import closing, nullcontext
+
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
-from mqgroups.connection.inquiry import inquiring
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Poison, Stalled
 from mqgroups.errors import ConfigurationError
@@ -29,7 +30,12 @@ class BackoutQueue:
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None
-        with inquiring(connection, queue) as local:
+        is_alias = queue.resolved_q_name != queue.object_name
+        # An alias has few attributes of its own (IBM MQ, topic MQINQ).
+        opened = (
+            closing(connection.open_queue(queue.resolved_q_name, mq.MQOO_INQUIRE)) if is_alias else nullcontext(queue)
+        )
+        with opened as local:
             self.threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
             self.name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))
         if poison != "halt" and self.threshold and not self.name:

@@ -13,7 +13,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 |---|---|---|
 | What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
 | Which groups are on this queue, or its instances in a cluster: whole, stalled, split, whose? | `browse_groups` | `GroupList` |
-| Which messages of this group are there? | `messages_of_group` | `FoundGroupMessage` |
+| Which messages of this group are there? | `messages_of_group` | `Browsed` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
@@ -37,7 +37,7 @@ import sys
 
 from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
-from mqgroups.operate.browse import FoundGroupMessage, messages_of_group
+from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
@@ -45,7 +45,7 @@ from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupSplit
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, GroupSplit
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.operate.status_queues import delete_unused
@@ -54,10 +54,10 @@ from mqgroups.public_names import name_by_room
 
 __all__ = [
     "Adoption",
+    "Browsed",
     "BrowsedInstance",
     "Cause",
     "Finding",
-    "FoundGroupMessage",
     "GroupInspection",
     "GroupList",
     "GroupMove",

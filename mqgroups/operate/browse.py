@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -32,14 +31,6 @@ _DEAD_LETTER_HEADER_BYTES = 172
 _MOST = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FoundGroupMessage:
-    """A physical message of a group, and its MsgId: 24 bytes."""
-
-    msg_id: bytes
-    browsed: Browsed
-
-
 def browsed_messages(physical: Queue) -> Iterator[Browsed]:
     """Browse in physical order, from the first message on; raises MQIError.
 
@@ -48,7 +39,7 @@ def browsed_messages(physical: Queue) -> Iterator[Browsed]:
     return (browsed_message(md, length) for md, length in _found(physical, st.md(), mq.MQMO_NONE))
 
 
-def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> Iterator[FoundGroupMessage]:
+def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> Iterator[Browsed]:
     """Yield the physical messages of a group, in physical order.
 
     Args:
@@ -64,7 +55,7 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     wanted = st.md(group_id=checked_group_id(group_id))
     with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
         for md, length in _found(physical, wanted, mq.MQMO_MATCH_GROUP_ID):
-            yield FoundGroupMessage(md[st.MD_MSG_ID], browsed_message(md, length))
+            yield browsed_message(md, length)
 
 
 def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
@@ -107,6 +98,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
         dead_letter=dead_letter,
         user=st.name_at(md, st.MD_USER_IDENTIFIER),
+        msg_id=md[st.MD_MSG_ID],
     )
 
 

@@ -10,29 +10,16 @@ import pickle
 import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Literal, TypeAlias
 
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, Judgement
 
-# What groups can be sorted by, as SQL. The names of columns are our own, so no text of a caller is in a statement.
-SortKey: TypeAlias = Literal["queue", "age", "changed", "messages", "bytes", "state", "id"]
-_SQL_ORDER: dict[SortKey, str] = {
-    "queue": "at, seen",
-    "age": "first_put, seen",
-    "changed": "since, seen",
-    "messages": "messages DESC, seen",
-    "bytes": "data_bytes DESC, seen",
-    "state": "rank, since, seen",
-    "id": "group_id, at",
-}
 # Causes are stored as numbers; those that an operator looks for come first.
 _CAUSES = tuple(Cause)
 _RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
 _TABLES = """
 CREATE TABLE tally (
-    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, messages INTEGER, data_bytes INTEGER, first_put TEXT,
-    packed BLOB, PRIMARY KEY (group_id, at)
+    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, packed BLOB, PRIMARY KEY (group_id, at)
 ) WITHOUT ROWID;
 CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
 WITHOUT ROWID;
@@ -97,14 +84,14 @@ class GroupStore:
     def _write(self, keys: list[tuple[int, bytes]]) -> None:
         self._spilled = True
         self._database.execute("BEGIN")
-        self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)", map(self._row, keys))
+        self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?, ?)", map(self._row, keys))
         self._database.execute("COMMIT")
         for key in keys:
             del self._counting[key]
 
     def _row(self, key: tuple[int, bytes]) -> tuple[object, ...]:
         seen, group = self._counting[key]
-        return seen, *key, group.messages, group.data_bytes, group.first_put, pickle.dumps(group)
+        return seen, *key, pickle.dumps(group)
 
     def split(self) -> Iterator[tuple[bytes, tuple[tuple[int, GroupInspection], ...]]]:
         """Yield the groups at more than one instance: GroupId, and each instance with the messages there."""
@@ -139,11 +126,9 @@ class GroupStore:
         (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
         return int(number)
 
-    def all(self, sort: SortKey = "queue") -> Iterator[tuple[int, GroupInspection, Cause, str]]:
-        """Yield the groups that were judged: instance, group, cause, since when."""
-        query = (
-            f"SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY {_SQL_ORDER[sort]}"
-        )
+    def all(self) -> Iterator[tuple[int, GroupInspection, Cause, str]]:
+        """Yield the groups that were judged, the most dangerous first: instance, group, cause, since when."""
+        query = "SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY rank, since, seen"
         for at, packed, rank, since in self._database.execute(query):
             yield at, pickle.loads(packed), _CAUSES[rank], since
 

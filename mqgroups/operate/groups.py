@@ -19,7 +19,7 @@ from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
-from mqgroups.operate.group_store import GroupStore, SortKey
+from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
@@ -140,9 +140,9 @@ class GroupList:
         """How many groups were chosen."""
         return self._store.judged()
 
-    def groups(self, sort: SortKey = "queue") -> Iterator[ListedGroup]:
-        """Yield the chosen groups."""
-        for at, group, cause, since in self._store.all(sort):
+    def groups(self) -> Iterator[ListedGroup]:
+        """Yield the chosen groups, the most dangerous ones first."""
+        for at, group, cause, since in self._store.all():
             yield ListedGroup(self.instances[at].q_mgr_name, group, cause, since, self._owners.get(group.group_id, ()))
 
     def splits(self) -> Iterator[GroupSplit]:

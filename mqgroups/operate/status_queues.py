@@ -15,7 +15,7 @@ from functools import partial
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
-from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
+from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordRejected, RecordState, StatusRecord, decode
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
@@ -24,7 +24,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record
+from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record, found_message
 
 _UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -79,18 +79,7 @@ def look_at(
                 unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
                 why = why or str(error)
                 continue
-            messages.append(
-                FoundMessage(
-                    md[st.MD_MSG_ID],
-                    md[st.MD_CORREL_ID],
-                    md[st.MD_GROUP_ID],
-                    st.long_at(md, st.MD_OFFSET),
-                    len(data),
-                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
-                    record,
-                    user=st.name_at(md, st.MD_USER_IDENTIFIER),
-                )
-            )
+            messages.append(found_message(data, md, record))
             put_times.append(st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME))
     except MessageTooLong as error:
         # The cursor cannot pass it, so what is behind it stays unseen.

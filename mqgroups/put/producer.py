@@ -202,7 +202,7 @@ class GroupProducer:
         if not group.is_begun and not group.is_in_block:
             return None
         return GroupUsage(
-            "the last group has not ended, so what it held back is not committed. Use `with producer.group() as group:`"
+            "the last group has not ended, so what it held back is not put. Use `with producer.group() as group`"
         )
 
     def _left_open(self) -> GroupUsage | None:

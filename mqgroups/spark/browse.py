@@ -25,7 +25,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import islice
-from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
@@ -122,9 +121,7 @@ class BrowsedQueue:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- the groups

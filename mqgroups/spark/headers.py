@@ -10,8 +10,8 @@ Source: IBM MQ, topics "MQRFH2" (q099240) and "Property names". Names follow MQI
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from mqgroups.mqi import rfh2
 from mqgroups.mqi.property_folders import elements
@@ -20,8 +20,7 @@ _HEX = re.compile("[0-9A-Fa-f]*")
 RF_HEADER_2 = "MQHRF2"
 
 
-@dataclass(frozen=True, slots=True)
-class Headed:
+class Headed(NamedTuple):
     """A message's data behind its MQRFH2, the header's description of that data, and the properties: bytes, text as UTF-8."""
 
     data: bytes

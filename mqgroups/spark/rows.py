@@ -136,13 +136,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     if options.include_headers and name == RF_HEADER_2:
         headed = taken_off(data, encoding, ccsid)
         if headed is not None:
-            data, encoding, ccsid, name, headers = (
-                headed.data,
-                headed.encoding,
-                headed.ccsid,
-                headed.format,
-                headed.properties,
-            )
+            data, encoding, ccsid, name, headers = headed
     group_status = message.gmo[st.GMO_GROUP_STATUS]
     in_group = group_status != mq.MQGS_NOT_IN_GROUP
     row: tuple[Any, ...] = (

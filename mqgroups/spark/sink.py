@@ -53,9 +53,9 @@ _BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
 _MARK_OF_ONE_WRITE_EXPIRES_S = 24 * 60 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The batch that a task's rows belong to.
+@dataclass(frozen=True)
+class Batch(WriterCommitMessage):
+    """The batch that a task's rows belong to; each task sends it to the driver.
 
     Attributes:
         sink, number: they identify it.
@@ -65,21 +65,6 @@ class Batch:
     sink: str
     number: int
     query: str | None = None
-
-
-@dataclass(frozen=True)
-class PartitionWritten(WriterCommitMessage):
-    """The result of a task, sent to the driver.
-
-    Attributes:
-        batch: the batch of the task's rows.
-        groups: how many groups the task's rows make.
-        messages: how many messages this attempt has put, without those put by earlier attempts.
-    """
-
-    batch: Batch
-    groups: int
-    messages: int
 
 
 class _GroupWriter:
@@ -96,7 +81,7 @@ class _GroupWriter:
         self._options = options
         self._run = uuid.uuid4().hex
 
-    def _put(self, rows: Iterator[RecordBatch], batch: Batch, task: TaskContext) -> PartitionWritten:
+    def _put(self, rows: Iterator[RecordBatch], batch: Batch, task: TaskContext) -> Batch:
         """Put a task's rows."""
         options = self._options
         settings = BatchSettings(
@@ -115,7 +100,6 @@ class _GroupWriter:
             status_model=options.status_model,
             record_users=options.record_users,
         )
-        groups = messages = 0
         with lent(options.connection) as q_mgr:
             producer = BatchProducer(q_mgr, settings)
             try:
@@ -136,11 +120,10 @@ class _GroupWriter:
                     )
                 else:
                     for group in groups_of(rows, self._columns, task.partitionId()):
-                        groups += 1
-                        messages += producer.put_group(group.key, group.messages, priority=group.priority)
+                        producer.put_group(group.key, group.messages, priority=group.priority)
             finally:
                 producer.close()
-        return PartitionWritten(batch, groups, messages)
+        return batch
 
     def _log_fields(self) -> dict[str, str | int]:
         options = self._options
@@ -148,8 +131,7 @@ class _GroupWriter:
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
         """Complete the batch that the tasks have written."""
-        batches = {each.batch for each in written if isinstance(each, PartitionWritten)}
-        for batch in batches:
+        for batch in {each for each in written if isinstance(each, Batch)}:
             with lent(self._options.connection) as q_mgr:
                 complete_batch(
                     q_mgr,
@@ -173,7 +155,7 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
         self._batch = Batch(options.txn_app_id or f"write-{self._run}", options.txn_version or 0)
 
     @told_briefly
-    def write(self, iterator: Iterator[RecordBatch]) -> PartitionWritten:
+    def write(self, iterator: Iterator[RecordBatch]) -> Batch:
         """Put the groups of a task's rows."""
         task = _task()
         return self._put(iterator, replace(self._batch, query=task.getLocalProperty(_QUERY_ID)), task)
@@ -193,7 +175,7 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
     """Writes a micro-batch as message groups."""
 
     @told_briefly
-    def write(self, iterator: Iterator[RecordBatch]) -> PartitionWritten:
+    def write(self, iterator: Iterator[RecordBatch]) -> Batch:
         """Put the groups of a task's rows."""
         task = _task()
         batch = Batch(_local_property(task, _QUERY_ID), int(_local_property(task, _BATCH_ID)))

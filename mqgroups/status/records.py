@@ -50,26 +50,29 @@ def browsed(
         while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
             data, md, _ = got
             options = _BROWSE_NEXT
-            user = st.name_at(md, st.MD_USER_IDENTIFIER)
-            found.append(
-                FoundMessage(
-                    md[st.MD_MSG_ID],
-                    md[st.MD_CORREL_ID],
-                    md[st.MD_GROUP_ID],
-                    st.long_at(md, st.MD_OFFSET),
-                    len(data),
-                    MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
-                    decoded_record(queue.name, data),
-                    st.long_at(md, st.MD_EXPIRY) != mq.MQEI_UNLIMITED,
-                    user,
-                    user in own_users,
-                )
-            )
+            found.append(found_message(data, md, decoded_record(queue.name, data), own_users))
     except MessageTooLong as error:
         if error.reason == mq.MQRC_DATA_LENGTH_ERROR:
             raise  # the channel is to blame, and a repair would move a good record away
         raise corrupt_record(queue.name, str(error), f"at most {longest_bytes} bytes") from None
     return found
+
+
+def found_message(data: bytes, md: bytes, record: StatusRecord, own_users: Set[str] = frozenset()) -> FoundMessage:
+    """Return a message on a status queue, as its MQMD describes it; ``own_users``: as for ``browsed``."""
+    user = st.name_at(md, st.MD_USER_IDENTIFIER)
+    return FoundMessage(
+        md[st.MD_MSG_ID],
+        md[st.MD_CORREL_ID],
+        md[st.MD_GROUP_ID],
+        st.long_at(md, st.MD_OFFSET),
+        len(data),
+        MsgFlag(st.long_at(md, st.MD_MSG_FLAGS)),
+        record,
+        st.long_at(md, st.MD_EXPIRY) != mq.MQEI_UNLIMITED,
+        user,
+        user in own_users,
+    )
 
 
 def held_by(

@@ -147,11 +147,11 @@ def test_only_groups_in_these_states_are_shown_and_all_are_counted(owner, groups
     put(owner, A, 2)
     put(owner, B, 1, 3)
     assert set(states("--only", "incomplete")) == {A.hex(), B.hex()}
-    assert states("--only", "no-beginning, gap") == {A.hex(): "no beginning", B.hex(): "gap"}
+    assert states("--only", "no-beginning", "--only", "gap") == {A.hex(): "no beginning", B.hex(): "gap"}
     assert states("--only", "stalled") == {}
     assert "3 groups: 1 complete, 1 no beginning, 1 gap" in groups("--only", "gap").stdout
     wrong = groups("--only", "broken")
-    assert (wrong.exit_code, "'broken' is not one of complete, being-put" in wrong.stderr) == (USAGE, True)
+    assert (wrong.exit_code, "'broken' is not one of 'complete', 'being-put'" in wrong.stderr) == (USAGE, True)
 
 
 def test_the_messages_of_one_group_are_shown_by_the_end_of_its_identifier(owner, groups):

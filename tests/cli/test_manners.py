@@ -70,7 +70,7 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
         ((*WORK, "--record-user", ""), "--record-user", "'' is not a user as UserIdentifier in MQMD has it"),
         ((*WORK, "--grace", "nan"), "--grace", "it must be 0 or more seconds, got nan"),
         (("owners", "--wait", "-1"), "--wait", "it must be 0 or more seconds, got -1.0"),
-        (("groups", "--queue", "Q", "--only", ""), "--only", "'' is not one of complete"),
+        (("groups", "--queue", "Q", "--only", ""), "--only", "'' is not one of 'complete'"),
     ],
 )
 def test_a_value_that_is_not_valid_is_refused_with_its_option_before_anything_is_connected(arguments, option, said):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-import click
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -49,17 +47,6 @@ def test_put_times_are_read_and_written():
     assert (words.age("", NOW), words.timestamp("today")) == ("-", "today")
     assert words.iso("2026010112000099") == "2026-01-01T12:00:00.99Z"
     assert words.iso("") is None
-
-
-@table(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h", 3600), ("2 d", 172_800), ("1.5h", 5400)])
-def test_a_duration_is_a_number_with_a_unit(text, seconds):
-    assert words.duration(text) == timedelta(seconds=seconds)
-
-
-@table("text", ["", "h", "-1s", "1 week", "1h30m", "9" * 30 + "d", "999999999.9999999999d"])
-def test_what_is_no_duration_is_refused(text):
-    with pytest.raises(click.BadParameter):
-        words.duration(text)
 
 
 ROWS = st.lists(

@@ -38,7 +38,7 @@ def watch(owner):
     """A function that runs the command on the owner's queue; it looks again at once."""
 
     def run(*arguments):
-        words = ("watch", "--queue", owner.queue, "--every", "0s", "--wait", "0")
+        words = ("watch", "--queue", owner.queue, "--every", "0", "--wait", "0")
         return invoke(*words, *arguments, **environment(owner.target))
 
     return run
@@ -65,7 +65,7 @@ def test_prometheus_and_browsers_see_groups_by_state_and_how_long_they_wait(owne
     owner.put_raw_group(THIS)
     put(owner, A, 2)
     port = str(free_port())
-    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0s", "--http", port]
+    command = [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0", "--http", port]
     given = {**os.environ, **owner.target.environment(), **environment(owner.target)}
     process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, text=True)
     try:
@@ -205,7 +205,7 @@ def test_at_a_terminal_there_is_a_screen_and_ctrl_c_leaves_it(owner, width, heig
         owner.put_raw_group(THIS)
         owner.interrupt_put(THIS[:4])
         shown += ["stalled", "complete", "interrupted", "not shown, for want of room: "]
-    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60s", width=width, height=height)
+    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60", width=width, height=height)
     terminal.until("Ctrl-C ends")
     assert [said for said in shown if said not in terminal.shown] == [], terminal.shown
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.shown).replace("\r", "").split("\n")
@@ -233,7 +233,7 @@ def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
 
 def test_rates_are_those_since_the_last_look(owner):
     program = subprocess.Popen(
-        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0.1s", "-o", "json"],
+        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0.1", "-o", "json"],
         env={**os.environ, **owner.target.environment(), **environment(owner.target), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         text=True,

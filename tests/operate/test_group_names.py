@@ -61,7 +61,7 @@ def test_a_group_whose_first_message_is_gone_has_the_name_in_its_record(owner):
     put_named(owner, THIS, "orders 0815")
     interrupt_get(owner)
     put(owner, A, 2)
-    assert names(owner) == (["orders 0815", ""], 0)
+    assert names(owner) == (["", "orders 0815"], 0)
 
 
 def test_so_many_names_are_read_and_for_so_long(owner):

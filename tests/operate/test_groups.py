@@ -16,7 +16,7 @@ from mqgroups.operate.group_store import GroupStore
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance
-from mqgroups.operate.rules.judgement import GroupState, Surroundings, judged
+from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 from tests.operate.lost_records import A, B, put
 from tests.operate.rules.test_inspection import LAST, MIG, inspected
@@ -28,9 +28,9 @@ def message(group, number, flags=MIG, when="2026010112000000"):
     return Browsed(b"%024d" % group, number, 0, 10, flags, 1, 0, "app", when)
 
 
-def listed(store, sort="queue"):
+def listed(store):
     store.judge(lambda _at, group: judged(group, (), AROUND))
-    return [(at, group) for at, group, *_ in store.all(sort)]
+    return [(at, group) for at, group, *_ in store.all()]
 
 
 MESSAGES = st.lists(
@@ -61,11 +61,14 @@ def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
 
 
 @given(MESSAGES)
-def test_groups_come_in_the_order_of_their_first_message_on_the_queue(messages):
+def test_of_one_cause_groups_come_in_the_order_of_their_first_message_on_the_queue(messages):
     store = GroupStore(2)
     for _, each in messages:
         store.add(0, each)
-    assert [group.group_id for _, group in listed(store)] == list(dict.fromkeys(each.group_id for _, each in messages))
+    store.judge(lambda _at, group: judged(group, (), AROUND))
+    found = [(cause, group.group_id) for _, group, cause, _ in store.all()]
+    seen = list(dict.fromkeys(each.group_id for _, each in messages))
+    assert found == sorted(found, key=lambda each: (list(Cause).index(each[0]), seen.index(each[1])))
     store.close()
 
 
@@ -76,7 +79,7 @@ def test_the_memory_for_groups_does_not_grow_with_their_number():
         for number in range(groups):
             store.add(0, message(number, 1, LAST))
         store.judge(lambda _at, group: judged(group, (), AROUND))
-        assert sum(1 for _ in store.all("state")) == groups
+        assert sum(1 for _ in store.all()) == groups
         store.close()
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -101,7 +104,7 @@ def test_progress_is_told_and_an_alias_is_followed(owner):
             owner.target.q_mgr_name,
         )
     assert told == [(0, 3), (3, 3)]
-    assert [each.browsed.msg_seq_number for each in messages_of_group(owner.qmgr, owner.queue, A)] == [1, 2, 3]
+    assert [each.msg_seq_number for each in messages_of_group(owner.qmgr, owner.queue, A)] == [1, 2, 3]
 
 
 def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):

@@ -352,8 +352,9 @@ def test_micro_batches_are_as_large_as_the_source_is_told_and_one_output_is_enou
     assert case.parquet() == [(item, item, 2) for item in "abc"]
     reported = run.write_report(read_config(case.path))
     assert reported is not None
-    assert (reported.report.groups, reported.report.micro_batches) == (3, 2)
-    assert json.loads(reported.json.read_text())["groups"] == 3
+    report, file = reported
+    assert (report.groups, report.micro_batches) == (3, 2)
+    assert json.loads(file.read_text())["groups"] == 3
 
 
 def test_a_local_session_has_settings_for_few_cores_unless_the_file_says_otherwise(case, settings, monkeypatch):

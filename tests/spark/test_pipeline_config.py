@@ -10,7 +10,7 @@ from embedded_tests.tables import table
 from mqgroups.mqi.secret import Secret
 from mqgroups.spark.pipeline import run
 from mqgroups.spark.pipeline.body import Body, Column
-from mqgroups.spark.pipeline.config import Checks, Outgoing, Parquet, Quarantine, Transform, read_config
+from mqgroups.spark.pipeline.config import Outgoing, Parquet, Quarantine, Transform, read_config
 from mqgroups.spark.pipeline.errors import PipelineConfigError
 from mqgroups.spark.pipeline.transform import transformation
 
@@ -89,7 +89,7 @@ def test_a_pipeline_is_read(config, tmp_path):
     assert found.connection.password == Secret.from_file(tmp_path.resolve() / "secrets/password")
     assert (found.source.queue, found.source.max_groups_per_trigger, found.source.convert) == ("IN", 7, True)
     assert found.body == Body("csv", (Column("a", "int", not_null=True), Column("b", "string")))
-    assert found.checks == Checks()
+    assert found.unique == ()
     assert found.transform == Transform(sql="SELECT * FROM rows", where=str(tmp_path.resolve() / "q.sql"))
     assert found.parquet == Parquet("hdfs://h/out", ("a",))
     assert isinstance(found.outgoing, Outgoing)
@@ -110,7 +110,7 @@ def test_values_can_be_given_besides_the_file(config):
     found = config(
         WHOLE, "source.queue=OTHER", "source.maxGroupsPerTrigger=3", "checks.unique=['a']", "parquet.path=x=y"
     )
-    assert (found.source.queue, found.source.max_groups_per_trigger, found.checks.unique) == ("OTHER", 3, ("a",))
+    assert (found.source.queue, found.source.max_groups_per_trigger, found.unique) == ("OTHER", 3, ("a",))
     assert found.parquet.path.endswith("/x=y")
 
 

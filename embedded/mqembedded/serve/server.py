@@ -388,7 +388,10 @@ class Server:
         elif what == "fill_log":
             self.q_mgr.store.is_full = asked["full"]
         elif what == "quiesce":
-            # The server stops when this connection ends, with its answer, or that of the last application does.
+            # The server stops when the last application's connection has ended and this one, which counts too: else the end of
+            # another one would stop it before it answers.
+            with self._lock:
+                self._connected[client.sock] = 0
             self.q_mgr.quiesce()
         elif what == "disconnect":
             self.disconnect(asked["pid"])

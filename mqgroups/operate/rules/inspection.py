@@ -67,6 +67,7 @@ class Browsed:
     abandons: bool = False
     dead_letter: bool = False
     user: str = ""
+    msg_id: bytes = b""
 
     @property
     def in_group(self) -> bool:

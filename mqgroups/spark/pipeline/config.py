@@ -50,28 +50,15 @@ _SPELLED = {key.lower(): key for key in (option.name.removeprefix("mq.") for opt
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
-    """Optional checks of a group, in addition to completeness and columns.
-
-    Attributes:
-        unique: no two rows of a group may have the same values in these columns; empty for no check.
-    """
-
-    unique: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Transform:
     """The transform: ``sql`` (text), or ``function`` (module, name), or neither.
 
     Attributes:
-        view: the name of the rows in the SQL.
         where: the file of the SQL or the name of the function, for messages.
     """
 
     sql: str | None = None
     function: tuple[str, str] | None = None
-    view: str = "rows"
     where: str = ""
 
 
@@ -112,7 +99,11 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class PipelineConfig:
-    """A pipeline. ``read_options`` are options of format ``ibmmq``, with those of the connection."""
+    """A pipeline.
+
+    ``read_options`` are options of format ``ibmmq``, with those of the connection. ``unique``: no two rows of a group may have
+    the same values in these columns; empty for no check.
+    """
 
     file: Path
     name: str
@@ -122,7 +113,7 @@ class PipelineConfig:
     source: SourceOptions
     read_options: Mapping[str, str]
     body: Body
-    checks: Checks
+    unique: tuple[str, ...]
     transform: Transform
     parquet: Parquet | None
     outgoing: Outgoing | None
@@ -209,7 +200,7 @@ def _pipeline(top: _Table, file: Path) -> PipelineConfig:
         source=parsed_source,
         read_options=read_options,
         body=body,
-        checks=_checks(top.optional_table("checks"), body),
+        unique=_unique(top.optional_table("checks"), body),
         transform=_transform(top.optional_table("transform")),
         parquet=None if parquet is None else _parquet(parquet),
         outgoing=None if outgoing is None else _outgoing(outgoing, name, connection),
@@ -253,22 +244,22 @@ def _column(table: _Table, name: str) -> Column:
         raise table.wrong(name, f"found {text!r}, {expected}{_nearest(text, TYPES)}") from error
 
 
-def _checks(table: _Table | None, body: Body) -> Checks:
+def _unique(table: _Table | None, body: Body) -> tuple[str, ...]:
     if table is None:
-        return Checks()
+        return ()
     table.only(["unique"])
     unique = table.texts("unique")
     names = [each.name for each in body.columns]
     for name in unique:
         if name not in names:
             raise table.wrong("unique", f"found {name!r}, expected columns of the body{_nearest(name, names)}")
-    return Checks(unique)
+    return unique
 
 
 def _transform(table: _Table | None) -> Transform:
     if table is None:
         return Transform()
-    table.only(["sql", "function", "view"])
+    table.only(["sql", "function"])
     table.one_of("sql", "function")
     if "sql" in table.values:
         path = Path(table.path("sql"))
@@ -276,8 +267,7 @@ def _transform(table: _Table | None) -> Transform:
             sql = path.read_text(encoding="utf-8")
         except OSError as error:
             raise table.wrong("sql", f"{path} cannot be read: {error.strerror}") from error
-        return Transform(sql=sql.strip().removesuffix(";"), view=table.text("view", "rows"), where=str(path))
-    table.refuse("view", "it is only for sql")
+        return Transform(sql=sql.strip().removesuffix(";"), where=str(path))
     text = table.text("function")
     module, colon, name = text.partition(":")
     if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):

@@ -145,7 +145,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
         F.sort_array(F.collect_list(F.when(F.col("last_msg_in_group"), F.col("msg_seq_number")))).alias("last_numbers"),
         highest.alias("highest"),
         F.count("row").alias("rows"),
-        _different(config.checks.unique).alias("different"),
+        _different(config.unique).alias("different"),
         F.max("trailer").alias("trailer"),
         _first(F.col("problem"), "bodies"),
         F.min("put_time").cast("double").alias("first_put_s"),
@@ -154,7 +154,7 @@ def group_facts(messages: DataFrame, config: PipelineConfig) -> list[GroupFacts]
     counts = counted.collect()
     repeated = {}
     if any(row.different < row.rows for row in counts):
-        repeated = _repeated(messages, config.checks.unique)
+        repeated = _repeated(messages, config.unique)
     return [
         GroupFacts(
             key=bytes(row.key),

@@ -11,7 +11,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,14 +34,6 @@ _LOG4J = Path(__file__).with_name("log4j2.properties")
 _LOOK_S = 0.25
 _SHUFFLE, _ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """A report and its file."""
-
-    report: Report
-    json: Path
 
 
 def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
@@ -165,8 +156,8 @@ class RunningPipeline:
             raise QueryFailed(f"Spark ended the query. {cause(failure or error)}") from error
 
 
-def write_report(config: PipelineConfig) -> Reported | None:
-    """Write the report on the micro-batches of the current checkpoint; ``None`` if there are none.
+def write_report(config: PipelineConfig) -> tuple[Report, Path] | None:
+    """Write the report on the micro-batches of the current checkpoint; returns it and its file, ``None`` if there are none.
 
     Raises:
         CheckpointUnusable: this version cannot read the records.
@@ -175,7 +166,7 @@ def write_report(config: PipelineConfig) -> Reported | None:
     if not records:
         return None
     report = report_of(config.name, records)
-    return Reported(report, write_json(report, records, config.report))
+    return report, write_json(report, records, config.report)
 
 
 def of_last_query(records: Sequence[BatchRecord]) -> list[BatchRecord]:

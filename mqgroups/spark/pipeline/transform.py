@@ -33,10 +33,10 @@ def transformation(config: PipelineConfig) -> Transformation:
     """
     transform = config.transform
     if transform.sql is not None:
-        sql, view = transform.sql, transform.view
+        sql = transform.sql
 
         def query(rows: DataFrame) -> DataFrame:
-            rows.createOrReplaceTempView(view)
+            rows.createOrReplaceTempView("rows")
             return rows.sparkSession.sql(sql)
 
         return _guarded(query, transform.where)

@@ -44,8 +44,8 @@ _ORDER = {reason: place for place, reason in enumerate(Reason)}
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One problem of a group, described with numbers."""
+class Verdict:
+    """Why a group is rejected: one problem, described with numbers; or the most important reason, and all of them described."""
 
     reason: Reason
     detail: str
@@ -94,14 +94,6 @@ class GroupFacts:
     last_put_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a group is rejected: the most important reason, and a description of all of them."""
-
-    reason: Reason
-    detail: str
-
-
 def verdict(facts: GroupFacts, *, has_trailer: bool) -> Verdict | None:
     """Return why a group is rejected; ``None`` if it passes."""
     found = problems(facts, has_trailer=has_trailer)
@@ -110,17 +102,17 @@ def verdict(facts: GroupFacts, *, has_trailer: bool) -> Verdict | None:
     return Verdict(found[0].reason, "; ".join(problem.detail for problem in found))
 
 
-def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
+def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Verdict]:
     """Return all problems of a group, the most important first."""
     found = numbering_problems(facts.numbers, facts.last_numbers, facts.highest)
     if facts.abandoned:
-        found.append(Problem(Reason.ABANDONED, "the producer ended the group without completing it"))
+        found.append(Verdict(Reason.ABANDONED, "the producer ended the group without completing it"))
     if not facts.in_group:
-        found.append(Problem(Reason.NOT_IN_GROUP, "the message is not in a group"))
+        found.append(Verdict(Reason.NOT_IN_GROUP, "the message is not in a group"))
     if has_trailer and facts.trailer is not None and facts.trailer != facts.rows + (facts.bodies or First(0, 0)).count:
         counted = facts.rows + (facts.bodies or First(0, 0)).count
         found.append(
-            Problem(
+            Verdict(
                 Reason.TRAILER, f"the trailer says {facts.trailer:,} rows, but there are {counted:,} messages before it"
             )
         )
@@ -128,14 +120,14 @@ def problems(facts: GroupFacts, *, has_trailer: bool) -> list[Problem]:
         more = f", and {facts.bodies.count - 1:,} more like it" if facts.bodies.count > 1 else ""
         # The last message is parsed as the trailer, so its problem is a problem of the trailer.
         reason = Reason.TRAILER if has_trailer and facts.bodies.msg_seq_number in facts.last_numbers else Reason.BODY
-        found.append(Problem(reason, f"message {facts.bodies.msg_seq_number}: {facts.bodies.detail}{more}"))
+        found.append(Verdict(reason, f"message {facts.bodies.msg_seq_number}: {facts.bodies.detail}{more}"))
     if facts.repeated is not None:
         more = f", and {facts.repeated.count - 1:,} more like it" if facts.repeated.count > 1 else ""
-        found.append(Problem(Reason.UNIQUE, f"message {facts.repeated.msg_seq_number} repeats another row{more}"))
+        found.append(Verdict(Reason.UNIQUE, f"message {facts.repeated.msg_seq_number} repeats another row{more}"))
     return sorted(found, key=lambda problem: _ORDER[problem.reason])
 
 
-def numbering_problems(numbers: Sequence[int] | None, last_numbers: Sequence[int], highest: int) -> list[Problem]:
+def numbering_problems(numbers: Sequence[int] | None, last_numbers: Sequence[int], highest: int) -> list[Verdict]:
     """Return the problems of a group's sequence numbers.
 
     Args:
@@ -148,18 +140,18 @@ def numbering_problems(numbers: Sequence[int] | None, last_numbers: Sequence[int
         often = Counter(numbers)
         twice = [number for number, count in often.items() if count > 1]
         if twice:
-            found.append(Problem(Reason.DUPLICATE, f"repeated sequence numbers: {_some(twice)}"))
+            found.append(Verdict(Reason.DUPLICATE, f"repeated sequence numbers: {_some(twice)}"))
         gaps = [
             (before + 1, after - 1) for before, after in zip([0, *often], often, strict=False) if after > before + 1
         ]
         if gaps:
             texts = [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
-            found.append(Problem(Reason.GAP, f"missing sequence numbers: {_some(texts)}"))
+            found.append(Verdict(Reason.GAP, f"missing sequence numbers: {_some(texts)}"))
     if not last_numbers:
-        found.append(Problem(Reason.INCOMPLETE, "no message is marked as the last of the group"))
+        found.append(Verdict(Reason.INCOMPLETE, "no message is marked as the last of the group"))
     elif last_numbers[0] != highest:
         found.append(
-            Problem(
+            Verdict(
                 Reason.SEQUENCE,
                 f"message {last_numbers[0]} is marked as the last, but there are messages up to {highest}",
             )
