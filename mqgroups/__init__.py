@@ -114,7 +114,3 @@ def __getattr__(name: str) -> object:
         found.__module__ = __name__
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -182,6 +182,8 @@ class StatusQueueUnusable(StatusError):
         field: of a foreign record, what differs; for the user it is ``user_identifier``, as in MQMD. Otherwise empty.
     """
 
+    because: StatusProblem
+
     def __init__(
         self,
         message: str,
@@ -205,6 +207,8 @@ class QueueManagerChanged(StatusError):
             message went to another instance of a cluster queue than the group's first message.
         found, expected: the two queue managers.
     """
+
+    because: Literal["reconnected", "split"]
 
     def __init__(self, message: str, *, because: Literal["reconnected", "split"], found: str, expected: str) -> None:
         super().__init__(message, status_queue="", found=found, expected=expected)
@@ -343,6 +347,8 @@ class OwnershipLost(EnvironmentFailure):
         found: owner and epoch of that record; empty and 0 if there is no record.
         expected: owner and epoch of this instance.
     """
+
+    because: Literal["taken-over", "another-attempt", "restored"]
 
     def __init__(
         self,

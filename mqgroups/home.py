@@ -63,6 +63,8 @@ def find_home(
         MQIError: no record was found, and this member could not be reached; or a status queue cannot be browsed.
     """
     queue = status_queue_name(Role.PUT, checked_name(name), status_queue)
+    if isinstance(members, str) or not isinstance(members, Sequence):
+        raise ConfigurationError(f"find_home: members must be a list of names, in their order, got {members!r}")
     if not members or len({*members}) < len(members):
         raise ConfigurationError(
             f"find_home: {'one of the members is given twice' if members else 'there are no members'}"

@@ -35,8 +35,7 @@ def checked_queue_name(what: str, name: str) -> str:
 
 def checked_user(what: str, user: str) -> str:
     """Return a user as UserIdentifier has it: 1 to 12 ASCII characters without blanks; else raises ConfigurationError."""
-    check_text(what, user)
-    if not re.fullmatch(r"[!-~]{1,12}", user):
+    if not isinstance(user, str) or not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
             f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
             "owners -o json` shows the users of records"

@@ -289,7 +289,8 @@ class GroupPipe:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
-            tell_forgotten(f"{self!r} was not closed. Use it in a with statement, or call close()", self)
+            what = f"{self!r} was not closed. Use it in a with statement, or call close()"
+            tell_forgotten(what, self, self._connection.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:

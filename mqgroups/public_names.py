@@ -9,9 +9,13 @@ from types import ModuleType
 
 
 def name_by_room(room: ModuleType) -> None:
-    """Name what is in ``__all__`` of a module by that module. What is in ``errors.py`` keeps its name, because that is public."""
+    """Name what is in ``__all__`` of a module by that module, and have ``dir()`` show it alone.
+
+    What is in ``errors.py`` keeps its name, because that is public.
+    """
     for name in room.__all__:
         public = vars(room).get(name)
         written_in = getattr(public, "__module__", "")
         if written_in.startswith("mqgroups.") and written_in != "mqgroups.errors":
             setattr(public, "__module__", room.__name__)  # noqa: B010 - mypy knows no __module__ of an object
+    vars(room)["__dir__"] = lambda: room.__all__

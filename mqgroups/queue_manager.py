@@ -24,6 +24,7 @@ from mqgroups.printable import even_half_made
 from mqgroups.put.producer import GroupProducer
 from mqgroups.setting import check_flag, function_of, method_of
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
+from mqgroups.status.hooks import checked_hook
 from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 from mqgroups.telemetry.tracebacks import told_briefly
@@ -136,6 +137,7 @@ def connect(settings: Connecting) -> QueueManager:
     )
 
 
+@told_briefly
 def wrap(
     q_mgr: ConnectedQueueManager,
     *,
@@ -167,6 +169,7 @@ def wrap(
         ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
         GroupUsage: ``q_mgr`` is wrapped already, and the result is not closed.
     """
+    checked_hook("sleep", sleep)
     _close_what_was_left()
     binding = binding_of(q_mgr)
     connection = Connection(

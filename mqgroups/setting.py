@@ -8,7 +8,7 @@
             priority: of the messages, 0 to 9; by default the queue's.
         \"\"\"
 
-        priority: Annotated[int | None, Whole(0, 9, "0 to 9")] = None
+        priority: Annotated[int | None, Whole(0, 9)] = None
 
 From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
 takes them (``method_of``, ``function_of``); options of commands (``cli.options``), and the tables of the reference (``table``).
@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import enum
 import inspect
+import math
 import re
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, wraps
 from typing import (
@@ -149,12 +151,15 @@ def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> A
 
     @wraps(made_of)
     def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            # The constructor's own error names a class that the application does not know.
+            raise TypeError(f"{made_of.__name__}(): {error}") from None
         return made_of(*args[: len(before)], cls(*args[len(before) :], **kwargs))
 
     parameter = inspect.Parameter
-    signature = inspect.signature(made_of)
-    described: Any = call
-    described.__signature__ = signature.replace(
+    signature = inspect.signature(made_of).replace(
         parameters=[parameter(name, parameter.POSITIONAL_ONLY) for name in before]
         + [
             parameter(
@@ -166,6 +171,8 @@ def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> A
             for each in settings_of(cls)
         ]
     )
+    described: Any = call
+    described.__signature__ = signature
     text, raises, errors = inspect.cleandoc(made_of.__doc__ or "").partition("Raises:")
     arguments = "".join(f"    {each.name}: {each.help}\n" for each in settings_of(cls))
     call.__doc__ = f"{text}Args:\n{arguments}\n{raises}{errors}"
@@ -224,6 +231,12 @@ def check_text(what: str, value: object) -> None:
         raise ConfigurationError(f"{what} must be a str, got {value!r}")
 
 
+def check_collection(what: str, value: object, of: str = "names") -> None:
+    """Raise ConfigurationError if ``value`` is no collection, or a str, which is one of characters."""
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise ConfigurationError(f"{what} must be a collection of {of}, got {value!r}")
+
+
 def check_flag(what: str, value: object) -> None:
     """Check that a setting is True or False; raises ConfigurationError if not, for example for ``"false"``."""
     if not isinstance(value, bool):
@@ -231,8 +244,9 @@ def check_flag(what: str, value: object) -> None:
 
 
 def checked_seconds(what: str, seconds: float) -> float:
-    """Return ``seconds``; raises ConfigurationError if it is no number, negative or NaN."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+    """Return ``seconds``; raises ConfigurationError if it is no number, negative or NaN, or an int that no float can be."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not (0 <= seconds <= sys.float_info.max or seconds == math.inf):
         raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")
     return seconds
 
@@ -248,12 +262,16 @@ def _check_member(what: str, value: object, members: type[enum.Enum]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The check for whole numbers from ``least`` to ``most``; ``words`` of an error say what is possible."""
+    """The check for whole numbers from ``least`` to ``most``."""
 
     least: int
-    most: int
-    words: str
+    most: int = sys.maxsize
+
+    @property
+    def words(self) -> str:
+        """What is possible."""
+        return f"at least {self.least}" if self.most == sys.maxsize else f"{self.least} to {self.most}"
 
     def __call__(self, what: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
-            raise ConfigurationError(f"{what} must be {self.words}, got {value!r}")
+            raise ConfigurationError(f"{what} must be a whole number, {self.words}, got {value!r}")

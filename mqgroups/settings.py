@@ -5,7 +5,6 @@ Not here: names that queues and owners may have (``names.py``).
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.names import checked_name, checked_queue_name, checked_user, status_queue_name
-from mqgroups.setting import Settings, Whole, settings_of
+from mqgroups.setting import Settings, Whole, check_collection, settings_of
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
 from mqgroups.status.queue import StatusQueue
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
@@ -77,8 +76,7 @@ def _check_name(_what: str, name: str) -> None:
 
 
 def _check_users(what: str, users: Collection[str]) -> None:
-    if isinstance(users, str) or not isinstance(users, Collection):
-        raise ConfigurationError(f"{what} must be a collection of users, got {users!r}")
+    check_collection(what, users, "users")
     for each in users:
         checked_user(what, each)
 
@@ -89,14 +87,13 @@ def _check_codec(what: str, codec: object) -> None:
 
 
 def _check_ccsid(what: str, ccsid: bool | int) -> None:
-    if not isinstance(ccsid, bool):
-        Whole(1, 65534, "True, False or a CCSID (1 to 65534)")(what, ccsid)
+    if not isinstance(ccsid, bool) and not (isinstance(ccsid, int) and 1 <= ccsid <= 65534):
+        raise ConfigurationError(f"{what} must be True, False or a CCSID (1 to 65534), got {ccsid!r}")
 
 
-_AT_LEAST_1 = Whole(1, sys.maxsize, "at least 1")
 # Settings that options of Spark are, too.
 Users = Annotated[Collection[str], _check_users]
-Priority = Annotated[int | None, Whole(0, 9, "0 to 9")]
+Priority = Annotated[int | None, Whole(0, 9)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +279,7 @@ class Producing(Putting, OfOneQueue):
 
     role = Role.PUT
 
-    segment_bytes: Annotated[int | None, _AT_LEAST_1] = None
+    segment_bytes: Annotated[int | None, Whole(1, LONGEST_MESSAGE_BYTES)] = None
 
     def check_for(self, q_mgr: ConnectionHolder) -> None:
         """As in ``Owning``."""
@@ -303,7 +300,7 @@ class Consuming(Getting, OfOneQueue):
 
     role = Role.GET
 
-    max_message_length: Annotated[int, Whole(1, sys.maxsize, "at least 1 byte")] = LONGEST_MESSAGE_BYTES
+    max_message_length: Annotated[int, Whole(1, 2**31 - 1)] = LONGEST_MESSAGE_BYTES
     stream: bool = False
 
     def check_together(self) -> None:

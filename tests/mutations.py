@@ -1502,7 +1502,7 @@ MUTATIONS = (
     Mutation(
         "a blank name of a queue manager is refused",
         "connection/rules.py",
-        "    if not arguments.q_mgr_name or arguments",
+        "    if not arguments.q_mgr_name.strip() or arguments",
         "    if arguments",
         "tests/connection/test_connect_rules.py -k whichever",
     ),

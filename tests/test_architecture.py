@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "progress": {"errors", "printable", "status"},
     "files": {"core", "errors", "get", "printable", "put"},
     "workers": {"get", "operate", "operate.rules", "pages", "pipe", "queue_manager"} | OWNERS,
-    "aio": {"get", "pipe", "put", "queue_manager"} | OWNERS,
+    "aio": {"get", "pipe", "public_names", "put", "queue_manager"} | OWNERS,
     "home": {"queue_manager"} | OWNERS,
     "__init__": {
         "codecs",

@@ -31,7 +31,13 @@ BAD_STARTS = [
     (f"{PRODUCER}commit_every=0)", {}, "ConfigurationError: commit_every: "),
     (f"{PRODUCER}status_model='NO.SUCH')".replace("{name}", "{name}.NEW"), {}, "StatusQueueUnusable: "),
     (f"{PRODUCER}status_queue='{{queue}}')", {}, "ConfigurationError: "),
-    (f"{PRODUCER})\n{PRODUCER.replace('first', 'second')}owner_wait_s=0)", {}, "OwnerActive: MQOPEN for status"),
+    (
+        "\n    ".join([f"{PRODUCER})\nwith first:", *f"{PRODUCER}owner_wait_s=0)".splitlines()]),
+        {},
+        "OwnerActive: MQOPEN for status",
+    ),
+    (CONNECT.replace("{q_mgr_name}", "QM\u00e9"), {}, "ConfigurationError: q_mgr_name "),
+    ("import pymqi\nmqgroups.wrap(pymqi.QueueManager(None))", {}, "ConfigurationError: the pymqi.QueueManager is not"),
 ]
 AIO = """import asyncio
 from mqgroups import aio
@@ -90,11 +96,11 @@ def test_below_the_call_of_an_asyncio_program_there_are_few_lines_too(printed):
 
 @pytest.mark.embedded
 def test_what_is_open_at_the_end_of_a_script_is_told_by_the_log(printed):
-    script = f"import logging\nlogging.basicConfig()\n{PRODUCER})\ngroup = first.group()\ngroup.put('x')"
+    script = f"{PRODUCER})\ngroup = first.group()\ngroup.put('x')"
     producer, group = sorted(printed(script, {}, code=0))
-    assert producer.startswith("WARNING:mqgroups:<GroupProducer ")
+    assert producer.startswith("<GroupProducer ")
     assert "was not closed" in producer
-    assert group.startswith("WARNING:mqgroups:<OutgoingGroup ")
+    assert group.startswith("<OutgoingGroup ")
     assert "was not ended, so its last messages are not committed" in group
 
 

@@ -319,7 +319,9 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
             timeout=120,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (0, "")
+    # Pages show parts of programs, which leave open what the part does not end.
+    said = [line for line in done.stderr.splitlines() if "was not closed" not in line]
+    assert (done.returncode, said) == (0, [])
     assert given.prints is None or done.stdout == given.prints
 
 

@@ -83,7 +83,15 @@ def test_two_homes_are_refused(owners, find_home):
 
 
 @pytest.mark.parametrize(
-    ("members", "said"), [((), "no members"), (("QM1", "QM1"), "twice"), (("QM1", "QM2"), "connect gave QM1 for QM2")]
+    ("members", "said"),
+    [
+        ((), "no members"),
+        (("QM1", "QM1"), "twice"),
+        (("QM1", "QM2"), "connect gave QM1 for QM2"),
+        # Its characters are no members, and a set has another order at each start.
+        ("QM1", "members must be a list of names, in their order, got 'QM1'"),
+        ({"QM1"}, "members must be a list of names, in their order, got {'QM1'}"),
+    ],
 )
 def test_what_cannot_be_asked_is_refused(owners, members, said):
     with pytest.raises(errors.ConfigurationError, match=said):

@@ -119,6 +119,7 @@ def test_in_a_forked_child_a_connection_is_a_clear_error_and_the_parent_goes_on(
     done = program.run(
         PUT_SIX
         + """
+consumer = connect().group_consumer(queue, name=name)
 child = os.fork()
 if child == 0:
     for use in (lambda: group.put(b"x"), lambda: connect().close(), lambda: qmgr.group_consumer(queue, name=name)):
@@ -129,10 +130,14 @@ if child == 0:
             print(type(error).__name__, error, flush=True)
     producer.close()
     qmgr.close()
+    # What the parent has open is not forgotten when the child lets go of it.
+    group = producer = qmgr = consumer = use = None
+    gc.collect()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 with group:
     group.put(b"6")
+consumer.close()
 producer.close()
 qmgr.close()
 """

@@ -7,10 +7,21 @@ import pickle
 import traceback
 
 import mqgroups
-from mqgroups import operate
+from mqgroups import aio, operate
 from mqgroups.operate.rules.inspection import GroupInspection
 
 PUBLIC = [(room, name) for room in (mqgroups, operate) for name in room.__all__ if callable(getattr(room, name))]
+
+
+def test_what_a_room_shows_is_what_is_public():
+    for room in (mqgroups, operate, aio):
+        assert dir(room) == sorted(room.__all__)
+
+
+def test_the_end_of_a_group_is_its_block_and_no_close_that_would_leave_its_last_message_out(owner):
+    with owner.producer() as producer, producer.group() as group:
+        assert not hasattr(group, "close")
+        group.put(b"0")
 
 
 VALUES = (

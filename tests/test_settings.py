@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import mqgroups
 from mqgroups.setting import Settings, settings_of, table
 from mqgroups.settings import Connecting, Consuming, Piping, Producing
@@ -28,7 +30,7 @@ ADDED = {
     ),
     "settings.py": (
         ("        segment_bytes: ", "        greetings: how often the producer greets. Nobody has asked.\n"),
-        ("    segment_bytes: Annotated", '    greetings: Annotated[int, Whole(0, 9, "0 to 9")] = 3\n'),
+        ("    segment_bytes: Annotated", "    greetings: Annotated[int, Whole(0, 9)] = 3\n"),
     ),
 }
 PROFILE = '[profiles.p]\nq_mgr = "QM1"\nmotto = "of the profile"\n'
@@ -77,7 +79,7 @@ for functions, name, kind, default, said in (
         assert text.index("Args:") < text.index(f"    {name}: {said} Nobody has asked.\\n") < text.index("Raises:")
 with pytest.raises(ConfigurationError, match="motto must be a str, got 7"):
     mqgroups.connect("QM1", motto=7)
-with pytest.raises(ConfigurationError, match="greetings must be 0 to 9, got 10"):
+with pytest.raises(ConfigurationError, match="greetings must be a whole number, 0 to 9, got 10"):
     Producing("Q", name="N", greetings=10)
 # The reference.
 assert "| `motto` | `None` | what the connection says. Nobody has asked. |" in table(("connection", Connecting))
@@ -94,7 +96,7 @@ for words, variables, expected in (
     assert invoke(*words, command=command, **variables) == expected
 command = click.command()(setting_options(Producing, "greetings")(click.echo))
 assert "--greetings NUMBER How often the producer greets." in invoke("--help", command=command)
-assert "'--greetings': greetings must be 0 to 9, got 10" in invoke("--greetings", "10", command=command)
+assert "'--greetings': greetings must be a whole number, 0 to 9, got 10" in invoke("--greetings", "10", command=command)
 # Spark and its pipelines; which of a producer's settings Spark has is a list (SinkOptions).
 assert "| `mq.motto` |  | what the connection says |\\n" in markdown()
 given = {"mq.queueManager": "QM1", "queue": "Q", "mq.motto": "of Spark"}
@@ -124,6 +126,17 @@ def test_a_setting_that_is_added_is_found_everywhere(tmp_path):
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_name_that_is_none_of_a_functions_settings_is_told_with_the_functions_name(owner):
+    for wrong, said in (
+        ({"name": "N", "commit_evry": 5}, r"group_producer\(\): got an unexpected keyword argument 'commit_evry'"),
+        ({}, r"group_producer\(\): missing a required .*argument: 'name'"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            owner.qmgr.group_producer("Q", **wrong)
+    with pytest.raises(TypeError, match=r"connect\(\): too many positional arguments"):
+        mqgroups.connect("QM1", "C", "h(1)", "more")  # type: ignore[call-arg]  # at most three
 
 
 def test_each_factory_shows_its_settings_and_each_of_them_is_documented():

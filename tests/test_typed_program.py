@@ -186,6 +186,9 @@ if TYPE_CHECKING:
                 flush(incoming)  # type: ignore[unused-coroutine]  # not awaited
             assert_type(await later.run(mqgroups.operate.inspect_owner, "N", "put"), mqgroups.operate.SeenOwner)
 
+    def retries(error: mqgroups.errors.StatusQueueUnusable | mqgroups.errors.OwnershipLost) -> bool:
+        return error.because == "hiden"  # type: ignore[comparison-overlap]  # "hidden"
+
 
 def test_the_application_works(owner: Owner, make_queue: Callable[[], str], tmp_path: Path) -> None:
     target = owner.target

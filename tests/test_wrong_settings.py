@@ -54,8 +54,28 @@ def accept(q_mgr: mqgroups.QueueManager) -> object:
     return operate.move_group(q_mgr, "Q", bytes(24), accept=["in use"])  # type: ignore[list-item]  # "in-use"
 
 
+def examined_role(q_mgr: mqgroups.QueueManager) -> object:
+    return list(operate.examine(q_mgr, name="N", role="producer"))  # type: ignore[arg-type]  # "put"
+
+
+def names(q_mgr: mqgroups.QueueManager) -> object:
+    return operate.find_owners(q_mgr, names="ORDERS.LOADER")  # a str is a collection to mypy
+
+
 def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_done(owner):
-    for wrong in (layout, consumer_s_layout, bind, poison, pipe_s_poison, repeats, trace, role, accept):
+    for wrong in (
+        layout,
+        consumer_s_layout,
+        bind,
+        poison,
+        pipe_s_poison,
+        repeats,
+        trace,
+        role,
+        examined_role,
+        names,
+        accept,
+    ):
         with pytest.raises(ConfigurationError, match=r"must be .*'|must be a collection of") as refused:
             wrong(owner.qmgr)
         assert wrong.__name__.rpartition("_")[2] in str(refused.value)

@@ -32,11 +32,14 @@ a new one, or another program resumes it after what is committed.
 
 from __future__ import annotations
 
+import sys
+
 from mqgroups.aio.consumer import GroupConsumer, IncomingGroup
 from mqgroups.aio.opening import Opening
 from mqgroups.aio.pipe import GroupPipe, PipedGroup
 from mqgroups.aio.producer import GroupProducer, OutgoingGroup
 from mqgroups.aio.queue_manager import QueueManager, connect
+from mqgroups.public_names import name_by_room
 
 __all__ = [
     "GroupConsumer",
@@ -49,3 +52,5 @@ __all__ = [
     "QueueManager",
     "connect",
 ]
+
+name_by_room(sys.modules[__name__])

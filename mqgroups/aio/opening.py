@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -22,13 +22,14 @@ _T = TypeVar("_T", bound=_Closes)
 class Opening(Generic[_T]):
     """Opens something once: ``async with opening as it`` also closes it, ``it = await opening`` leaves that to the caller."""
 
-    def __init__(self, opens: Callable[[], Coroutine[Any, Any, _T]]) -> None:
+    def __init__(self, opens: Coroutine[Any, Any, _T]) -> None:
+        # A coroutine, not its function: if nobody awaits it, Python says so.
         self._opens = opens
         self._opened: _T | None = None
 
     def __await__(self) -> Generator[Any, Any, _T]:
         try:
-            return (yield from self._opens().__await__())
+            return (yield from self._opens.__await__())
         except MQGroupsError as error:
             raise without_own_frames(error) from error.__cause__
 

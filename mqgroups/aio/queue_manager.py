@@ -39,7 +39,8 @@ def _makes(
             function = partial(sync, self.q_mgr, *args, **kwargs)
             return kind(await self.thread.call(function, undo=_close), self.thread)
 
-        return Opening(opens)
+        opens.__qualname__ = sync.__qualname__
+        return Opening(opens())
 
     return make
 
@@ -96,7 +97,8 @@ class QueueManager:
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             self.thread.end()
-            tell_forgotten(f"{self!r} was not closed. Use it in an async with statement, or await close()", self)
+            what = f"{self!r} was not closed. Use it in an async with statement, or await close()"
+            tell_forgotten(what, self, connection_of(self.q_mgr).turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:
@@ -124,7 +126,8 @@ def _connects(
             finally:
                 del kwargs["sleep"]
 
-        return Opening(opens)
+        opens.__qualname__ = sync.__qualname__
+        return Opening(opens())
 
     return connect
 

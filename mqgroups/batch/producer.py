@@ -35,7 +35,7 @@ from mqgroups.setting import Whole, check_text
 from mqgroups.settings import SHARED_STATUS_MODEL, Producing
 from mqgroups.telemetry import metrics
 
-_NUMBER = Whole(0, sys.maxsize, "at least 0")
+_NUMBER = Whole(0)
 
 
 class BatchMessage(NamedTuple):

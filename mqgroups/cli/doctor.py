@@ -99,7 +99,7 @@ def doctor(
                 q_mgr,
                 queue=queue,
                 name=name,
-                role=side,
+                role=side.value if side else None,
                 status_queue=status_queue,
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],

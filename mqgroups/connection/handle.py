@@ -86,5 +86,6 @@ class Handle:
             tell_forgotten(
                 "a connection to a queue manager was not closed: use it in a with statement, or call close()",
                 self,
+                self._pid,
                 stacklevel=3,
             )

@@ -7,12 +7,15 @@ are on lower floors than ``queue_manager.py``, or beside it, so what they share 
 from __future__ import annotations
 
 from mqgroups.connection.connection import Connection
+from mqgroups.errors import ConfigurationError
 
 
 class ConnectionHolder:
     """An object with a connection: the queue manager that it is connected to, and whether it can be used."""
 
     def __init__(self, connection: Connection) -> None:
+        if not isinstance(connection, Connection):
+            raise ConfigurationError(f"a QueueManager is made by mqgroups.connect or mqgroups.wrap, got {connection!r}")
         self._connection = connection
 
     @property
@@ -38,4 +41,6 @@ class ConnectionHolder:
 
 def connection_of(holder: ConnectionHolder) -> Connection:
     """Return the connection of ``holder``; for the rest of this package."""
+    if not isinstance(holder, ConnectionHolder):
+        raise ConfigurationError(f"expected a QueueManager of mqgroups.connect or mqgroups.wrap, got {holder!r}")
     return holder._connection

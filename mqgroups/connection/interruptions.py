@@ -21,6 +21,7 @@ them, after it has recovered.
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 from collections.abc import Callable
@@ -53,14 +54,16 @@ class Turn:
     Attributes:
         interrupted: inside a call: whether a call before it was interrupted, and the connection has not recovered yet. A field,
             because each put and get asks for it.
+        pid: the process that the connection belongs to.
     """
 
-    __slots__ = ("_inside", "interrupted")
+    __slots__ = ("_inside", "interrupted", "pid")
 
     def __init__(self) -> None:
         # Empty, or the frame of the caller. A dict, because setdefault lets exactly one of two threads win.
         self._inside: dict[str, FrameType | str] = {}
         self.interrupted = False
+        self.pid = os.getpid()
 
     def __enter__(self) -> None:
         frame = sys._getframe(1)

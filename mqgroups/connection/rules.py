@@ -28,19 +28,22 @@ _LENGTHS = {
 
 def check(arguments: ConnectArguments) -> None:
     """Raise ConfigurationError for arguments that are not valid, alone or together."""
-    _check_lengths(arguments)
+    _check_texts(arguments)
     _check_way(arguments)
     _check_identity(arguments)
     _check_tls(arguments)
 
 
-def _check_lengths(arguments: ConnectArguments) -> None:
+def _check_texts(arguments: ConnectArguments) -> None:
     for name, longest in _LENGTHS.items():
         value: str | None = getattr(arguments, name)
         if value is None:
             continue
         if not value and name != "q_mgr_name":
             raise ConfigurationError(f"{name} is empty; leave it out, or give a value")
+        # C ends a text at NUL; the bindings encode no lone surrogate, and only ASCII in the queue manager's name.
+        if not value.isprintable() or (name == "q_mgr_name" and not value.isascii()):
+            raise ConfigurationError(f"{name} {value!r} has a character that it cannot have")
         length = len(value.encode())
         if longest is not None and length > longest:
             raise ConfigurationError(f"{name} has {length} bytes; the maximum is {longest}")
@@ -55,7 +58,7 @@ def _check_way(arguments: ConnectArguments) -> None:
         )
     # A blank name is refused with a single address too: a load balancer may be behind it, and the name is known to whoever has
     # made the queue manager.
-    if not arguments.q_mgr_name or arguments.q_mgr_name.startswith("*"):
+    if not arguments.q_mgr_name.strip() or arguments.q_mgr_name.startswith("*"):
         raise ConfigurationError(
             f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "
             "groups are on one of them: the next start could find nothing to resume. Name the queue manager (DISPLAY QMGR QMNAME "

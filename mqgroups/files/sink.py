@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mqgroups.core.group_key import may_be_same, short_id
-from mqgroups.errors import GroupUsage
+from mqgroups.errors import ConfigurationError, GroupUsage
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
 from mqgroups.printable import LONGEST, printable
@@ -75,9 +75,12 @@ class FileSink:
             check: is called when all of a file is on disk and before that is committed; returns why it is wrong, or nothing.
 
         Raises:
+            ConfigurationError: there is no consumer, or one for asyncio.
             GroupUsage: the consumer has a checkpoint of another kind.
             OSError: the folder does not exist, or a file cannot be renamed.
         """
+        if not isinstance(consumer, GroupConsumer):
+            raise ConfigurationError(f"consumer must be an mqgroups.GroupConsumer, got {consumer!r}")
         self._folder = Path(folder)
         os.close(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY))
         self._consumer = consumer

@@ -30,6 +30,7 @@ from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
 from mqgroups.status.hooks import checked_hook
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry.forgotten import tell_forgotten
 
 _log = logging.getLogger("mqgroups.get")
 
@@ -172,6 +173,12 @@ class GroupConsumer:
         with self._connection.turn:
             self._getter.owner.telemetry.application_failed(error)
             self._getter.close(finish=error is None)
+
+    def __del__(self) -> None:
+        getter = getattr(self, "_getter", None)
+        if getter is not None and not getter.closed:
+            what = f"{self!r} was not closed. Use it in a with statement, or call close()"
+            tell_forgotten(what, self, getter.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:

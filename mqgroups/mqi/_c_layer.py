@@ -186,8 +186,8 @@ class CLayer:
         """As in ``Binding``."""
         try:
             return cast("int", q_mgr.get_handle())
-        except self._package.PYIFError as error:
-            raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from error
+        except self._package.PYIFError:
+            raise ConfigurationError(f"the {self.name}.QueueManager is not connected; connect it first") from None
 
 
 def program_name(argv: list[str]) -> bytes:

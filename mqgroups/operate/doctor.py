@@ -17,6 +17,7 @@ from typing import Any
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
+from mqgroups.core.modes import RoleName
 from mqgroups.errors import (
     CommandRefused,
     ConnectionBroken,
@@ -27,7 +28,7 @@ from mqgroups.errors import (
     StatusError,
 )
 from mqgroups.mqi import constants as mq
-from mqgroups.names import checked_name, checked_queue_name, status_queue_name
+from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
@@ -85,7 +86,7 @@ def examine(
     *,
     queue: str | None = None,
     name: str | None = None,
-    role: Role | None = None,
+    role: RoleName | None = None,
     status_queue: str | None = None,
     channel: str | None = None,
     principal: str | None = None,
@@ -102,14 +103,15 @@ def examine(
         principal: this user's name, for the SET AUTHREC commands of the findings.
 
     Raises:
-        ConfigurationError: a name is not valid.
+        ConfigurationError: a name or the role is not valid.
         ConnectionBroken: the connection is lost.
     """
     if queue is not None:
         checked_queue_name("queue", queue)
     if name is not None:
         checked_name(name)
-    asked = _Examination(q_mgr, connection_of(q_mgr), queue, name, role, status_queue, channel, principal)
+    side = None if role is None else checked_role(role)
+    asked = _Examination(q_mgr, connection_of(q_mgr), queue, name, side, status_queue, channel, principal)
     yield from asked.findings()
 
 

@@ -23,6 +23,7 @@ from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
+from mqgroups.setting import check_collection
 
 _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
@@ -78,6 +79,8 @@ def find_owners(
         ConfigurationError: a name is not valid.
         ConnectionBroken: the connection is lost.
     """
+    check_collection("names", names)
+    check_collection("status_queues", status_queues)
     for each in status_queues:
         checked_queue_name("status_queues", each)
     if queue is not None:

@@ -37,7 +37,7 @@ from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
 from mqgroups.operate.status_queues import Damage, damage
-from mqgroups.setting import checked_seconds
+from mqgroups.setting import check_collection, checked_seconds
 from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.owner import new_owner_id
 from mqgroups.status.records import browsed, foreign_record, held_by
@@ -133,8 +133,7 @@ def salvage_owner(
         ConfigurationError, StatusError, MQIError: as for its start.
     """
     owner_role = checked_role(role)
-    if isinstance(other_status_queues, str):
-        raise ConfigurationError(f"other_status_queues must be a collection of names, got {other_status_queues!r}")
+    check_collection("other_status_queues", other_status_queues)
     connection = connection_of(q_mgr)
     rebuild = _Rebuild(
         connection=connection,

@@ -150,7 +150,7 @@ def _refuse_half_a_pipe(connection: Connection, name: str) -> None:
 def _refuse_what_would_be_lost(ours: RepairedQueue, role: Role, by: str, there: StatusRecord | None) -> None:
     ours.refuse_foreign(role, by, there)
     if there is not None and (there.state is RecordState.IN_GROUP or there.checkpoint is not None):
-        remedy = f"Let {by} finish first, or choose another name to take the group over"
+        remedy = f"Let {by} finish, and forget its checkpoint, or choose another name to take the group over"
         _refuse("needed", ours.name, there, "nothing that is still needed", remedy)
 
 

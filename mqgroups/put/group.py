@@ -248,7 +248,7 @@ class OutgoingGroup(WithBlock):
             finally:
                 self._ended = True
 
-    def close(self) -> None:
+    def let_go(self) -> None:
         """End the group without a call of the MQI: no more messages can be put. The producer backs out what is not committed."""
         self._ended = True
         self._held = None
@@ -294,10 +294,12 @@ class OutgoingGroup(WithBlock):
         return self
 
     def __del__(self) -> None:
-        if getattr(self, "is_begun", False) and not self._ended:
+        # If it has failed, that was told.
+        if getattr(self, "is_begun", False) and not self._ended and self._failure is None:
             tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
                 self,
+                self._turn.pid,
             )
 
     def _leave_block(
@@ -314,7 +316,7 @@ class OutgoingGroup(WithBlock):
                     self._putter.owner.telemetry.application_failed(error)
                     self._putter.back_out(BACKED_OUT)
             finally:
-                self.close()
+                self.let_go()
 
     def _complete(self) -> None:
         self._check_open()

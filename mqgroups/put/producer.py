@@ -173,7 +173,8 @@ class GroupProducer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
-            tell_forgotten(f"{self!r} was not closed. Use it in a with statement, or call close()", self)
+            what = f"{self!r} was not closed. Use it in a with statement, or call close()"
+            tell_forgotten(what, self, self._connection.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:
@@ -190,7 +191,7 @@ class GroupProducer:
             turn.interrupted = True
         if (not_ended := self._not_ended()) is not None:
             raise not_ended
-        before.close()
+        before.let_go()
 
     def _not_ended(self) -> GroupUsage | None:
         """Return the error if the application has begun a group and not ended it."""
@@ -200,7 +201,9 @@ class GroupProducer:
             return None
         if not group.is_begun and not group.is_in_block:
             return None
-        return GroupUsage("the previous group has not ended. Use `with producer.group() as group:`")
+        return GroupUsage(
+            "the last group has not ended, so what it held back is not put. Use `with producer.group() as group`"
+        )
 
     def _left_open(self) -> GroupUsage | None:
         # A group that failed has told it already.
@@ -212,7 +215,7 @@ class GroupProducer:
         self._closed = True
         putter = self._putter
         if self._group is not None:
-            self._group.close()
+            self._group.let_go()
         try:
             putter.back_out(None)
             if finish:

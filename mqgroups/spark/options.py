@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Parameter
@@ -27,8 +26,8 @@ from mqgroups.settings import SHARED_STATUS_MODEL, Connecting, Priority, Produci
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.option import Option, Use, camel, options_of, options_of_connection
 
-_COUNT = Whole(1, sys.maxsize, "at least 1")
-_NUMBER = Whole(0, sys.maxsize, "at least 0")
+_COUNT = Whole(1)
+_NUMBER = Whole(0)
 # A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
 _FIRST_WAIT_S = 10.0
 

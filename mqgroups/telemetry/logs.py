@@ -7,16 +7,11 @@ unit of work, the application's current span.
 
 from __future__ import annotations
 
-import logging
-
 from opentelemetry import trace
 
 from mqgroups.printable import brief
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
-
-# Quiet by default: if the application has no handler, Python would write warnings to standard error.
-logging.getLogger(sc.SCOPE).addHandler(logging.NullHandler())
 
 
 def fields(

@@ -27,7 +27,8 @@ from mqgroups.get.group import IncomingGroup
 from mqgroups.names import checked_name
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
-from mqgroups.setting import checked_seconds
+from mqgroups.setting import Whole, check_flag, checked_seconds
+from mqgroups.status.hooks import checked_hook
 from mqgroups.workers.health import Health
 from mqgroups.workers.run import ProcessRun, Run, ThreadRun
 from mqgroups.workers.status import Board, WorkerStatus
@@ -121,12 +122,13 @@ class Workers:
         Raises:
             ConfigurationError: a setting is invalid.
         """
-        if not 1 <= workers <= MOST_WORKERS:
-            raise ConfigurationError(f"workers must be 1 to {MOST_WORKERS}, got {workers!r}")
-        if not 1 <= first <= MOST_WORKERS - workers + 1:
-            raise ConfigurationError(
-                f"the numbers of workers are 1 to {MOST_WORKERS}, so {workers} cannot begin with {first!r}"
-            )
+        for what, function in (("connect", connect), ("open", open), ("setup", setup or connect)):
+            checked_hook(what, function)
+        if not callable(handler):
+            raise ConfigurationError(f"handler must be a function, got {handler!r}")
+        Whole(1, MOST_WORKERS)("workers", workers)
+        Whole(1, MOST_WORKERS - workers + 1)("first", first)
+        check_flag("threads", threads)
         checked_name(f"{name}.{MOST_WORKERS}")
         self._grace_s = checked_seconds("grace_s", grace_s)
         self._stuck_after_s = checked_seconds("stuck_after_s", inf if stuck_after_s is None else stuck_after_s)

@@ -193,6 +193,16 @@ def test_a_sleep_of_the_applications_own_is_refused():
     asyncio.run(main())
 
 
+def test_what_is_not_awaited_is_told(owner):
+    async def main():
+        async with connect(owner) as q_mgr:
+            q_mgr.group_producer(owner.queue, name=owner.name)
+        gc.collect()
+
+    with pytest.warns(RuntimeWarning, match="coroutine 'QueueManager.group_producer' was never awaited"):
+        asyncio.run(main())
+
+
 def test_a_connection_that_is_not_closed_is_told(owner):
     async def main():
         await connect(owner)

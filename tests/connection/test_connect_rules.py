@@ -52,6 +52,9 @@ def no_binding(request, monkeypatch):
         ({**CHANNEL, **TLS, "peer_name": "CN" * 513}, "peer_name has 1026 bytes; the maximum is 1024"),
         ({"channel": "C" * 21, "conn_name": "h"}, "channel has 21 bytes; the maximum is 20"),
         ({"channel": "C", "conn_name": "h" * 265}, "conn_name has 265 bytes; the maximum is 264"),
+        ({"channel": "C", "conn_name": "h(1)\n"}, "conn_name 'h(1)\\n' has a character that it cannot have"),
+        # As Python reads an environment variable that is not in UTF-8.
+        ({**CHANNEL, "user": "\udce9"}, "user '\\udce9' has a character that it cannot have"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(given, sentence):
@@ -60,12 +63,19 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["QM\0", "QM\u00e9"])
+def test_a_name_that_no_queue_manager_has_is_refused(name):
+    with pytest.raises(errors.ConfigurationError, match=r"q_mgr_name .* has a character that it cannot have"):
+        mqgroups.connect(name)
+
+
 @table(
     ("name", "given"),
     [
         ("*QM1", CHANNEL),
         ("*", {"ccdt_url": "file:///c"}),
         ("", {}),
+        (" ", {}),
         ("", CHANNEL),
         ("", {"channel": "C", "conn_name": "h1(1414),h2(1414)"}),
         ("", {"ccdt_url": "file:///c"}),

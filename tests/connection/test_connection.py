@@ -14,7 +14,7 @@ import pytest
 import mqgroups
 from mqembedded import Fault
 from mqembedded import constants as mq
-from mqgroups import errors
+from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import structures as st
 from tests.put.whole_groups import THIS, put_rest
@@ -410,9 +410,25 @@ def test_only_queue_manager_objects_of_a_binding_can_be_wrapped():
             mqgroups.wrap(thing)
 
 
+def test_what_is_no_connection_of_this_package_is_told_what_makes_one(binding):
+    others: list[Any] = ["QM1", binding.QueueManager(None)]
+    for other in others:
+        for use in (mqgroups.QueueManager, operate.find_owners):
+            with pytest.raises(errors.ConfigurationError, match=r"mqgroups\.connect or mqgroups\.wrap, got"):
+                use(other)
+
+
 def test_an_object_that_is_not_connected_cannot_be_wrapped(binding):
-    with pytest.raises(errors.ConfigurationError, match="not connected"):
+    with pytest.raises(errors.ConfigurationError, match="not connected") as refused:
         mqgroups.wrap(binding.QueueManager(None))
+    assert [len(refused.traceback), refused.value.__suppress_context__] == [2, True]
+
+
+def test_what_cannot_sleep_is_refused_when_a_connection_is_wrapped(mq, binding):
+    own, sleep = mq.connect(binding), 5
+    with pytest.raises(errors.ConfigurationError, match="sleep must be a function, got 5"):
+        mqgroups.wrap(own, sleep=sleep)  # type: ignore[arg-type]  # no function
+    own.disconnect()
 
 
 # --- queues

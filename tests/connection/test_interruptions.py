@@ -152,7 +152,7 @@ def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, 
 
 
 @pytest.mark.parametrize(
-    "at", ["_leave_block", "close"], ids=["before the first thing that is done", "behind the last"]
+    "at", ["_leave_block", "let_go"], ids=["before the first thing that is done", "behind the last"]
 )
 def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on(owner, qmgr, monkeypatch, at):
     def interrupted(*_):
@@ -188,7 +188,7 @@ def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
         group = stack.enter_context(producer.group())
         for number in range(len(THIS)):
             group.put(THIS[number])
-        with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
+        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"):
             producer.group()
     assert is_whole_group(owner.on_queue(), THIS)
 

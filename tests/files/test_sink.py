@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import os
@@ -13,7 +14,7 @@ import pytest
 
 import mqgroups
 from embedded_tests.fix_mqi import OK
-from mqgroups import errors, operate
+from mqgroups import aio, errors, operate
 from mqgroups.mqi import constants as mq
 from tests.get.test_group_key import BATCH, OTHERS, OURS, put_group
 
@@ -29,6 +30,18 @@ def put(owner, name="", payloads=THIS):
     with owner.producer() as producer, producer.group(name=name) as group:
         for payload in payloads:
             group.put(payload)
+
+
+def test_what_is_no_consumer_is_refused(owner, tmp_path):
+    async def make():
+        async with (
+            aio.QueueManager(owner.connect()) as q_mgr,
+            q_mgr.group_consumer(owner.queue, name=owner.name) as sink,
+        ):
+            mqgroups.FileSink(tmp_path, sink)  # type: ignore[arg-type]  # no GroupConsumer
+
+    with pytest.raises(errors.ConfigurationError, match=r"consumer must be an mqgroups\.GroupConsumer, got"):
+        asyncio.run(make())
 
 
 def get(owner, folder, qmgr=None, *, stop_at=0, **more):

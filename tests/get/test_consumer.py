@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import itertools
 import os
 
@@ -324,11 +325,30 @@ def test_repr_shows_queue_name_group_and_position(owner):
     assert repr(consumer).endswith(f"group={group.group_id.hex()} seq=2 uow=2 closed>")
 
 
+def test_a_consumer_that_nobody_closed_is_told_by_the_log(owner, caplog):
+    owner.put_group(THIS)
+    with owner.consumer() as consumer:
+        assert [len(list(group)) for group in consumer] == [len(THIS)]
+    del consumer
+    gc.collect()
+    assert "was not closed" not in caplog.text
+    consumer = owner.consumer(owner.connect())
+    said = f"{consumer!r} was not closed. Use it in a with statement, or call close()"
+    del consumer
+    gc.collect()
+    assert [each.levelname for each in caplog.records if each.getMessage() == said] == ["WARNING"]
+
+
 def test_settings_that_cannot_be_are_refused_before_any_call(owner):
     qmgr = owner.qmgr
     owner.doctor(qmgr, MQOPEN=None)
     for wrong, says in (
-        ({"max_message_length": 0}, "at least 1 byte"),
+        ({"max_message_length": 0}, "max_message_length must be a whole number, 1 to 2147483647, got 0"),
+        ({"max_message_length": 2**31}, "max_message_length must be a whole number, 1 to 2147483647"),
+        ({"max_message_length": 2.5}, "max_message_length must be a whole number, .* got 2.5"),
+        ({"group_wait_s": 10**400}, "group_wait_s must be 0 or more"),
+        ({"convert": 1208.0}, r"convert must be True, False or a CCSID \(1 to 65534\), got 1208.0"),
+        ({"record_users": [5]}, "record_users: 5 is not a user"),
         ({"wait_s": -1}, "wait_s must be 0 or more"),
         ({"group_wait_s": float("nan")}, "group_wait_s must be 0 or more"),
         ({"owner_wait_s": -0.1}, "owner_wait_s must be 0 or more"),

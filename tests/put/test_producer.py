@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mqgroups import Every, GroupProducer, Persistence, codecs, errors
+from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
@@ -175,7 +176,7 @@ def test_a_resumed_group_keeps_its_persistence_whatever_the_settings_say_now(own
 
 def test_a_priority_that_mq_does_not_have_is_refused(owner):
     for priority in (-1, 10):
-        with pytest.raises(errors.ConfigurationError, match="priority must be 0 to 9"):
+        with pytest.raises(errors.ConfigurationError, match="priority must be a whole number, 0 to 9"):
             owner.producer(priority=priority)
 
 
@@ -318,14 +319,14 @@ def test_a_resumed_group_with_nothing_more_is_refused_and_stays_resumable(owner)
 def test_a_second_group_before_the_first_one_has_ended_is_refused(owner):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(errors.GroupUsage, match="the previous group has not ended"):
+        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"):
             producer.group()
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
 
 def test_a_producer_that_is_left_before_its_group_has_ended_says_so_and_the_group_can_be_resumed(owner):
-    with pytest.raises(errors.GroupUsage, match="the previous group has not ended"), owner.producer() as producer:
+    with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"), owner.producer() as producer:
         group = producer.group()
         for data in THIS[:5]:
             group.put(data)
@@ -448,6 +449,20 @@ def test_a_group_that_is_left_open_when_its_producer_is_closed_is_told_by_the_lo
             group.put(data)
     producer.close()
     assert caplog.text == ""
+
+
+def test_a_group_that_has_failed_was_told_already(owner):
+    def begin():
+        q_mgr = owner.connect()
+        with owner.producer(q_mgr) as producer:
+            group = producer.group()
+            group.put(b"0")
+            connection = connection_of(q_mgr)
+            connection.binding.MQDISC(connection.hconn)
+            with pytest.raises(errors.ConnectionBroken):
+                group.put(b"1")
+
+    assert left_open(begin) == []
 
 
 def test_what_was_closed_and_ended_is_no_warning(owner):

@@ -69,7 +69,7 @@ def test_an_option_is_said_by_its_field_alone():
         """
 
         must_be: Annotated[str, Use.ALL]
-        longest_wait_ms: Annotated[int | None, Whole(0, 9, "0 to 9"), Use.READ] = None
+        longest_wait_ms: Annotated[int | None, Whole(0, 9), Use.READ] = None
         mode: Annotated[Literal["on", "Off"], Use.READ] = "on"
         put_response: Annotated[PutResponse, Use.WRITE] = "sync"
         not_one: bool = False
@@ -82,7 +82,7 @@ def test_an_option_is_said_by_its_field_alone():
     assert "puts messages without waiting for the queue manager" in response.meaning
     assert (wait.value("9"), mode.value("off"), must_be.value("x")) == (9, "Off", "x")
     for option, text, said in (
-        (wait, "10", "longestWaitMs must be 0 to 9, got 10"),
+        (wait, "10", "longestWaitMs must be a whole number, 0 to 9, got 10"),
         (wait, "x", "'x' is not valid; expected integer, 0 to 9"),
         (mode, "x", "'x' is not valid; expected `on` or `Off`"),
         (must_be, "", "'' is not valid; expected text"),
@@ -107,7 +107,11 @@ def test_every_field_is_an_option_and_they_are_not_more():
             "there is no such option. The nearest is maxGroupsPerTrigger",
         ),
         ({"xyzzy": "7"}, "xyzzy", "there is no such option"),
-        ({"maxgroupspertrigger": "0"}, "maxGroupsPerTrigger", "maxGroupsPerTrigger must be at least 1, got 0"),
+        (
+            {"maxgroupspertrigger": "0"},
+            "maxGroupsPerTrigger",
+            "maxGroupsPerTrigger must be a whole number, at least 1, got 0",
+        ),
         ({"maxgroupspertrigger": "many"}, "maxGroupsPerTrigger", "'many' is not valid; expected integer, at least 1"),
         ({"convert": "perhaps"}, "convert", "'perhaps' is not valid; expected `true` or `false`"),
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
@@ -137,7 +141,7 @@ def test_every_field_is_an_option_and_they_are_not_more():
         ),
         ({"mq.channel": "C" * 21, "mq.connectionnamelist": "h"}, "mq.channel", "mq.channel has 21 bytes"),
         ({"mq.queuemanager": "*user"}, "mq.queueManager", "mq.queueManager '*user' may connect"),
-        ({"mq.waitms": "-1"}, "mq.waitMs", "mq.waitMs must be at least 0, got -1"),
+        ({"mq.waitms": "-1"}, "mq.waitMs", "mq.waitMs must be a whole number, at least 0, got -1"),
         (
             {"mq.user": "u", "mq.passwordenv": "P", "mq.passwordfile": "f"},
             "mq.passwordFile",

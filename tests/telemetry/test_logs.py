@@ -126,15 +126,19 @@ def test_outside_a_unit_of_work_a_line_has_the_application_s_span(owner, spans, 
     assert int(line.trace_id, 16) == application.get_span_context().trace_id
 
 
-def test_without_logging_set_up_nothing_is_written(program):
-    # Python writes warnings of loggers without a handler to standard error.
+def test_without_logging_set_up_warnings_are_written_and_nothing_else(program):
     done = program.run("""
-import logging
-logging.getLogger("mqgroups.put").warning("nobody listens")
-with connect() as qmgr, qmgr.group_producer(queue, name=name) as producer, producer.group() as group:
+with connect() as qmgr:
+    with qmgr.group_producer(queue, name=name) as producer, producer.group() as group:
+        group.put(b"0")
+    producer = qmgr.group_producer(queue, name=name)
+    group = producer.group()
     group.put(b"0")
+    producer.close()
 """)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (0, "")
+    (line,) = done.stderr.splitlines()
+    assert "is closed before its group has ended" in line
 
 
 SECRET = "Gl4s-Kugel"

@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -531,10 +532,12 @@ def test_workers_that_have_not_begun_end_at_once_when_their_supervisor_is_stoppe
 
 def test_settings_that_cannot_be_are_refused(site):
     for wrong, text in (
-        ({"workers": 0}, "workers must be 1 to 100, got 0"),
-        ({"workers": 101}, "workers must be 1 to 100, got 101"),
-        ({"first": 0}, "so 2 cannot begin with 0"),
-        ({"first": 100}, "so 2 cannot begin with 100"),
+        ({"workers": 0}, "workers must be a whole number, 1 to 100, got 0"),
+        ({"workers": 101}, "workers must be a whole number, 1 to 100, got 101"),
+        ({"workers": "4"}, "workers must be a whole number, 1 to 100, got '4'"),
+        ({"first": 0}, "first must be a whole number, 1 to 99, got 0"),
+        ({"first": 100}, "first must be a whole number, 1 to 99, got 100"),
+        ({"threads": "no"}, "threads must be True or False, got 'no'"),
         # Ten workers of this name would not fit, so nobody would look for what the tenth has left.
         ({"name": "X" * 32}, "a name has 1 to 35"),
         ({"name": "A B"}, "MQ names may contain only"),
@@ -543,6 +546,13 @@ def test_settings_that_cannot_be_are_refused(site):
     ):
         with pytest.raises(errors.ConfigurationError, match=text):
             site.make(handlers.write, **wrong)
+
+
+def test_what_is_no_function_is_refused_before_workers_fail_with_it_at_each_start(site):
+    good: dict[str, Any] = {"handler": print, "connect": site.connect, "open": site.opener(), "setup": None}
+    for what, wrong in (("handler", None), ("connect", site.owner.qmgr), ("open", "ORDERS"), ("setup", 5)):
+        with pytest.raises(errors.ConfigurationError, match=f"{what} must be a function, got {wrong!r}"):
+            mqgroups.Workers(name="N", **{**good, what: wrong})
 
 
 def test_what_cannot_be_given_to_a_process_is_an_error_of_run(site):
