@@ -59,6 +59,14 @@ def test_a_cached_library_that_others_can_write_is_not_used(cache, what):
         building.build()
 
 
+def test_a_directory_that_is_everybodys_is_refused_and_stays_as_it_is(cache):
+    cache.mkdir()
+    cache.chmod(0o1777)
+    with pytest.raises(CacheRefused, match="nobody else may write to it"):
+        building.build()
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o1777
+
+
 def test_a_cached_library_of_another_user_is_not_used(cache, monkeypatch):
     building.build()
     os.chown(cache, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)

@@ -284,11 +284,14 @@ def test_the_directory_and_its_files_are_their_owners_alone(tmp_path):
         os.umask(before)
 
 
-def test_files_that_others_could_read_are_taken_back(stopped):
-    stopped.chmod(0o755)
+def test_files_that_others_could_read_are_taken_back_and_a_directory_that_was_there_is_left_as_it_is(stopped):
+    # It may be everybody's, such as /tmp or the working directory.
+    stopped.chmod(0o1777)
     (stopped / DATABASE).chmod(0o644)
-    contents(stopped)
-    assert (mode(stopped), mode(stopped / DATABASE)) == (0o700, 0o600)
+    store = Store(stopped, "QM1")
+    assert {mode(path) for path in stopped.iterdir()} == {0o600}
+    assert mode(stopped) == 0o1777
+    store.close()
 
 
 def test_a_database_that_is_a_symbolic_link_is_not_followed(stopped, tmp_path):

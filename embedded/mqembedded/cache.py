@@ -61,10 +61,6 @@ def own_directory(path: Path) -> Path:
     """Return a directory of this user alone; it is made if it does not exist. Raises CacheRefused."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.is_symlink():
-            with contextlib.suppress(PermissionError):
-                # A loose umask may have let others write here. check_own finds what they left.
-                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o022)
         check_own(path)
         if os.statvfs(path).f_flag & _NOEXEC:
             raise CacheRefused(

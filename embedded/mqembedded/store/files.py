@@ -7,7 +7,6 @@ journal, the journal was lost with committed messages, and the queue manager ref
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -123,11 +122,11 @@ def _fill(descriptor: int) -> None:
 
 
 def make_private_directory(directory: Path) -> None:
-    """Create a directory that only its owner may look into. An existing one gets these permissions if possible."""
+    """Create a directory that only its owner may look into.
+
+    One that exists keeps its permissions: it may be everybody's, such as /tmp. The files in it are private anyway.
+    """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # A directory of another user keeps its permissions; the files in it are private anyway.
-    with contextlib.suppress(PermissionError):
-        directory.chmod(0o700)
 
 
 def _check_file(path: Path) -> None:
