@@ -31,6 +31,14 @@ def test_listen_that_is_no_address_is_refused(listen):
     assert "is not HOST:PORT" in result.output
 
 
+@table("words", [("run",), ("exec", "true"), ("calls",)])
+def test_an_empty_name_is_not_the_working_directory(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    command, *rest = words
+    result = invoke(command, "--data", "", *rest)
+    assert (result.exit_code, "'--data': it is empty" in result.output, [*tmp_path.iterdir()]) == (2, True, [])
+
+
 @table("home", ["", "/dev/null"])
 def test_a_user_without_a_home_directory_is_told_what_names_a_directory_of_messages(monkeypatch, home):
     def nobody(_uid):

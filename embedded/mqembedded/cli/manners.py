@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,8 +17,17 @@ from mqembedded.printable import OneLine, printable
 
 Command = Callable[..., None]
 
+
+class _Directory(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            # As of a variable that is not set. It would be the working directory.
+            self.fail("it is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
+DIRECTORY = _Directory(file_okay=False, path_type=Path)
 data_option = click.option(
     "--data", type=DIRECTORY, required=True, help="The data directory of a queue manager that runs on this machine."
 )
