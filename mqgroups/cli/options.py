@@ -36,11 +36,17 @@ def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], 
     return convert
 
 
+def directory(text: str) -> Path:
+    """Read the name of a directory. An empty one, as of a variable that is not set, would be the working directory."""
+    if not text:
+        raise click.BadParameter("it is empty")
+    return Path(text)
+
+
 NAME = checked("NAME", checked_name)
 QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
 SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-DIRECTORY = click.Path(file_okay=False, path_type=Path)
 EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 # How long a command waits by default, seconds.
 WAIT_S = 30.0

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 200
 # Names that a look has no time for are read by the next one.
 _MOST_FOR_NAMES_S = 1.0
+# A clock can wait for years, but not for ever.
+_LONGEST_PAUSE_S = 86_400.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
 # Of the states of owners.
 _ORDER = (
@@ -59,7 +61,7 @@ def _address(value: str) -> tuple[str, int]:
     "every_s",
     type=SECONDS,
     default=1.0,
-    help="How long to wait between two looks; at least as long as a look takes.",
+    help="How long to wait between two looks; at least as long as a look takes, at most a day.",
 )
 @click.option(
     "--count", type=click.IntRange(1), metavar="LOOKS", help="End after so many looks. Default: watch for ever."
@@ -107,7 +109,7 @@ def watch(
             stack.enter_context(Pages(http, pages.by_path))
         for looks in count_from(1):
             seen = watcher.look()
-            pause_s = max(every_s, seen.took_s)
+            pause_s = min(max(every_s, seen.took_s), _LONGEST_PAUSE_S)
             show(seen, pause_s)
             pages.show(seen, pause_s)
             if looks == count:

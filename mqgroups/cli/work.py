@@ -19,7 +19,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import DIRECTORY, NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
+from mqgroups.cli.options import NAME, QUEUE, SECONDS, WAIT_S, directory, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -107,7 +107,7 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
 @click.option(
-    "--health-dir", type=DIRECTORY, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
+    "--health-dir", type=directory, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
 )
 @click.option(
     "--setup",

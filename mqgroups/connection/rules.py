@@ -8,6 +8,8 @@ Source: IBM MQ, topics "MQCD", "MQSCO", "MQCSP", "MQCNO" and their fields; "Spec
 
 from __future__ import annotations
 
+import re
+
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import ConnectArguments
@@ -42,7 +44,7 @@ def _check_texts(arguments: ConnectArguments) -> None:
         if not value and name != "q_mgr_name":
             raise ConfigurationError(f"{name} is empty; leave it out, or give a value")
         # C ends a text at NUL; the bindings encode no lone surrogate, and only ASCII in the queue manager's name.
-        if not value.isprintable() or (name == "q_mgr_name" and not value.isascii()):
+        if re.search(r"[\0-\x1f\x7f\ud800-\udfff]", value) or (name == "q_mgr_name" and not value.isascii()):
             raise ConfigurationError(f"{name} {value!r} has a character that it cannot have")
         length = len(value.encode())
         if longest is not None and length > longest:
@@ -85,8 +87,8 @@ def _check_tls(arguments: ConnectArguments) -> None:
         for name in ("cipher_spec", "peer_name"):
             if getattr(arguments, name) is not None:
                 raise ConfigurationError(
-                    f"{name} without channel: it is part of a channel's definition. Give channel and conn_name with it; with a "
-                    "channel definition table (CCDT), set it in the table"
+                    f"{name} without channel: it is part of a channel's definition. Give the channel and its address, too; with "
+                    "a channel definition table (CCDT), set it in the table"
                 )
     elif arguments.cipher_spec is None:
         for name in ("key_repository", "certificate_label", "peer_name", "fips"):

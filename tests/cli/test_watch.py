@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import mqgroups.cli.watch
 import mqgroups.operate.command_server
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
@@ -53,6 +54,14 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
     assert "messages/s 0.0 in, 0.0 out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
+
+
+def test_a_pause_is_never_longer_than_a_day(owner, watch, monkeypatch):
+    slept = []
+    monkeypatch.setattr(mqgroups.cli.watch.time, "sleep", slept.append)
+    for every in ("inf", "1e300"):
+        assert watch("--every", every, "--count", "2").exit_code == ExitCode.DONE
+    assert slept == [86_400, 86_400]
 
 
 def asked(port, path):

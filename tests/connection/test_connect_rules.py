@@ -11,6 +11,7 @@ import mqgroups.queue_manager
 from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
+from mqgroups.settings import Connecting
 
 CHANNEL = {"channel": "C", "conn_name": "h(1414)"}
 TLS = {"cipher_spec": "ANY_TLS12", "key_repository": "/k"}
@@ -61,6 +62,11 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
     with pytest.raises(errors.ConfigurationError, match=re.escape(sentence)) as refused:
         mqgroups.connect("QM1", **given)
     assert "s3cret" not in str(refused.value)
+
+
+def test_a_value_may_have_any_character_that_text_has():
+    # A no-break space and a private character, as in the name of a directory.
+    Connecting("QM1", **CHANNEL, cipher_spec="ANY_TLS12", key_repository="/etc/mq\u00a0keys/\ue000")
 
 
 @pytest.mark.parametrize("name", ["QM\0", "QM\u00e9"])

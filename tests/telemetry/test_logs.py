@@ -1,4 +1,4 @@
-"""Logs: the standard ones, quiet by default, with the same fields on every line; and that no secret is in any of it."""
+"""Logs: the standard ones, only warnings by default, with the same fields on every line; and that no secret is in any of it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The files of a data directory: their permissions, a check that none is missing, and space in reserve so that gets still work.
 
-Only the owner can use the directory (0700) and its files (0600), whatever the umask says. A server locks the directory; the
-lock ends with its process. A marker file exists while the database is open and has a journal. If there is a marker and no
-journal, the journal was lost with committed messages, and the queue manager refuses to start.
+Only the owner can use the files (0600), and a directory that is made for them (0700), whatever the umask says. A server locks
+the directory; the lock ends with its process. A marker file exists while the database is open and has a journal. If there is a
+marker and no journal, the journal was lost with committed messages, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _fill(descriptor: int) -> None:
 def make_private_directory(directory: Path) -> None:
     """Create a directory that only its owner may look into.
 
-    One that exists keeps its permissions: it may be everybody's, such as /tmp. The files in it are private anyway.
+    One that exists keeps its permissions: it may be everybody's, such as /tmp. Nobody else can read the files in it anyway.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
