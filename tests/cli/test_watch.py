@@ -13,13 +13,13 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 import urllib.request
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-import mqgroups.cli.watch
 import mqgroups.operate.command_server
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
@@ -57,11 +57,11 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
 
 
 def test_a_pause_is_never_longer_than_a_day(owner, watch, monkeypatch):
-    slept = []
-    monkeypatch.setattr(mqgroups.cli.watch.time, "sleep", slept.append)
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
     for every in ("inf", "1e300"):
         assert watch("--every", every, "--count", "2").exit_code == ExitCode.DONE
-    assert slept == [86_400, 86_400]
+    assert [each for each in slept if each > 60] == [86_400, 86_400]
 
 
 def asked(port, path):

@@ -66,7 +66,7 @@ def test_what_makes_no_sense_is_refused_by_name(given, sentence):
 
 def test_a_value_may_have_any_character_that_text_has():
     # A no-break space and a private character, as in the name of a directory.
-    Connecting("QM1", **CHANNEL, cipher_spec="ANY_TLS12", key_repository="/etc/mq\u00a0keys/\ue000")
+    Connecting("QM1", "C", "h(1414)", cipher_spec="ANY_TLS12", key_repository="/etc/mq\u00a0keys/\ue000")
 
 
 @pytest.mark.parametrize("name", ["QM\0", "QM\u00e9"])
