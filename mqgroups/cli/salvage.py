@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal, cast
 
 import click
@@ -18,13 +19,13 @@ from mqgroups import operate
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing
-from mqgroups.cli.options import QUEUE, apply_option, name_option, own_status_queue_option
+from mqgroups.cli.options import QUEUE, apply_option, checked, name_option, own_status_queue_option
 from mqgroups.cli.report import Report, committed
 from mqgroups.cli.words import number
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState
-from mqgroups.names import status_queue_name
+from mqgroups.names import checked_user, status_queue_name
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged
@@ -101,7 +102,7 @@ def salvage() -> None:
 @own_status_queue_option
 @click.option(
     "--record-user",
-    metavar="USER",
+    type=checked("USER", partial(checked_user, "user")),
     help="The user that the program runs under. The record becomes its own (needs +setid), and records of others are moved away.",
 )
 @apply_option

@@ -63,6 +63,7 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
         ),
         *((command, "--status-queue", BAD_NAME) for command in ("batches list", "groups", "check", "adopt", "owners")),
         ("salvage rebuild", "--other-status-queue", BAD_NAME),
+        ("salvage rebuild", "--record-user", "'bad name' is not a user as UserIdentifier in MQMD has it"),
         (WORK, "--target", BAD_NAME),
         ("takeover", "--by", "name 'bad name' has ' ' at position 4"),
         ((*WORK, "--commit-every", "0"), "--commit-every", "got 0"),
