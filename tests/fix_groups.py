@@ -10,11 +10,13 @@ looked at through raw MQI calls (``fix_mqi``), never through the library under t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +69,7 @@ class Owner:
         self.name = name
         self.eye = eye
         self._connections: list[mqgroups.QueueManager] = []
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
         self._shared: mqgroups.QueueManager | None = None
 
     # --- the library under test
@@ -90,12 +93,16 @@ class Owner:
     def producer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupProducer:
         """Return a producer of this owner that waits for nothing."""
         settings = {"name": self.name, "commit_every": 2, "owner_wait_s": 0, "full_wait_s": 0, **more}
-        return (qmgr or self.qmgr).group_producer(settings.pop("queue", self.queue), **settings)
+        producer = (qmgr or self.qmgr).group_producer(settings.pop("queue", self.queue), **settings)
+        self._made.add(producer)
+        return producer
 
     def consumer(self, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupConsumer:
         """Return a consumer of this owner that waits for nothing."""
         settings = {"name": self.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, **more}
-        return (qmgr or self.qmgr).group_consumer(settings.pop("queue", self.queue), **settings)
+        consumer = (qmgr or self.qmgr).group_consumer(settings.pop("queue", self.queue), **settings)
+        self._made.add(consumer)
+        return consumer
 
     def put_group(self, payloads: Iterable[bytes | str], **more: Any) -> None:
         """Put one group and close the producer."""
@@ -209,6 +216,10 @@ class Owner:
         """Close all connections and delete the status queues, those of workers too: other tests look at all that there are."""
         for connection in self._connections:
             connection.close()
+        for made in self._made:
+            # What is collected later would be told in another test.
+            with contextlib.suppress(Exception):
+                made.close()
         for role in ("put", "get"):
             of_workers = [f"{self.status_queue(role)}.{number}" for number in range(1, 5)]
             for status_queue in (self.status_queue(role), *of_workers):
