@@ -275,6 +275,7 @@ def test_the_directory_and_its_files_are_their_owners_alone(tmp_path):
     directory = tmp_path / "data"
     before = os.umask(0)
     try:
+        directory.mkdir()
         store = filled(directory)
         assert mode(directory) == 0o700
         assert {mode(path) for path in directory.iterdir()} == {0o600}

@@ -74,7 +74,7 @@ def _option(field: Field) -> Decorator:
         more = {"is_flag": True}
     elif field.choices:
         more = {"type": click.Choice(field.choices)}
-    elif field.kind is float:
+    elif float in (field.kind, *get_args(field.kind)):
         more = {"type": checked("SECONDS", field.check_value, click.FLOAT)}
     elif int in (field.kind, *get_args(field.kind)):
         more = {"type": checked("NUMBER", field.check_value, click.INT)}

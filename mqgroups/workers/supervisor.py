@@ -127,7 +127,11 @@ class Workers:
         if not callable(handler):
             raise ConfigurationError(f"handler must be a function, got {handler!r}")
         Whole(1, MOST_WORKERS)("workers", workers)
-        Whole(1, MOST_WORKERS - workers + 1)("first", first)
+        Whole(1, MOST_WORKERS)("first", first)
+        if first + workers > MOST_WORKERS + 1:
+            raise ConfigurationError(
+                f"the numbers of workers are 1 to {MOST_WORKERS}, so {workers} cannot begin with {first}"
+            )
         check_flag("threads", threads)
         checked_name(f"{name}.{MOST_WORKERS}")
         self._grace_s = checked_seconds("grace_s", grace_s)

@@ -535,8 +535,8 @@ def test_settings_that_cannot_be_are_refused(site):
         ({"workers": 0}, "workers must be a whole number, 1 to 100, got 0"),
         ({"workers": 101}, "workers must be a whole number, 1 to 100, got 101"),
         ({"workers": "4"}, "workers must be a whole number, 1 to 100, got '4'"),
-        ({"first": 0}, "first must be a whole number, 1 to 99, got 0"),
-        ({"first": 100}, "first must be a whole number, 1 to 99, got 100"),
+        ({"first": 0}, "first must be a whole number, 1 to 100, got 0"),
+        ({"first": 100}, "the numbers of workers are 1 to 100, so 2 cannot begin with 100"),
         ({"threads": "no"}, "threads must be True or False, got 'no'"),
         # Ten workers of this name would not fit, so nobody would look for what the tenth has left.
         ({"name": "X" * 32}, "a name has 1 to 35"),

@@ -7,6 +7,7 @@ marker and no journal, the journal was lost with committed messages, and the que
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -124,9 +125,13 @@ def _fill(descriptor: int) -> None:
 def make_private_directory(directory: Path) -> None:
     """Create a directory that only its owner may look into.
 
-    One that exists keeps its permissions: it may be everybody's, such as /tmp. Nobody else can read the files in it anyway.
+    One that has files, or in which anybody may make some, keeps its permissions: it may be the working directory, or /tmp.
+    Nobody else can read the files in it anyway.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
+        with contextlib.suppress(PermissionError):
+            directory.chmod(0o700)
 
 
 def _check_file(path: Path) -> None:
