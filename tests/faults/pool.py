@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import logging
 import multiprocessing
 import os
 import resource
@@ -80,8 +79,6 @@ def begin(directory: str, setting: Setting) -> None:
     # A library that leaves connections open is to be told so by its cases, not to end them.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    # Each fault is a warning.
-    logging.getLogger("mqgroups").addHandler(logging.NullHandler())
     take_out(setting.without)
     _site = Site(Path(directory, str(os.getpid())), setting.readings, stranger=setting.stranger)
     atexit.register(_site.stop)

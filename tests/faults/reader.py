@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import logging
 import os
 import sys
 import time
@@ -37,6 +38,12 @@ def call_yourself(appl_name: str) -> None:
     _appl_name.value = appl_name.encode()
     # The library names the script, where the binding has a field for it.
     sys.argv[0] = appl_name
+
+
+def begin_program() -> None:
+    """Begin a process under test: it has the name PROGRAM, and prints no warnings, because each fault is one."""
+    call_yourself(PROGRAM)
+    logging.getLogger("mqgroups").addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager

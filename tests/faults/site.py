@@ -14,7 +14,7 @@ from tests.faults.cluster import Member, embedded_cluster
 from tests.faults.machine import MQSC, AnyQueueManager, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
-from tests.faults.reader import PROGRAM, Reader, call_yourself
+from tests.faults.reader import PROGRAM, Reader, begin_program
 from tests.faults.readings import hides_messages
 from tests.faults.stranger.injector import count_mqstat
 from tests.faults.stranger.queue_manager import Stranger
@@ -41,7 +41,7 @@ class Site:
         self._single: Machine | None = None
         self._cluster: EmbeddedCluster | None = None
         self._members: dict[str, Member] = {}
-        call_yourself(PROGRAM)
+        begin_program()
 
     def machine(self, pattern: Pattern) -> Machine:
         """Return the machine for programs of a pattern."""

@@ -45,7 +45,7 @@ from tests.faults.cases import fault_at
 from tests.faults.directory import temporary_directory
 from tests.faults.machine import MQSC
 from tests.faults.pattern import wrong_with_groups
-from tests.faults.reader import PROGRAM, Reader, call_yourself
+from tests.faults.reader import PROGRAM, Reader, begin_program
 from tests.workers import handlers
 
 # How many workers are started, and the numbers of the names that have an interrupted group. The others were never used.
@@ -105,7 +105,7 @@ class Place:
             workers=count,
             threads=threads,
             grace_s=_PATIENCE_S,
-            setup=functools.partial(call_yourself, PROGRAM),
+            setup=begin_program,
         )
 
     def connect(self, reconnect_wait_s: float) -> mqgroups.QueueManager:
@@ -114,6 +114,7 @@ class Place:
 
     def supervise(self) -> None:
         """Run workers in a process of their supervisor's own."""
+        begin_program()
         self.workers(2).run()
 
 
@@ -337,7 +338,7 @@ class Campaign:
 def campaign() -> Iterator[Campaign]:
     """Start a queue manager, and run cases on it."""
     with temporary_directory() as directory:
-        call_yourself(PROGRAM)
+        begin_program()
         with EmbeddedQueueManager("QMW", mqsc=[MQSC], data=Path(directory, "data")) as qmgr:
             os.environ.update(qmgr.environment())
             yield Campaign(qmgr, Path(directory))
