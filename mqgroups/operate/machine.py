@@ -78,7 +78,10 @@ def client_file(environment: Mapping[str, str]) -> Path | None:
     data = environment.get("MQ_OVERRIDE_DATA_PATH", "/var/mqm")
     places = (Path.cwd(), Path(data), Path(environment.get("HOME", "/")))
     # Not Path.is_file, which raises an error where this user may not look, such as another's home directory.
-    return next((path for place in places if os.path.isfile(path := place / "mqclient.ini")), None)  # noqa: PTH113
+    return next(
+        (path for place in places if os.path.isfile(path := place / "mqclient.ini")),  # noqa: PTH113 - as said above
+        None,
+    )
 
 
 def _facts(path: Path) -> dict[str, int | str]:
