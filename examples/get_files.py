@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
             with sink.file(group) as file:
                 for message in group:
                     file.write(message.data + b"\n")
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 if __name__ == "__main__":

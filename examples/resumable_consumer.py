@@ -87,7 +87,7 @@ def main(directory: Path, wait_s: float | None) -> int:
             mqgroups.stop_on_signals(consumer),
         ):
             get_lines(consumer, directory)
-            consumer.forget_checkpoint()  # the last file's length is no longer needed
+            consumer.forget()  # the last file's length is no longer needed
     except EnvironmentFailure as error:
         log.error("%s", error)
         return EXIT_TRY_AGAIN

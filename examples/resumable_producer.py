@@ -87,7 +87,7 @@ def main(path: Path) -> int:
             name, time, position = begun or (path.name, time_of(path), 0)
             if begun and time_of(path.with_name(f"{name}.put")) == time:
                 # It died after the renaming.
-                producer.forget_checkpoint()
+                producer.forget()
                 name, time, position = path.name, time_of(path), 0
             if (name, time) != (path.name, time_of(path)):
                 log.error("the lines of %s are not all put: start it with that file, unchanged", name)
@@ -96,7 +96,7 @@ def main(path: Path) -> int:
                 put_lines(producer, path, position)
                 path.rename(f"{path}.put")
                 make_durable(path.parent)
-                producer.forget_checkpoint()
+                producer.forget()
             elif begun is None:
                 log.warning("%s does not exist, so nothing was put", path)
     except EnvironmentFailure as error:

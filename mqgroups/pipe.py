@@ -49,7 +49,7 @@ from mqgroups.put.payload import (
     encoded,
     pieces,
 )
-from mqgroups.put.properties import group_properties, resumed_with, with_group_properties
+from mqgroups.put.properties import group_properties, passed_on, resumed_with, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.settings import SEGMENT_BYTES, Consuming, Producing
 from mqgroups.status.opening import check_apart
@@ -71,20 +71,23 @@ def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
 class PipedGroup:
     """The outgoing group that is made from the incoming one."""
 
-    def __init__(self, output: PipeOutput) -> None:
+    def __init__(self, output: PipeOutput, name: str) -> None:
         self._output = output
+        self._name = name
 
     def set_properties(self, properties: Mapping[str, PropertyValue] | None = None, *, name: str = "") -> None:
-        """Set the properties and the name of the outgoing group, as ``GroupProducer.group`` does. Call it before the first put.
+        """Set the properties and the name of the outgoing group. Call it before the first put.
 
-        A program that resumes a group may call it again with the same values.
+        Without a ``name`` it has the name of the incoming group. A name says in a pipe which group it is, and no more: two
+        incoming groups of one name are two outgoing groups. A program that resumes a group may call this again with the same
+        values.
 
         Raises:
             GroupUsage: something is put already, or was before the restart, and the group has other properties; or the pipe has
                 gone on to another group, or is closed.
             MessageRefused: as for ``GroupProducer.group``.
         """
-        self._output.set_properties(self, group_properties(name, properties))
+        self._output.set_properties(self, group_properties(name or self._name, properties))
 
     def put(
         self,
@@ -163,9 +166,9 @@ class PipeOutput:
         is_first = self._properties and not self._waiting and self.putter.owner.committed.at_start
         return with_group_properties(self._properties, message) if is_first else message
 
-    def begin(self, group: PipedGroup) -> None:
-        """Accept messages of ``group`` from now on."""
-        self.group, self._properties = group, NO_PROPERTIES
+    def begin(self, group: PipedGroup, name: str) -> None:
+        """Accept messages of ``group`` from now on; ``name``: of the incoming group."""
+        self.group, self._properties = group, group_properties(name, None)
 
     def _check_current(self, group: PipedGroup) -> None:
         if self.group is not group or self.getter.group is None or self._turn.interrupted:
@@ -336,6 +339,7 @@ class _Pairs:
 
     def __next__(self) -> tuple[IncomingGroup, PipedGroup]:
         incoming = next(self._groups)
-        outgoing = PipedGroup(self._output)
-        self._output.begin(outgoing)
+        name = passed_on(incoming.name)
+        outgoing = PipedGroup(self._output, name)
+        self._output.begin(outgoing, name)
         return incoming, outgoing

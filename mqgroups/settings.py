@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Interrupted, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -275,11 +275,15 @@ class Producing(Putting, OfOneQueue):
     Attributes:
         segment_bytes: put messages that are longer than this as segments of this length; a unit of work may end between two
             segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
+        interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of it, now or after its next
+            start. ``"abandon"``: it is abandoned, for programs whose input is gone then, such as a request. That is done when an
+            exception leaves its block; otherwise at the next start, or when the next group begins.
     """
 
     role = Role.PUT
 
     segment_bytes: Annotated[int | None, Whole(1, LONGEST_MESSAGE_BYTES)] = None
+    interrupted: Interrupted = "resume"
 
     def check_for(self, q_mgr: ConnectionHolder) -> None:
         """As in ``Owning``."""

@@ -224,7 +224,7 @@ def uploads(connected):
     """Uploads begin without a checkpoint."""
     yield
     with connected.group_producer("ORDERS", name="uploads") as producer:
-        producer.forget_checkpoint()
+        producer.forget()
 
 
 @pytest.mark.embedded
@@ -253,7 +253,7 @@ def test_the_file_of_an_abandoned_group_is_removed(connected, tmp_path, monkeypa
         with pytest.raises(errors.GroupAbandoned):
             lines_worker.handle(group)
         assert list(tmp_path.iterdir()) == []
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 @pytest.mark.embedded

@@ -268,7 +268,7 @@ def test_a_record_keeps_the_properties_of_an_unfinished_group_only(owner):
     record = owner.record("get")
     assert (record["state"], record["properties"], record["checkpoint"]) == ("completed", {}, {"json": "kept"})
     with owner.consumer() as consumer:
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties(owner):

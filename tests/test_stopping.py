@@ -186,7 +186,7 @@ def test_a_checkpoint_survives_a_stop(owner):
     # Between two groups, and at a clean end, it stays as well.
     with owner.consumer() as consumer:
         assert consumer.checkpoint == {"handled": 4}
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 def test_quarantine_goes_on_after_a_stop(make_owner):

@@ -73,7 +73,7 @@ class Application:
                 for number, order in enumerate(orders[group.resume_from :], group.resume_from + 1):
                     group.set_checkpoint({"row": number})
                     group.put_value(order, last=number == len(orders))
-            producer.forget_checkpoint()
+            producer.forget()
 
     async def check(self) -> int:
         """Have each order checked; returns how many there were."""
@@ -121,7 +121,7 @@ class Application:
             assert sink.finished is not None
             path, reason = sink.finished
             assert (path.parent, reason) == (folder, "")
-            consumer.forget_checkpoint()
+            consumer.forget()
         return {path.name: path.read_text() for path in folder.iterdir()}
 
     def open_orders(self, q_mgr: mqgroups.QueueManager, /, *, name: str, wait_s: float) -> mqgroups.GroupConsumer:

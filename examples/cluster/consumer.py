@@ -70,7 +70,7 @@ def main() -> None:
                     file.seek(0)
                     drain(consumer, file, options.until, progress)
                 mark_done(options.done)
-            consumer.forget_checkpoint()
+            consumer.forget()
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def main() -> None:
                 groups = airports.groups(options.data, options.days)
                 load(producer, airports.of_airport(groups, options.airport), progress)
                 mark_done(options.done)
-            producer.forget_checkpoint()
+            producer.forget()
 
 
 if __name__ == "__main__":

@@ -56,9 +56,9 @@ class Owner(Closing[_C]):
         """Return the checkpoint of the last commit; ``None`` if there is none."""
         return await self._thread.call(lambda: self._sync.checkpoint)
 
-    async def forget_checkpoint(self) -> None:
+    async def forget(self) -> None:
         """Remove the checkpoint from the status record. Call it between two groups."""
-        await self._thread.call(self._sync.forget_checkpoint)
+        await self._thread.call(self._sync.forget)
 
     async def delete_status_queue(self) -> None:
         """Close, and delete the status queue."""

@@ -17,7 +17,7 @@ from mqgroups.put import group, producer
 class GroupProducer(Owner[producer.GroupProducer]):
     """Puts message groups to one queue. Made by ``QueueManager.group_producer``."""
 
-    def group(self, *, name: str = "", properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
+    def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
         """Return the next group, for ``async with``; see ``mqgroups.GroupProducer.group``."""
         return OutgoingGroup(self._sync, self._thread, name, properties)
 
@@ -36,7 +36,7 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
         name: str,
         properties: Mapping[str, PropertyValue] | None,
     ) -> None:
-        self._begin = partial(sync.group, name=name, properties=properties)
+        self._begin = partial(sync.group, name, properties=properties)
         self._thread = thread
         self._calls = Calls(thread, "Leave its block, and the next producer.group() resumes it after its last commit")
 

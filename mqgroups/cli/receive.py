@@ -81,7 +81,7 @@ def receive(
             for received in receiver:
                 quarantined = quarantined or bool(received.reason)
                 say_file(output, str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
-            consumer.forget_checkpoint()
+            consumer.forget()
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if quarantined:

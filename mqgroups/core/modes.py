@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 RoleName: TypeAlias = Literal["put", "get"]
 StatusLayout: TypeAlias = Literal["classic", "segmented"]
 PutResponse: TypeAlias = Literal["sync", "async"]
+Interrupted: TypeAlias = Literal["resume", "abandon"]
 Bind: TypeAlias = Literal["group", "open"]
 Poison: TypeAlias = Literal["halt", "skip", "quarantine"]
 Repeats: TypeAlias = Literal["tell", "halt"]

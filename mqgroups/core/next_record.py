@@ -9,7 +9,7 @@ from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties
 from mqgroups.core.model import GROUP_ID_NONE, Persistence
 from mqgroups.core.ownership import Ownership
 from mqgroups.core.poison import Suspect
-from mqgroups.core.status import Checkpoint, Outgoing, RecordState, StatusRecord
+from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState, StatusRecord
 
 
 class Note(NamedTuple):
@@ -21,6 +21,7 @@ class Note(NamedTuple):
         quarantine: whether the rest of the group goes to the backout queue.
         properties: of the group's first message; ``None`` if not known.
         first_msg_id: of the first message of a consumer's group, 24 bytes; ``GROUP_ID_NONE`` if not known.
+        done: the last group with a name that a producer completed.
     """
 
     checkpoint: Checkpoint = None
@@ -28,6 +29,7 @@ class Note(NamedTuple):
     quarantine: bool = False
     properties: GroupProperties = NO_PROPERTIES
     first_msg_id: bytes = GROUP_ID_NONE
+    done: Done | None = None
 
 
 NO_NOTE = Note()
@@ -38,8 +40,10 @@ def note_of(record: StatusRecord | None) -> Note:
     if record is None:
         return NO_NOTE
     if record.state is not RecordState.IN_GROUP:
-        return Note(record.checkpoint, record.suspect, record.quarantine)
-    return Note(record.checkpoint, record.suspect, record.quarantine, record.properties, record.first_msg_id)
+        return Note(record.checkpoint, record.suspect, record.quarantine, done=record.done)
+    return Note(
+        record.checkpoint, record.suspect, record.quarantine, record.properties, record.first_msg_id, record.done
+    )
 
 
 def next_record(
@@ -84,4 +88,5 @@ def next_record(
         traceparent=traceparent,
         properties=NO_PROPERTIES if ended else note.properties,
         outgoing=None if ended else outgoing,
+        done=note.done,
     )

@@ -21,17 +21,20 @@ import json
 import math
 import operator
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.core import group_properties
-from mqgroups.core.group_properties import GroupProperties
+from mqgroups.core.group_properties import GroupProperties, Value
 from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
 from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
+# The form of times in records, UTC.
+TIME_UTC = "%Y-%m-%dT%H:%M:%SZ"
 
 # A value that JSON returns unchanged. A float must be finite.
 JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
@@ -80,6 +83,25 @@ class RecordRejected(ValueError):
         self.expected = expected
 
 
+class Done(NamedTuple):
+    """The last group with a name that a producer completed.
+
+    Attributes:
+        properties: the group's, its name among them.
+        messages: how many it has.
+        time_utc: when its last unit of work was about to be committed, by this machine's clock: ``2026-11-28T21:50:00Z``.
+    """
+
+    properties: Mapping[str, Value]
+    messages: int
+    time_utc: str
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return group_properties.name_of(self.properties)
+
+
 class Outgoing(NamedTuple):
     """How much of a pipe's outgoing group is committed: ``GROUP_ID_NONE`` and 0 if none is begun."""
 
@@ -114,6 +136,7 @@ class StatusRecord:
         traceparent: the W3C trace context of the unit of work; empty if it was not traced.
         properties: of the first message of an unfinished group; ``None`` if not known.
         outgoing: in the record of a pipe's consumer, what is committed of the outgoing group; ``None`` in other records.
+        done: in a producer's record, the last group with a name that it completed; ``None`` if there is none.
     """
 
     role: Role
@@ -138,11 +161,13 @@ class StatusRecord:
     properties: GroupProperties = None
     outgoing: Outgoing | None = None
     first_msg_id: bytes = GROUP_ID_NONE
+    done: Done | None = None
 
     @property
     def is_needed(self) -> bool:
-        """Whether the record is still needed: it has an unfinished group, a suspect or a checkpoint."""
-        return self.state is RecordState.IN_GROUP or self.suspect is not None or self.checkpoint is not None
+        """Whether the record is still needed: it has an unfinished group, a suspect, a checkpoint, or the name of a group."""
+        notes = self.suspect, self.checkpoint, self.done
+        return self.state is RecordState.IN_GROUP or any(note is not None for note in notes)
 
     @property
     def mark(self) -> Mark:
@@ -173,6 +198,9 @@ def encode(record: StatusRecord) -> bytes:
     values["properties"] = group_properties.encoded(record.properties)
     values["outgoing"] = (
         None if record.outgoing is None else [record.outgoing.group_id.hex(), record.outgoing.msg_seq_number]
+    )
+    values["done"] = (
+        None if record.done is None else [group_properties.encoded(record.done.properties), *record.done[1:]]
     )
     body = _as_json(values).encode("ascii")[1:]
     return _HEAD + hashlib.sha256(body).hexdigest().encode("ascii") + _NECK + body
@@ -362,6 +390,26 @@ def _outgoing(value: Any) -> Outgoing | None:
     return Outgoing(_24_bytes(group_id), _msg_seq_number(msg_seq_number))
 
 
+def _done(value: Any) -> Done | None:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise ValueError
+    properties, messages, time_utc = value
+    done = Done(
+        group_properties.decoded(properties) or {}, _integer(1, MAX_MSG_SEQ_NUMBER)(messages), _time_utc(time_utc)
+    )
+    if not done.name:
+        raise ValueError
+    return done
+
+
+def _time_utc(value: Any) -> str:
+    if datetime.strptime(_text(value), TIME_UTC).strftime(TIME_UTC) != value:
+        raise ValueError
+    return str(value)
+
+
 def _encode_checkpoint(checkpoint: Checkpoint) -> dict[str, Any] | None:
     check_checkpoint(checkpoint)
     if checkpoint is None:
@@ -413,6 +461,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "traceparent": _short(200),
     "properties": group_properties.decoded,
     "outgoing": _outgoing,
+    "done": _done,
 }
 
 

@@ -51,7 +51,7 @@ def main() -> None:
         if not options.done.exists():
             drain(q_mgr, consumer, options.to, options.groups)
             mark_done(options.done)
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def main() -> None:
         if not options.done.exists():
             load(q_mgr, producer, days(options.data, options.days))
             mark_done(options.done)
-        producer.forget_checkpoint()
+        producer.forget()
 
 
 if __name__ == "__main__":

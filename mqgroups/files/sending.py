@@ -222,7 +222,7 @@ class FileSender:
     def finish(self) -> None:
         """With an archive: forget which file was sent last, if it is there."""
         if self._archive is not None and not self._sent:
-            self._producer.forget_checkpoint()
+            self._producer.forget()
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[BinaryIO | None]:

@@ -19,7 +19,7 @@ still write. Therefore each start has hidden names with a number of its own, and
 A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
 to a file with the reason; so does that of a group whose rest went to the backout queue.
 
-The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget_checkpoint()`` removes
+The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget()`` removes
 it, when the sink is done.
 """
 
@@ -333,7 +333,7 @@ class _Place:
         raise GroupUsage(
             "the consumer has a checkpoint that is not a FileSink's. Give the sink a consumer of its own. If it has one, its "
             "status record was changed: get the rest of the interrupted group without the sink, and call "
-            "consumer.forget_checkpoint()"
+            "consumer.forget()"
         )
 
 

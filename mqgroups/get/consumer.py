@@ -61,7 +61,7 @@ class GroupConsumer:
             raise
         self._getter = getter
         if getter.owner.resumed:
-            _log.info("%r resumes an interrupted group", self, extra=getter.owner.log_fields())
+            _log.warning("%r resumes an interrupted group", self, extra=getter.owner.log_fields())
 
     @property
     def checkpoint(self) -> Any:
@@ -82,7 +82,7 @@ class GroupConsumer:
 
         Args:
             before_commit: called before each syncpoint, and before the application's function.
-            before_forget: called before ``forget_checkpoint``, to finish what the checkpoint stands for.
+            before_forget: called before ``forget``, to finish what the checkpoint stands for.
         """
         self._getter.sinks.append(before_commit)
         self._before_forget.append(before_forget)
@@ -122,7 +122,7 @@ class GroupConsumer:
         """Whether ``stop`` was called."""
         return self._getter.work.stopping
 
-    def forget_checkpoint(self) -> None:
+    def forget(self) -> None:
         """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
 
         Raises:
@@ -134,11 +134,9 @@ class GroupConsumer:
             function()
         with self._connection.turn:
             if getter.closed or getter.group is not None:
-                raise GroupUsage(
-                    f"{self!r} is closed, or a group is being got. Call forget_checkpoint() between two groups"
-                )
+                raise GroupUsage(f"{self!r} is closed, or a group is being got. Call forget() between two groups")
             getter.recover()
-            getter.work.forget_checkpoint(getter.owner)
+            getter.work.forget(getter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
@@ -159,7 +157,7 @@ class GroupConsumer:
             if self._getter.owner.is_needed:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. Get the rest of "
-                    "the group, and call forget_checkpoint(), first"
+                    "the group, and call forget(), first"
                 )
             self._getter.close(finish=True, delete=True)
 

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from mqgroups.code_pages import UTF_8
 from mqgroups.connection.interruptions import Turn, WithBlock
-from mqgroups.core.group import MessagePart
-from mqgroups.core.group_properties import NO_PROPERTIES, name_of
-from mqgroups.core.status import Checkpoint
-from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage
+from mqgroups.core.group import GroupPosition, MessagePart
+from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties, name_of
+from mqgroups.core.model import GROUP_ID_NONE
+from mqgroups.core.status import Checkpoint, Done
+from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage, MQGroupsError, Stopped
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
@@ -30,11 +32,13 @@ from mqgroups.put.payload import (
     is_last,
     pieces,
 )
-from mqgroups.put.properties import resumed_with, with_group_properties
+from mqgroups.put.properties import NAME_OF_ITS_OWN, sentence_of, with_group_properties
 from mqgroups.put.putter import Putter
 from mqgroups.status.keeper import check_can_be_kept, require_kept
 from mqgroups.telemetry.forgotten import tell_forgotten
 from mqgroups.telemetry.semantic_conventions import BACKED_OUT
+
+_log = logging.getLogger("mqgroups.put")
 
 # Looked up once: to look up a member of an enum takes long.
 _WHOLE = MessagePart.WHOLE
@@ -51,8 +55,18 @@ class OutgoingGroup(WithBlock):
         checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
     """
 
-    def __init__(self, putter: Putter, turn: Turn, given: Mapping[str, PropertyValue] = NO_PROPERTIES) -> None:
-        """Begin or resume a group; raises GroupUsage if it is interrupted with other properties. ``given``: they, checked."""
+    def __init__(
+        self,
+        putter: Putter,
+        turn: Turn,
+        properties: GroupProperties = NO_PROPERTIES,
+        *,
+        done: Done | None = None,
+    ) -> None:
+        """Begin or resume a group.
+
+        ``properties``: of the group; ``None`` if not known. ``done``: it is complete already, so nothing can be put.
+        """
         # Whether the application has used this group. If not, it may be dropped without being ended.
         self.is_begun = False
         self._putter = putter
@@ -61,17 +75,18 @@ class OutgoingGroup(WithBlock):
         self._held: Unsent | None = None
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
-        self._ended = False
+        self._ended = done is not None
+        self._done = done
         self._failure: str | None = None
-        committed = putter.owner.committed
+        committed = putter.owner.committed if done is None else GroupPosition(GROUP_ID_NONE, done.messages)
         # If some segments of the next message are committed: the position behind them.
         self._begun = committed if committed.offset else None
         self.resume_from = committed.msg_seq_number
         self.resume_offset = committed.offset
         self.checkpoint: Any = None if committed.at_start else putter.owner.committed_checkpoint
-        self._properties = given if committed.at_start else resumed_with(given, putter.owner)
+        self._properties = properties
         # What the next message has to carry, if it is the group's first.
-        self._of_first = NO_PROPERTIES if committed.msg_seq_number else self._properties or NO_PROPERTIES
+        self._of_first = NO_PROPERTIES if committed.msg_seq_number else properties or NO_PROPERTIES
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
@@ -87,6 +102,14 @@ class OutgoingGroup(WithBlock):
     def name(self) -> str:
         """The group's name; empty if it has none, or it is not known."""
         return name_of(self._properties)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the group was complete before: the last one that this producer completed has its name.
+
+        ``resume_from`` is the number of its messages. Nothing is put when the block is left, and ``put`` is GroupUsage.
+        """
+        return self._done is not None
 
     @property
     def has_ended(self) -> bool:
@@ -234,17 +257,7 @@ class OutgoingGroup(WithBlock):
             self.is_begun = True
             self._held = None
             try:
-                self._putter.back_out(BACKED_OUT)
-                self._putter.recover()
-                committed = self._putter.owner.committed
-                if committed.offset and committed.in_last_message:
-                    raise GroupUsage(
-                        f"message {committed.msg_seq_number + 1}, the group's last, is committed only up to byte "
-                        f"{committed.offset}. The group cannot be abandoned now: consumers would take that part for the whole "
-                        "message. Put the whole message again; the committed part is skipped"
-                    )
-                if not committed.at_start:
-                    self._putter.abandon(result, reason)
+                self._putter.abandon(result, reason)
             finally:
                 self._ended = True
 
@@ -288,6 +301,8 @@ class OutgoingGroup(WithBlock):
             return GroupUsage(
                 f"this group failed with {self._failure}. Leave its with block; the next producer.group() resumes the group"
             )
+        if self._done is not None:
+            return GroupUsage(f"{sentence_of(self._done)}, so it takes no more. {NAME_OF_ITS_OWN}")
         return GroupUsage("this group has ended. Call producer.group() for the next one")
 
     def __enter__(self) -> OutgoingGroup:
@@ -315,8 +330,17 @@ class OutgoingGroup(WithBlock):
                 elif self._failure is None:
                     self._putter.owner.telemetry.application_failed(error)
                     self._putter.back_out(BACKED_OUT)
+                if error is not None and (self._failure is None or isinstance(error, Stopped)):
+                    self._abandon_after(error)
             finally:
                 self.let_go()
+
+    def _abandon_after(self, error: BaseException) -> None:
+        try:
+            self._putter.abandon_interrupted(f"{type(error).__name__} in its block")
+        except MQGroupsError as failed:
+            # The application has to see its own error. The next group, or the next start, tries again.
+            self._putter.owner.log(_log, logging.WARNING, "%r could not abandon its group: %s", self._putter, failed)
 
     def _complete(self) -> None:
         self._check_open()

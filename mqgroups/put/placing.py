@@ -15,6 +15,7 @@ from mqgroups.core.model import Role
 from mqgroups.core.ownership import PendingCommit
 from mqgroups.core.restart import Expectations
 from mqgroups.core.run import Run
+from mqgroups.core.status import Done
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -203,13 +204,12 @@ class Placing:
     def _stand_at_committed(self) -> None:
         self._run.go_to(self.owner.committed)
 
-    def _ending(self, *, ended: bool) -> PendingCommit:
+    def _ending(self, *, ended: bool, done: Done | None = None) -> PendingCommit:
         if not ended:
             self._destination.check_told()
         self._answers.check()
-        return self.owner.ending(
-            self.position, ended=ended, resolved=self._destination.resolved, persistence=self._persistence
-        )
+        resolved, persistence = self._destination.resolved, self._persistence
+        return self.owner.ending(self.position, ended=ended, resolved=resolved, persistence=persistence, done=done)
 
     def set_back(self) -> None:
         """Go to the position in the owner's record, after a commit or a backout."""

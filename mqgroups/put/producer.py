@@ -15,16 +15,25 @@ message is the group's last. So for a stream the application has to say it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
 from mqgroups.connection.connection import Connection
+from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties, name_of
+from mqgroups.core.status import Done
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.group import OutgoingGroup
-from mqgroups.put.properties import group_properties
+from mqgroups.put.properties import (
+    NAME_OF_ITS_OWN,
+    check_name,
+    done_with,
+    group_properties,
+    resumed_with,
+    sentence_of,
+)
 from mqgroups.put.putter import claimed_putter
 from mqgroups.settings import Producing
 from mqgroups.telemetry.forgotten import tell_forgotten
@@ -45,6 +54,7 @@ class GroupProducer:
             self._closed = False
             try:
                 self._putter.owner.tell_resumed()
+                self._putter.abandon_interrupted("the program that put it has ended")
             except BaseException:
                 self._close(finish=False)
                 raise
@@ -68,23 +78,28 @@ class GroupProducer:
                 self._putter.require_known()
         return self._putter.owner.committed_checkpoint
 
-    def group(self, *, name: str = "", properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
-        """Return the next group: the interrupted one, if there is one, else a new one. Use it in a ``with`` statement.
+    def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
+        """Return a group: the interrupted one, if there is one, else a new one. Use it in a ``with`` statement.
 
         Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit;
         the next ``group()``, of this producer or after a restart, goes on from there.
 
+        What is put under a name is put once. If the last group with a name that this producer completed has this name, the group
+        is complete (``group.is_complete``): ``group.resume_from`` is the number of its messages, and it takes no more. A warning
+        says so, because another input under the same name would not be put. Names before that one are not known: for a list of
+        names, use ``remaining``. A group without a name is put again if the program ends after its last commit and starts anew.
+
         Args:
-            name: says which group this is, in logs and spans, for operators and for consumers (``group.name``). It is put as
-                the property ``mqgroups.Name``.
+            name: which group this is: the name of its input, for example of a file, a request or a day. It is put as the property
+                ``mqgroups.Name``; consumers have it as ``group.name``, and logs, spans and operators see it.
             properties: properties of the group: its first message carries them, and ``group.properties`` of a consumer has
                 them, also after a restart. Give values that say which group it is, not values of this attempt, such as a time.
                 A reader without a message handle gets them as an MQRFH2 before the data (PROPCTL of its queue).
 
         Raises:
             Stopped: ``stop`` was called.
-            GroupUsage: the producer is closed, or the previous group has not ended; or the interrupted group has another name
-                or other properties. Then ``group()`` without arguments resumes it.
+            GroupUsage: the producer is closed, or the previous group has not ended; or the interrupted group has another name or
+                other properties, and ``group()`` without arguments resumes it; or the complete group has other properties.
             MessageRefused: a property is invalid, or together they are longer than 32 KiB.
             OwnershipLost: another instance of the name has taken over.
         """
@@ -96,8 +111,65 @@ class GroupProducer:
             self._putter.require_known()
             if self.stopping:
                 raise self._putter.owner.stopped()
-            self._group = OutgoingGroup(self._putter, self._connection.turn, given)
+            done = done_with(given, self._putter.owner)
+            self._group = self._complete_group(given, done) if done is not None else self._next_group(given)
             return self._group
+
+    def remaining(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield those of ``names`` whose groups are not complete, in order.
+
+            for day in producer.remaining(days):
+                with producer.group(day) as group:
+                    ...
+
+        The first one is the interrupted group's name; if no group is interrupted, the name behind the last one that this
+        producer completed; the first of ``names`` if those are not among them. So the names must come in the same order at each
+        start; new ones may follow at the end.
+
+        Raises:
+            GroupUsage: the producer is closed; or a name is empty, or occurs twice; or the names have another order than before,
+                because the interrupted group comes before the completed one.
+            MQGroupsError: finding out what is committed failed.
+        """
+        listed = list(names)
+        place = {name: number for number, name in enumerate(listed)}
+        wrong = next((name for number, name in enumerate(listed) if not name or place[name] != number), None)
+        if wrong is not None:
+            raise GroupUsage(
+                f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is none'}"
+            )
+        with self._connection.turn:
+            if self._closed:
+                raise GroupUsage(f"{self!r} is closed")
+            self._putter.require_known()
+            owner = self._putter.owner
+            done = place.get(owner.done.name, -1) if owner.done is not None else -1
+            interrupted = "" if owner.committed.at_start else name_of(owner.unit.note.properties)
+        first = place.get(interrupted, done + 1)
+        if first <= done:
+            raise GroupUsage(
+                f"group {interrupted!r:.100} is interrupted, but it comes before {listed[done]!r:.100}, which is complete. Give "
+                "the names in the order in which their groups are put, at each start the same"
+            )
+        return iter(listed[first:])
+
+    def _complete_group(self, given: Mapping[str, PropertyValue], done: Done) -> OutgoingGroup:
+        putter = self._putter
+        text = "%s, so nothing is put. %s"
+        putter.owner.log(_log, logging.WARNING, text, sentence_of(done), NAME_OF_ITS_OWN)
+        return OutgoingGroup(putter, self._connection.turn, given, done=done)
+
+    def _next_group(self, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
+        putter = self._putter
+        putter.abandon_interrupted("the program that put it goes on with another group")
+        properties: GroupProperties = given
+        if not putter.owner.committed.at_start:
+            check_name(given, putter.owner)
+            properties = resumed_with(given, putter.owner)
+        # The properties of an interrupted group are not known if its record was rebuilt without them.
+        known = given if properties is None else properties
+        putter.remembered = known if name_of(known) else NO_PROPERTIES
+        return OutgoingGroup(putter, self._connection.turn, properties)
 
     def stop(self) -> None:
         """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
@@ -113,8 +185,10 @@ class GroupProducer:
         """Whether ``stop`` was called."""
         return self._putter.work.stopping
 
-    def forget_checkpoint(self) -> None:
-        """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
+    def forget(self) -> None:
+        """Remove the checkpoint and the name of the last group from the status record, in a unit of work of its own.
+
+        Call it between two groups.
 
         Raises:
             GroupUsage: the producer is closed, or a group has not ended or is interrupted.
@@ -125,12 +199,12 @@ class GroupProducer:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
             self._putter.recover()
-            self._putter.work.forget_checkpoint(self._putter.owner)
+            self._putter.work.forget(self._putter.owner)
 
     def close(self) -> None:
         """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
 
-        The record of an interrupted group stays, and a record with a checkpoint.
+        The record of an interrupted group stays, and a record with a checkpoint or with the name of a complete group.
         """
         with self._connection.turn:
             if not self._closed and self._left_open() is not None:
@@ -146,15 +220,15 @@ class GroupProducer:
         """Close, and delete the status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: a group is interrupted, or there is a checkpoint, so the record is still needed.
+            GroupUsage: the record is still needed: a group is interrupted, or it has a checkpoint or the name of a group.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._connection.turn:
             self._let_go_of_group()
             if self._putter.owner.is_needed:
                 raise GroupUsage(
-                    f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. End the group, "
-                    "and call forget_checkpoint(), first"
+                    f"the record of {self!r} is needed for an interrupted group, a checkpoint or the name of a complete group. "
+                    "End the group, and call forget(), before its status queue is deleted"
                 )
             self._close(finish=True, delete=True)
 

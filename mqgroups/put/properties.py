@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mqgroups.core.group_properties import MOST_BYTES, NAME, GroupProperties, contradiction, kept
+from mqgroups.core.group_properties import MOST_BYTES, NAME, GroupProperties, Value, contradiction, kept, name_of
+from mqgroups.core.status import Done
 from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.properties import checked
 from mqgroups.status.owner import Owner
+
+NAME_OF_ITS_OWN = (
+    "A group's name identifies its input: give each input a name of its own, or call producer.forget() before this one"
+)
 
 
 def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue]:
@@ -29,17 +34,64 @@ def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) 
 
 
 def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupProperties:
-    """Return the properties of a producer's interrupted group; raises GroupUsage if one has another value than is ``given``."""
+    """Return the properties of the interrupted group; raises GroupUsage if one has another value than is ``given``."""
     committed = owner.unit.note.properties
     other = contradiction(committed, given, complete=True) if committed is not None else None
     if committed is None or other is None:
         return committed
-    found = repr(committed[other]) if other in committed else "no value"
     raise GroupUsage(
-        f"group {owner.committed.group_id.hex()} was interrupted after {owner.committed.msg_seq_number} messages; its property "
-        f"{other!r} has {found:.100}, and {given[other]!r:.100} is given now. The messages that follow would be put to the wrong "
-        "group. Call group() without properties to resume the interrupted group; its `properties` say which one it is"
+        f"{_interrupted(owner)}, and {_differs(other, committed, given)}. Give the values that it began with"
     )
+
+
+def check_name(given: Mapping[str, PropertyValue], owner: Owner) -> None:
+    """Raise GroupUsage if a producer's interrupted group has another name than is ``given``."""
+    committed, name = owner.unit.note.properties, name_of(given)
+    found = name_of(committed)
+    if not name or committed is None or found == name:
+        return
+    by_name = f", or producer.group({found!r:.100})" if found else ""
+    raise GroupUsage(
+        f"{_interrupted(owner)}, so group {name!r:.100} cannot begin. Resume it first, with producer.group(){by_name}; or end it "
+        "there: call abandon() on that group. If a program's input is gone when it ends, give interrupted='abandon' to "
+        "group_producer(...)"
+    )
+
+
+def _interrupted(owner: Owner) -> str:
+    name, committed = name_of(owner.unit.note.properties), owner.committed
+    group = f"group {name!r:.100}" if name else "a group without a name"
+    return f"{group} ({committed.group_id.hex()}) was interrupted after {committed.msg_seq_number} messages"
+
+
+def passed_on(name: str) -> str:
+    """Return the name of an incoming group if the outgoing group can have it; else an empty one, because others chose it."""
+    try:
+        group_properties(name, None)
+    except MessageRefused:
+        return ""
+    return name
+
+
+def done_with(given: Mapping[str, PropertyValue], owner: Owner) -> Done | None:
+    """Return the last completed group if it has the given name; raises GroupUsage if it has other properties."""
+    done, name = owner.done, name_of(given)
+    if done is None or not name or done.name != name:
+        return None
+    other = contradiction(done.properties, given, complete=True)
+    if other is not None:
+        raise GroupUsage(f"{sentence_of(done)}, and {_differs(other, done.properties, given)}. {NAME_OF_ITS_OWN}")
+    return done
+
+
+def sentence_of(done: Done) -> str:
+    """Return what is known of a completed group, without a full stop."""
+    return f"group {done.name!r:.100} is complete already: {done.messages} messages were put at {done.time_utc}"
+
+
+def _differs(name: str, found: Mapping[str, Value], given: Mapping[str, PropertyValue]) -> str:
+    has = repr(found[name]) if name in found else "no value"
+    return f"its property {name!r} has {has:.100}, and {given[name]!r:.100} is given now"
 
 
 def with_group_properties(

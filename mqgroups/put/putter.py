@@ -11,12 +11,15 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience, retrying
 from mqgroups.core.group import MessagePart
+from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.ownership import PendingCommit
+from mqgroups.core.status import TIME_UTC, Done
 from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.printable import even_half_made
@@ -25,6 +28,7 @@ from mqgroups.put.placing import Placing
 from mqgroups.settings import SEGMENT_BYTES, Producing
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 _log = logging.getLogger("mqgroups.put")
 
@@ -37,6 +41,8 @@ class Putter(Placing):
 
     Attributes:
         whole_bytes: longer payloads are put in segments.
+        remembered: the properties, with the name, by which the status record knows the group when it is complete; empty if it has
+            no name, or the record is not to know it.
     """
 
     def __init__(
@@ -71,8 +77,9 @@ class Putter(Placing):
             Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
         )
         self.whole_bytes = settings.segment_bytes or sys.maxsize
-        if self.owner.resumed:
-            _log.info("%r resumes an interrupted group", self, extra=self.owner.log_fields())
+        self.remembered = NO_PROPERTIES
+        if self.owner.resumed and settings.interrupted == "resume":
+            _log.warning("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
     @even_half_made
     def __repr__(self) -> str:
@@ -105,14 +112,32 @@ class Putter(Placing):
         raise self.owner.stopped()
 
     def abandon(self, result: int, reason: str) -> None:
-        """End a group without completing it; some of its messages must be committed."""
+        """Back out to the last commit, and end the group without completing it; if nothing of it is committed, put nothing."""
+        self.back_out(BACKED_OUT)
+        self.recover()
+        committed = self.owner.committed
+        if committed.at_start:
+            return
+        if committed.offset and committed.in_last_message:
+            raise GroupUsage(
+                f"message {committed.msg_seq_number + 1}, the group's last, is committed only up to byte {committed.offset}. The "
+                "group cannot be abandoned now: consumers would take that part for the whole message. Put the whole message "
+                "again; the committed part is skipped"
+            )
+        self.remembered = NO_PROPERTIES
         try:
-            if self.owner.committed.offset:
+            if committed.offset:
                 self.put((b"", BYTES, None, False, MessagePart.LAST_SEGMENT))
             self.put(abandonment(result, reason))
         except BaseException as error:
             self.back_out(error)
             raise
+
+    def abandon_interrupted(self, reason: str) -> None:
+        """Abandon the interrupted group, if there is one and the settings say so."""
+        if self.settings.interrupted == "abandon" and not self.owner.committed.at_start:
+            self.owner.log(_log, logging.WARNING, "%r abandons its interrupted group: %s", self, reason)
+            self.abandon(0, reason)
 
     def recover(self) -> None:
         """Restore the open queues and the position if the connection was lost, or a call interrupted, since the last commit."""
@@ -192,8 +217,13 @@ class Putter(Placing):
 
     def _commit(self, *, ended: bool) -> None:
         self.work.settling()
-        self.work.commit({self.owner: self._ending(ended=ended)})
+        self.work.commit({self.owner: self._ending(ended=ended, done=self._done() if ended else None)})
         self._stand_at_committed()
+
+    def _done(self) -> Done | None:
+        if not self.remembered:
+            return None
+        return Done(self.remembered, self.position.msg_seq_number, datetime.now(UTC).strftime(TIME_UTC))
 
     def _commit_and_wait_for_room(self, message: Unsent) -> None:
         # Commit first: consumers can then get these messages, which makes room.

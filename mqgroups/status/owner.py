@@ -19,7 +19,7 @@ from mqgroups.core.next_record import Note, next_record, note_of
 from mqgroups.core.ownership import Ownership, PendingCommit
 from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import position_of
-from mqgroups.core.status import Checkpoint, Outgoing, RecordState
+from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState
 from mqgroups.errors import Stopped
 from mqgroups.printable import even_half_made
 from mqgroups.status.keeper import Keeper
@@ -87,8 +87,14 @@ class Owner:
         return record.checkpoint if record is not None else None
 
     @property
+    def done(self) -> Done | None:
+        """The last group with a name that a producer completed; ``None`` if there is none."""
+        record = self.own.record
+        return record.done if record is not None else None
+
+    @property
     def is_needed(self) -> bool:
-        """Whether its record is still needed: for an interrupted group, a suspect or a checkpoint."""
+        """Whether its record is still needed: for an interrupted group, a suspect, a checkpoint, or the name of a group."""
         record = self.own.record
         return record is not None and record.is_needed
 
@@ -112,8 +118,8 @@ class Owner:
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Set the next record's checkpoint; ``None`` removes the one before."""
-        _, suspect, quarantine, properties, first_msg_id = self.unit.note
-        self.unit.note = Note(checkpoint, suspect, quarantine, properties, first_msg_id)
+        _, suspect, quarantine, properties, first_msg_id, done = self.unit.note
+        self.unit.note = Note(checkpoint, suspect, quarantine, properties, first_msg_id, done)
 
     def set_suspect(self, suspect: Suspect | None) -> None:
         """Set the message that the next record names as processed alone; ``None`` removes it."""
@@ -131,12 +137,16 @@ class Owner:
         resolved: tuple[str, str] = ("", ""),
         persistence: Persistence = Persistence.PERSISTENT,
         outgoing: Outgoing | None = None,
+        done: Done | None = None,
     ) -> PendingCommit:
-        """Return what the open unit of work commits: a record in the middle of a group, or at its end; see ``next_record``."""
+        """Return what the open unit of work commits: a record in the middle of a group, or at its end; see ``next_record``.
+
+        ``done``: the group that it completes, if that has a name to remember.
+        """
         record = next_record(
             self.own,
             position,
-            self.unit.note,
+            self.unit.note if done is None else self.unit.note._replace(done=done),
             self.telemetry.trace_context().traceparent,
             ended=ended,
             resolved=resolved,

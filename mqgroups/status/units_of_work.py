@@ -227,22 +227,25 @@ class UnitsOfWork(RecoveringOwners):
         checks = self._syncpoint.gets_record_first
         self._commit_records(lambda ownerships: protocol.noted(ownerships, records, checks=checks))
 
-    def forget_checkpoint(self, owner: Owner) -> None:
-        """Commit the record of ``owner`` without its checkpoint, if it has one.
+    def forget(self, owner: Owner) -> None:
+        """Commit the record of ``owner`` without its checkpoint and the name of its last group.
 
-        Raises GroupUsage if a group is interrupted, so that the checkpoint is needed; otherwise as any unit of work.
+        Raises GroupUsage if a group is interrupted, so that they are needed; otherwise as any unit of work.
         """
-        if owner.committed_checkpoint is not None and not owner.committed.at_start:
-            raise GroupUsage(f"the checkpoint of {owner.name} belongs to its interrupted group. End the group first")
+        has_any = owner.committed_checkpoint is not None or owner.done is not None
+        if has_any and not owner.committed.at_start:
+            raise GroupUsage(
+                f"a group of {owner.name} is interrupted, so its record is needed as it is. End the group first"
+            )
         try:
-            self._forget_checkpoint(owner)
+            self._forget(owner)
         except MQIError as error:
-            self._redo(error, lambda: self._settle_and(self._forget_checkpoint, owner))
+            self._redo(error, lambda: self._settle_and(self._forget, owner))
 
-    def _forget_checkpoint(self, owner: Owner) -> None:
+    def _forget(self, owner: Owner) -> None:
         record = owner.own.record
-        if record is not None and record.checkpoint is not None:
-            self._note(owner, replace(record, checkpoint=None))
+        if record is not None and (record.checkpoint is not None or record.done is not None):
+            self._note(owner, replace(record, checkpoint=None, done=None))
 
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back out to the last commit. ``why`` is for the span.

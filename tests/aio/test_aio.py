@@ -91,7 +91,7 @@ def test_checkpoints_properties_and_places_are_there_on_both_sides(owner):
                     await group.put(payloads[number])
                 if len(payloads) == 5:
                     raise ZeroDivisionError
-            await it.forget_checkpoint()
+            await it.forget()
 
     async def get():
         async with connect(owner) as qmgr, consumer(owner, qmgr) as it:
@@ -100,7 +100,7 @@ def test_checkpoints_properties_and_places_are_there_on_both_sides(owner):
                 async for message in group:
                     group.set_checkpoint(message.msg_seq_number)
             assert await it.checkpoint() == 7
-            await it.forget_checkpoint()
+            await it.forget()
             assert await it.checkpoint() is None
             await it.delete_status_queue()
 
@@ -369,7 +369,7 @@ def test_before_commit_may_be_a_coroutine_function(owner, kind):
                 async for message in group:
                     handled.append(message.data)
             assert await it.checkpoint() == 7
-            await it.forget_checkpoint()
+            await it.forget()
 
     handled: list[bytes] = []
     asyncio.run(main())

@@ -46,7 +46,7 @@ async def until_done(owner, level, make, work, forget):
                                         raise
                                     goes_on()
                             if forget:
-                                await it.forget_checkpoint()
+                                await it.forget()
                         break
                     except asyncio.CancelledError:
                         if level == "connection":

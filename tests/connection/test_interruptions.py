@@ -105,7 +105,7 @@ def test_a_producer_that_was_interrupted_goes_on_after_its_last_commit(owner, qm
         with owner.producer(qmgr) as producer:
             interruption.comes(nth, when)
             assert put_until_done(producer) == 1, verb
-            producer.forget_checkpoint()
+            producer.forget()
         assert is_whole_group(owner.on_queue(), THIS), verb
         assert owner.on_queue(owner.status_queue("put")) == []
         owner.empty()
@@ -166,7 +166,7 @@ def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on
         with producer.group() as group:
             assert group.resume_from == 0
             group.put(b"next")
-        producer.forget_checkpoint()
+        producer.forget()
     found = owner.on_queue()
     assert [message.data for message in found] == [*THIS, b"next"]
     assert len({message.group_id for message in found}) == 2
@@ -290,8 +290,8 @@ def test_an_owner_goes_on_whose_neighbour_on_the_connection_was_interrupted(owne
         interruption.comes(2, when)
         assert put_until_done(producer) == 1
         assert put_until_done(beside) == 0
-        producer.forget_checkpoint()
-        beside.forget_checkpoint()
+        producer.forget()
+        beside.forget()
     assert is_whole_group(owner.on_queue(), THIS)
     assert is_whole_group(neighbour.on_queue(), THIS)
     for each in (owner, neighbour):

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -153,6 +154,25 @@ class Spec:
             return -(2**63) <= value < 2**63
         return value is None or type(value) in (bool, float) or cls.text()(value)
 
+    @classmethod
+    def named(cls, value: Any) -> bool:
+        return (
+            value is not None
+            and cls.properties(value)
+            and type(value.get("mqgroups.Name")) is str
+            and value["mqgroups.Name"] != ""
+        )
+
+    @staticmethod
+    def time(value: Any) -> bool:
+        if type(value) is not str or not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value, re.ASCII):
+            return False
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            return False
+        return True
+
     FIELDS: ClassVar[dict[str, Callable[[Any], bool]]] = {}
 
 
@@ -181,6 +201,7 @@ Spec.FIELDS = {
     "traceparent": Spec.text(200),
     "properties": Spec.properties,
     "outgoing": Spec.list_of(Spec.hex24, NUMBER),
+    "done": Spec.list_of(Spec.named, Spec.integer(999_999_999, 1), Spec.time),
 }
 
 

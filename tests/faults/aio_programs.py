@@ -63,8 +63,8 @@ class _AioProgram(Application):
                         if self.level != "group":
                             raise
                         goes_on()
-                if hasattr(owner, "forget_checkpoint"):
-                    await owner.forget_checkpoint()
+                if hasattr(owner, "forget"):
+                    await owner.forget()
         except asyncio.CancelledError:
             if self.level == "connection":
                 raise

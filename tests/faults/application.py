@@ -43,9 +43,9 @@ class Notebook:
         os.close(self._file)
 
 
-def forget_checkpoint(owner: Any) -> None:
+def forget(owner: Any) -> None:
     """Have a producer or consumer take its last checkpoint away, where it would be kept; a pipe has none."""
-    forget = getattr(owner, "forget_checkpoint", None)
+    forget = getattr(owner, "forget", None)
     if forget is not None:
         forget()
 
@@ -155,7 +155,7 @@ class Application:
 
     def forget(self, owner: Any) -> None:
         """Have the checkpoint of a completed group forgotten: this application knows by itself that it is done."""
-        forget_checkpoint(owner)
+        forget(owner)
 
     def wrong(self, reader: Reader) -> str:
         """Say what is not as it should be when the application is done; empty if nothing is."""

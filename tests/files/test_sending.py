@@ -81,7 +81,7 @@ def receive(owner, folder, qmgr=None, **more):
     receiver = FileReceiver(opens, folder, keep_waiting=False)
     with receiver.consumer as consumer:
         found = {str(each.path.relative_to(folder)): each.reason for each in receiver}
-        consumer.forget_checkpoint()
+        consumer.forget()
         return found
 
 

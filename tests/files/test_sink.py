@@ -188,7 +188,7 @@ def test_forgetting_the_checkpoint_loses_no_file_whose_last_commit_ended_in_an_e
         with pytest.raises(ZeroDivisionError), sink.file(group) as file:
             file.writelines(message.data + b"\n" for message in group)
         assert list(consumer) == []
-        consumer.forget_checkpoint()
+        consumer.forget()
     assert in_place(tmp_path) == {"a.csv": WHOLE}
 
 
@@ -451,7 +451,7 @@ def test_a_start_that_was_replaced_and_wakes_up_does_not_touch_the_files_of_its_
                         its_file.write(b"late")
                         its_file.flush()
                         asleep.finish()
-        successor.forget_checkpoint()
+        successor.forget()
     its_file.close()
     assert in_place(tmp_path) == {"a.csv": WHOLE, "b.csv": WHOLE}
     assert hidden(tmp_path) == []

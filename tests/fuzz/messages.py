@@ -172,7 +172,7 @@ def _consume(q_mgr: QueueManager, name: str, **settings: Any) -> None:
                     repr(message.value)
                 for _ in message.chunks():
                     pass
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 def _receive(q_mgr: QueueManager, name: str, *, into: Path, **settings: Any) -> None:
@@ -184,7 +184,7 @@ def _receive(q_mgr: QueueManager, name: str, *, into: Path, **settings: Any) -> 
             if not received.path.resolve().is_relative_to(into) or not received.path.is_file():
                 raise Found(f"received {received}")
             received.path.unlink()
-        consumer.forget_checkpoint()
+        consumer.forget()
 
 
 def _pipe(q_mgr: QueueManager, name: str, **settings: Any) -> None:

@@ -49,14 +49,14 @@ def test_a_checkpoint_outlives_a_close_until_it_is_forgotten(owner, status):
         assert consumer.checkpoint == 7
         with pytest.raises(errors.GroupUsage, match="a checkpoint"):
             consumer.delete_status_queue()
-        consumer.forget_checkpoint()
+        consumer.forget()
         assert consumer.checkpoint is None
     assert owner.on_queue(owner.status_queue("get")) == []
     owner.put_raw_group(THIS)
     with owner.consumer(status_layout=status) as consumer:
         next(iter(next(iter(consumer))))
         with pytest.raises(errors.GroupUsage, match="a group is being got"):
-            consumer.forget_checkpoint()
+            consumer.forget()
 
 
 def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
@@ -69,7 +69,7 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
                     raise Crash
     with owner.consumer() as consumer:
         with pytest.raises(errors.GroupUsage, match="interrupted group"):
-            consumer.forget_checkpoint()
+            consumer.forget()
         assert consumer.checkpoint == 2
 
 
@@ -129,7 +129,7 @@ def test_an_exception_in_before_commit_backs_out(owner, at):
     assert owner.data() == owner.records("get") == []
 
 
-@pytest.mark.parametrize("use", ["group", "iter", "next", "close", "forget_checkpoint"])
+@pytest.mark.parametrize("use", ["group", "iter", "next", "close", "forget"])
 def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_comes_again(owner, make_owner, use):
     owner.put_raw_group(THIS)
     qmgr = owner.qmgr
@@ -150,7 +150,7 @@ def test_a_call_from_within_before_commit_is_refused_and_what_is_not_committed_c
             "iter": lambda: next(iter(consumer)),
             "next": lambda: next(messages),
             "close": consumer.close,
-            "forget_checkpoint": consumer.forget_checkpoint,
+            "forget": consumer.forget,
         }
 
         @consumer.before_commit

@@ -168,24 +168,24 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
         raise ZeroDivisionError
     with owner.producer() as producer:
         with pytest.raises(errors.GroupUsage, match="interrupted group"):
-            producer.forget_checkpoint()
+            producer.forget()
         assert producer.checkpoint == 1
 
 
 @pytest.mark.parametrize("status", ["classic", "segmented"])
 def test_a_checkpoint_is_forgotten_on_request_and_the_record_goes_with_it(owner, status):
     with owner.producer(status_layout=status) as producer:
-        producer.forget_checkpoint()
+        producer.forget()
         with producer.group() as group:
             group.set_checkpoint("done")
             group.put(b"0")
             group.put(b"1")
             with pytest.raises(errors.GroupUsage, match="group"):
-                producer.forget_checkpoint()
+                producer.forget()
     with owner.producer(status_layout=status) as producer:
         assert producer.checkpoint == "done"
-        producer.forget_checkpoint()
+        producer.forget()
         assert producer.checkpoint is None
     assert owner.on_queue(owner.status_queue("put")) == []
     with pytest.raises(errors.GroupUsage, match="closed"):
-        producer.forget_checkpoint()
+        producer.forget()

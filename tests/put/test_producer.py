@@ -390,7 +390,7 @@ def test_the_status_queue_is_deleted_on_request(owner):
         group.put(b"0")
     with pytest.raises(errors.GroupUsage, match="a checkpoint"):
         producer.delete_status_queue()
-    producer.forget_checkpoint()
+    producer.forget()
     producer.delete_status_queue()
     assert owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
     assert owner.data() == [b"0"]

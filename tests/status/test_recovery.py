@@ -43,7 +43,7 @@ def put(owner, connection, every=2, status="classic"):
                 group.set_checkpoint(number)
                 group.put(data)
         assert producer.checkpoint == len(THIS) - 1
-        producer.forget_checkpoint()
+        producer.forget()
         assert producer.checkpoint is None
 
 
@@ -63,7 +63,7 @@ def get_all(owner, connection, every=2, status="classic"):
                 handled.append(message.data)
                 group.set_checkpoint(len(handled))
         assert consumer.checkpoint == len(THIS)
-        consumer.forget_checkpoint()
+        consumer.forget()
         assert consumer.checkpoint is None
     assert handled == THIS
     assert owner.data() == owner.records("get") == []

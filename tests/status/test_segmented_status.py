@@ -48,7 +48,7 @@ def test_a_long_checkpoint_ends_its_chain_early(owner):
             assert sum(map(len, owner.records("put"))) < 1_000_000
     assert owner.record("put")["state"] == "completed"
     with owner.producer(status_layout="segmented") as producer:
-        producer.forget_checkpoint()
+        producer.forget()
     assert owner.records("put") == []
 
 

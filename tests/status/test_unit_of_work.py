@@ -169,9 +169,9 @@ def test_a_commit_that_was_refused_is_backed_out(owner, faults, nth, reason):
 @pytest.mark.parametrize(
     ("make", "what", "whose"),
     [
-        ("producer", "forget_checkpoint", "its own"),
+        ("producer", "forget", "its own"),
         ("producer", "close", "the application's"),
-        ("consumer", "forget_checkpoint", "the application's"),
+        ("consumer", "forget", "the application's"),
         ("consumer", "close", "its own"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_unit_of_work_of_records_that_is_refused_does_not_keep_the_connection(
     raw = mq.connect(binding) if whose == "the application's" else None
     qmgr = mqgroups.wrap(raw) if raw else owner.connect()
     refused = getattr(owner, make)(qmgr)
-    checkpoint = "forget it" if what == "forget_checkpoint" else None
+    checkpoint = "forget it" if what == "forget" else None
     if make == "producer":
         with refused.group() as group:
             group.set_checkpoint(checkpoint)
@@ -199,7 +199,7 @@ def test_a_unit_of_work_of_records_that_is_refused_does_not_keep_the_connection(
         raw.commit()
     # Another one on this connection works, and takes away what is left.
     with getattr(owner, make)(qmgr) as after:
-        after.forget_checkpoint()
+        after.forget()
     assert owner.records("put") == owner.records("get") == []
 
 

@@ -97,7 +97,7 @@ def restarted(site: Site) -> list[bytes]:
         with site.owner.consumer(**GOES_ON) as consumer:
             group = next(iter(consumer), None)
             if group is None:
-                consumer.forget_checkpoint()
+                consumer.forget()
                 return got
             # A checkpoint keeps the record, so that the next start knows which group was the last.
             group.set_checkpoint("a place")
@@ -154,7 +154,7 @@ def files(site: Site) -> list[bytes]:
                     file.write(message.data + b"\n")
                     lines.append(message.data)
             removed += lines if group.abandoned else []
-        consumer.forget_checkpoint()
+        consumer.forget()
     kept = [path for path in site.directory.rglob("*") if path.is_file() and path.suffix != ".reason"]
     assert not [path for path in kept if path.name.startswith(".")]
     return [*removed, *(line for path in kept for line in path.read_bytes().splitlines())]
