@@ -167,7 +167,7 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
             group.put(b"%d" % number)
         raise ZeroDivisionError
     with owner.producer() as producer:
-        with pytest.raises(errors.GroupUsage, match="interrupted group"):
+        with pytest.raises(errors.GroupUsage, match="is interrupted"):
             producer.forget()
         assert producer.checkpoint == 1
 

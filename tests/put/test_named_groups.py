@@ -1,4 +1,4 @@
-"""A group's name is its identity: what is put under a name is put once, whatever ends the program, and nothing is silently left out."""
+"""A group's name is its identity: what is put under a name is put once, and the program is told of what is left out."""
 
 # ruff: noqa: PT012 - a group fails where its block ends, so the block is inside the raises
 
