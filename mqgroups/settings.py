@@ -344,6 +344,14 @@ class Piping(Putting, Getting):
     source: Annotated[str, checked_queue_name] = field(kw_only=False)
     target: Annotated[str, checked_queue_name] = field(kw_only=False)
 
+    def check_together(self) -> None:
+        """As in ``Settings``."""
+        super().check_together()
+        if self.source == self.target:
+            raise ConfigurationError(
+                f"a pipe from {self.source!r} to itself would never end. Put the groups to another queue"
+            )
+
     def sides(self, every: Every) -> tuple[Consuming, Producing]:
         """Return the settings of the pipe's consumer, which has the hooks, and of its producer."""
         given = {each.name: getattr(self, each.name) for each in settings_of(Piping)} | {"commit_every": every}

@@ -21,6 +21,7 @@ from errno import EINVAL, ELOOP, ENOENT
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from mqgroups.core.group_properties import NAME
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
 from mqgroups.files.description import Description, OnBytes, sent_name, unseen
@@ -206,8 +207,9 @@ class FileSender:
                 about = self._described(file, path)
                 sent: list[Any] = [*([] if self._archive else self._sent), key]
                 # The records, because a resumed group must be divided as it was before.
-                properties = {**about.properties, "mqgroups.FileRecords": str(self._records)}
-                with self._producer.group(name=about.name, properties=properties) as group:
+                properties = {**about.properties, "mqgroups.FileRecords": str(self._records), NAME: about.name}
+                # Not by its name: another file of this name is another group.
+                with self._producer.group(properties=properties) as group:
                     self._put(group, file, path, about, {"sent": sent})
                 self._sent = sent
         if self._archive is not None:

@@ -218,13 +218,31 @@ class Groups:
         return _next_group(getter)
 
 
+def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
+    """Warn that the group comes again; raises GroupUsage if nothing was committed since a loop was left before."""
+    owner = getter.owner
+    number, committed = owner.own.number, owner.committed
+    text = (
+        f"the loop over group {group.group_id.hex()} on queue {getter.settings.queue} was left early, so the group comes again, "
+        f"from message {committed.msg_seq_number + 1} on"
+    )
+    remedy = "Iterate over a group to its end; to process a message later, let the error end the program, or retry in the loop"
+    if getter.left_in == number:
+        raise GroupUsage(f"{text}, and it was left before without a commit in between. {remedy}")
+    getter.left_in = number
+    owner.log(_log, logging.WARNING, "%s. %s. The next time in a row it is an error", text, remedy)
+
+
 def _next_group(getter: Getter) -> IncomingGroup | None:
     if getter.closed:
         raise GroupUsage(f"{getter!r} is closed")
+    owner, left = getter.owner, getter.group
     # If the last group was not iterated to its end, the messages since its last commit do not count as processed.
     getter.back_out(None)
+    if left is not None and not getter.turn.interrupted:
+        _loop_was_left(getter, left)
     getter.work.require_known()
-    owner, committed = getter.owner, getter.owner.committed
+    committed = owner.committed
     if not committed.at_start:
         if getter.work.stopping:
             raise owner.stopped()

@@ -26,7 +26,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.get")
 # How long a message of a group is waited for before the log says so.
-_TELL_AFTER_S = 10.0
+_TELL_AFTER_S, _TELL_AGAIN_S = 10.0, 600.0
 
 
 class Getter(Processing):
@@ -36,6 +36,7 @@ class Getter(Processing):
         status: its status queue.
         turn: the connection's.
         decode: the codec's function; ``None`` if messages are not decoded.
+        left_in: the number of the unit of work in which the application left the loop over a group; 0 if it did not.
         repetition: what its last group has in common with the one before.
     """
 
@@ -56,8 +57,10 @@ class Getter(Processing):
         self.repetition = Repetition(settings)
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
-        # The group of which the log says that its next message is waited for.
-        self._told = GROUP_ID_NONE
+        # When the log says next that a message of this group is waited for, in seconds of waiting.
+        self._tell_at = (GROUP_ID_NONE, _TELL_AFTER_S)
+        # The unit of work in which the application left the loop over a group.
+        self.left_in = 0
         self._connection = connection
         self.status = settings.open_status_queue(connection)
         try:
@@ -218,9 +221,12 @@ class Getter(Processing):
             self.syncpoint()
             self.work.begin()
         position, settings = self.cursor.position, self.settings
-        if position.group_id != self._told and settings.group_wait_s - left_s >= _TELL_AFTER_S:
-            self._told = position.group_id
-            _log.info(
+        if position.group_id != self._tell_at[0]:
+            self._tell_at = (position.group_id, _TELL_AFTER_S)
+        waited_s = settings.group_wait_s - left_s
+        if waited_s >= self._tell_at[1]:
+            self._tell_at = (position.group_id, waited_s + _TELL_AGAIN_S)
+            _log.warning(
                 "%s waits for message %d of group %s, which is not on queue %s; it is stalled in %.0f s",
                 settings.name,
                 position.msg_seq_number + 1,

@@ -111,8 +111,9 @@ class GroupProducer:
             self._putter.require_known()
             if self.stopping:
                 raise self._putter.owner.stopped()
-            done = done_with(given, self._putter.owner)
-            self._group = self._complete_group(given, done) if done is not None else self._next_group(given)
+            # A name among the properties says which group it is, and no more: it is not remembered.
+            done = done_with(given, self._putter.owner) if name else None
+            self._group = self._complete_group(given, done) if done is not None else self._next_group(name, given)
             return self._group
 
     def remaining(self, names: Iterable[str]) -> Iterator[str]:
@@ -159,7 +160,7 @@ class GroupProducer:
         putter.owner.log(_log, logging.WARNING, text, sentence_of(done), NAME_OF_ITS_OWN)
         return OutgoingGroup(putter, self._connection.turn, given, done=done)
 
-    def _next_group(self, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
+    def _next_group(self, name: str, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
         putter = self._putter
         putter.abandon_interrupted("the program that put it goes on with another group")
         properties: GroupProperties = given
@@ -168,7 +169,8 @@ class GroupProducer:
             properties = resumed_with(given, putter.owner)
         # The properties of an interrupted group are not known if its record was rebuilt without them.
         known = given if properties is None else properties
-        putter.remembered = known if name_of(known) else NO_PROPERTIES
+        is_remembered = name or (name_of(known) and not putter.owner.committed.at_start)
+        putter.remembered = known if is_remembered else NO_PROPERTIES
         return OutgoingGroup(putter, self._connection.turn, properties)
 
     def stop(self) -> None:

@@ -161,7 +161,8 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
     return StatusQueueUnusable(
         f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
         f"{shown(mismatch.expected)}. It belongs to another program, or this program uses the wrong queue, queue manager or "
-        f"status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group and call forget(){remedy}",
+        "status queue. Nothing was changed. Correct the settings, or let the record's owner finish its group and call "
+        f"forget(){remedy}",
         status_queue=status_queue,
         because="foreign",
         field=mismatch.field,

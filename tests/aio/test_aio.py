@@ -37,9 +37,11 @@ def consumer(owner, qmgr, **more):
 
 
 async def put_all(owner, payloads=THIS, **more):
-    async with connect(owner, **more) as qmgr, producer(owner, qmgr) as it, it.group(name="file") as group:
-        for payload in payloads[group.resume_from :]:
-            await group.put(payload)
+    async with connect(owner, **more) as qmgr, producer(owner, qmgr) as it:
+        async with it.group("file") as group:
+            for payload in payloads[group.resume_from :]:
+                await group.put(payload)
+        await it.forget()
 
 
 async def get_all(owner, **more):

@@ -68,7 +68,7 @@ def test_the_checkpoint_of_an_interrupted_group_is_not_forgotten(owner):
                 if message.msg_seq_number == 3:
                     raise Crash
     with owner.consumer() as consumer:
-        with pytest.raises(errors.GroupUsage, match="interrupted group"):
+        with pytest.raises(errors.GroupUsage, match="is interrupted"):
             consumer.forget()
         assert consumer.checkpoint == 2
 
