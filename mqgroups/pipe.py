@@ -214,7 +214,7 @@ class PipeOutput:
     def committed(self) -> None:
         """Take note that the staged messages are committed."""
         self._waiting.clear()
-        self.putter.set_back()
+        self.putter.unit_committed()
 
     def back_out(self) -> None:
         """Forget the messages that are not committed."""

@@ -20,11 +20,13 @@ class UnansweredPuts:
 
     Attributes:
         any: whether there are such puts. Set it before the first one.
+        can_be_checked: whether client library and queue manager have MQSTAT, as far as is known.
     """
 
     def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self.any = False
+        self.can_be_checked = connection.binding.MQSTAT is not None
 
     def check(self) -> None:
         """Raise MQIError if there are puts, and one had a warning or failed; or MQSTAT failed. The caller must back out."""
@@ -39,17 +41,16 @@ class UnansweredPuts:
 
     def forget(self) -> None:
         """Reset what MQSTAT tells, if it may be of puts that were backed out; raises MQIError."""
-        if self.any:
-            self.reset()
-
-    def reset(self) -> None:
-        """Reset what MQSTAT tells; raises MQIError, or ConfigurationError if the MQ client library does not have MQSTAT."""
-        self._ask()
+        if self.any and self.can_be_checked:
+            self._ask()
         self.any = False
 
     def _ask(self) -> bytes:
         connection = self._connection
-        sts, comp, reason = connection.binding.MQSTAT(connection.hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, st.sts())
+        mqstat = connection.binding.MQSTAT
+        assert mqstat is not None
+        sts, comp, reason = mqstat(connection.hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, st.sts())
         if comp:
+            self.can_be_checked = reason != mq.MQRC_FUNCTION_NOT_SUPPORTED
             raise connection.failed("MQSTAT", f"queue manager {connection.q_mgr_name}", comp, reason)
         return sts

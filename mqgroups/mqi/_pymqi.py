@@ -11,7 +11,6 @@ import importlib
 from functools import cached_property
 from typing import Any
 
-from mqgroups.errors import ConfigurationError
 from mqgroups.mqi._c_layer import CLayer, Mqstat
 from mqgroups.mqi.structures import text
 
@@ -27,8 +26,8 @@ class PymqiBinding(CLayer):
         self._mqinq = package.pymqe.MQINQ
 
     @cached_property
-    def MQSTAT(self) -> Mqstat:
-        """MQSTAT of the client library; ConfigurationError if that is older than MQSTAT (IBM MQ 7.0), or cannot be found."""
+    def MQSTAT(self) -> Mqstat | None:
+        """MQSTAT of the client library; ``None`` if that is older than MQSTAT (IBM MQ 7.0), or cannot be found."""
         return _mqstat(self._c.__file__)
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
@@ -46,14 +45,11 @@ class PymqiBinding(CLayer):
         return memory
 
 
-def _mqstat(c_module: str) -> Mqstat:
+def _mqstat(c_module: str) -> Mqstat | None:
     try:
         function = ctypes.CDLL(c_module).MQSTAT
-    except (AttributeError, OSError) as error:
-        raise ConfigurationError(
-            f"the MQ client library of pymqi has no MQSTAT ({error}), so the outcome of asynchronous puts cannot be found out. "
-            "Use put_response='sync', a newer MQ client, or ibmmq (MQGROUPS_MQI=ibmmq)"
-        ) from error
+    except (AttributeError, OSError):
+        return None
     long_pointer = ctypes.POINTER(ctypes.c_int32)
     function.argtypes = (ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, long_pointer, long_pointer)
     function.restype = None

@@ -1,6 +1,6 @@
 """Decides which puts of a producer may be asynchronous, and checks with MQSTAT what became of them.
 
-With ``put_response="async"`` most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds are answered all the same:
+On a producer's own connection most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds are answered all the same:
 
     the first of a group            returns its GroupId, and the instance of a cluster queue that it goes to
     the first on a fresh handle     is put without logical order; all later ones rely on the handle's place in the group
@@ -10,8 +10,10 @@ The queue manager numbers the messages of a group on this handle, and gives no n
 backed out. So if the last message of a unit of work has the expected GroupId, number and offset, all messages before it are in
 the unit of work. Its answer also says where the group goes, which the handle keeps for the whole group. Before the status record
 MQSTAT is asked, which tells warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work, and all its puts
-are answered then. That a refused message gets no number is known from reading only (IBM MQ, topic q023060); MQSTAT does not
-depend on it.
+are answered then, and those of the next ``ANSWERED_UNITS``: a queue that was full is soon full again. That a refused message gets
+no number is known from reading only (IBM MQ, topic q023060); MQSTAT does not depend on it.
+
+On a shared connection all are answered: a unit of work that holds messages of the application cannot be redone.
 """
 
 from __future__ import annotations
@@ -25,26 +27,32 @@ from mqgroups.put.payload import Unsent
 from mqgroups.settings import Producing
 from mqgroups.status.units_of_work import UnitsOfWork
 
+# With fewer, most units of work for a queue that is often full are put twice; with more, puts are answered longer than needed.
+ANSWERED_UNITS = 16
+
 
 class Answers:
     """The answers that one producer waits for.
 
     Attributes:
-        are_asynchronous: whether messages may be put asynchronously.
         last_came: whether the last put was answered. Only then may a unit of work end.
     """
 
     def __init__(self, connection: Connection, settings: Producing, work: UnitsOfWork) -> None:
-        """Raises MQIError or ConfigurationError if the puts may be asynchronous, and MQSTAT cannot be called."""
         self._unanswered = connection.unanswered
         self._work = work
         self._queue = settings.queue
-        self.are_asynchronous = settings.put_response == "async"
+        self._may_be = settings.put_response == "async" and connection.syncpoint.can_be_redone
         self.last_came = True
+        # How many units of work are still answered after one that was redone.
+        self._answered_units = 0
         # An MQPMO and its asynchronous copy; those of a unit of work are mostly the same.
         self._copy = (bytearray(), bytearray())
-        if self.are_asynchronous:
-            self._unanswered.reset()
+
+    @property
+    def are_asynchronous(self) -> bool:
+        """Whether messages may be put asynchronously."""
+        return self._may_be and self._unanswered.can_be_checked
 
     @property
     def are_missing(self) -> bool:
@@ -59,7 +67,9 @@ class Answers:
 
     def may_be_asynchronous(self, position: GroupPosition) -> bool:
         """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""
-        return self.are_asynchronous and not self._work.redoing and may_go_unanswered(position)
+        if self._work.redoing:
+            self._answered_units = ANSWERED_UNITS
+        return self.are_asynchronous and not self._answered_units and may_go_unanswered(position)
 
     def asynchronously(self, pmo: bytearray) -> bytearray:
         """Return the MQPMO for a message that goes unanswered."""
@@ -71,6 +81,11 @@ class Answers:
     def check(self) -> None:
         """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
         self._unanswered.check()
+
+    def unit_ended(self) -> None:
+        """Count a unit of work that was committed."""
+        if self._answered_units and not self._work.redoing:
+            self._answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
         """Raise the MQIError of an earlier put, if one failed unseen and so made ``error`` fail with 2003."""

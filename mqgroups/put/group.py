@@ -150,8 +150,8 @@ class OutgoingGroup(WithBlock):
             Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
                 not put.
             QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
-                one are committed, but not on a wrapped connection. With ``put_response="async"`` the call for a later message may
-                raise it.
+                one are committed, but not on a wrapped connection. As any error of the queue manager, the call for a later
+                message of the unit of work may raise it (``put_response``).
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
                 the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of

@@ -155,8 +155,15 @@ class Putter(Placing):
         """Put again what is not committed, after a lost connection; see ``units_of_work.Participant``."""
         del self._unsent[: committed or 0]
         self.set_back()
-        for message in tuple(self._unsent):
-            self._put_and_commit(message)
+        last = len(self._unsent)
+        for number, message in enumerate(tuple(self._unsent), 1):
+            try:
+                self._put_and_commit(message)
+            except MQIError as error:
+                if number < last and not error.context:
+                    # The application is in a later call: this one was put asynchronously before.
+                    error.context = f"This was message {self._run.next_number} of the group"
+                raise
 
     def back_out(self, why: BaseException | str | None) -> None:
         """Back out to the last commit, and add its position to the text of an error."""
@@ -174,6 +181,11 @@ class Putter(Placing):
             self._keeper.close(delete=delete_status)
 
     # --- in a pipe
+
+    def unit_committed(self) -> None:
+        """Take note that the getter has committed what was put."""
+        self._answers.unit_ended()
+        self.set_back()
 
     def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
         """Put messages in a unit of work that the getter commits; returns how it ends. May be called again."""
@@ -218,6 +230,7 @@ class Putter(Placing):
     def _commit(self, *, ended: bool) -> None:
         self.work.settling()
         self.work.commit({self.owner: self._ending(ended=ended, done=self._done() if ended else None)})
+        self._answers.unit_ended()
         self._stand_at_committed()
 
     def _done(self) -> Done | None:

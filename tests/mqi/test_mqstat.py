@@ -10,7 +10,6 @@ import _ctypes
 import pytest
 
 from embedded_tests.fix_mqi import OK, Code, failed
-from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import binding as chooser
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -84,6 +83,5 @@ def test_what_is_sent_is_not_written_into(mqi, connection):
     assert filled is not sent
 
 
-def test_a_client_library_without_mqstat_is_named_with_its_remedy():
-    with pytest.raises(ConfigurationError, match=r"has no MQSTAT.*put_response='sync'"):
-        _mqstat(_ctypes.__file__)
+def test_a_client_library_without_mqstat_is_noticed():
+    assert _mqstat(_ctypes.__file__) is None

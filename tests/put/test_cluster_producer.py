@@ -182,7 +182,7 @@ def test_a_message_that_goes_elsewhere_stops_the_producer_before_it_is_committed
     q_mgr = owner.connect()
     owner.doctor(q_mgr, MQPUT=elsewhere(q_mgr, queue, number))
     with pytest.raises(errors.QueueManagerChanged) as caught:
-        owner.put_group(THIS, qmgr=q_mgr, commit_every=4)
+        owner.put_group(THIS, qmgr=q_mgr, commit_every=4, put_response="sync")
     error = caught.value
     assert (error.because, error.found) == ("split", "QM.ELSEWHERE")
     assert str(error).startswith(f"message {number} of group ")

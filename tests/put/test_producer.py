@@ -185,16 +185,21 @@ def test_a_priority_that_mq_does_not_have_is_refused(owner):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize(
-    ("messages", "every", "units"),
-    [(1, 5, 1), (5, 5, 1), (6, 5, 2), (3, 1, 3)],
+    ("messages", "every", "units", "asked"),
+    [(1, 5, 1, 0), (2, 5, 1, 0), (5, 5, 1, 1), (6, 5, 2, 1), (3, 1, 3, 0)],
 )
-def test_n_messages_in_u_units_of_work_are_n_plus_3u_calls(owner, count_calls, messages, every, units):
-    """IBM's N + 3U - 2 and two more: a record of the owner's own is there before the first commit and after the last."""
-    with owner.producer(commit_every=every) as producer:
+@pytest.mark.parametrize("response", ["sync", "async"])
+def test_n_messages_in_u_units_of_work_are_n_plus_3u_calls(owner, count_calls, messages, every, units, asked, response):
+    """IBM's N + 3U - 2 and two more: a record of the owner's own is there before the first commit and after the last.
+
+    One more for a unit of work with a message whose put was not answered.
+    """
+    mqstat = {"MQSTAT": asked} if asked and response == "async" else {}
+    with owner.producer(commit_every=every, put_response=response) as producer:
         for _ in range(2):
             count_calls()
             put_rest(producer, THIS[:messages])
-            assert count_calls() == {"MQPUT": messages + units, "MQGET": units, "MQCMIT": units}
+            assert count_calls() == {"MQPUT": messages + units, "MQGET": units, "MQCMIT": units, **mqstat}
 
 
 def test_a_message_is_held_back_until_the_next_one_or_the_end_of_the_block(owner):
@@ -365,7 +370,7 @@ def test_a_closed_producer_gives_no_groups(owner):
 
 def test_a_failure_that_was_swallowed_is_raised_again_at_the_end_of_the_block(make_owner):
     owner = make_owner(model="TEST.SMALL.MODEL")
-    with owner.producer(commit_every=5) as producer:
+    with owner.producer(commit_every=5, put_response="sync") as producer:
         with pytest.raises(errors.GroupUsage, match="failed with MessageTooLong"), producer.group() as group:
             group.put(b"0")
             group.put(b"longer than ten")

@@ -95,7 +95,7 @@ def test_puts_inhibited_in_the_middle_are_waited_for(owner, clock):
 
 
 def test_puts_that_stay_inhibited_leave_the_group_resumable(owner):
-    with owner.producer() as producer:
+    with owner.producer(put_response="sync") as producer:
         with pytest.raises(errors.QueueUnavailable, match=r"reason 2051 MQRC_PUT_INHIBITED.*PUT\(ENABLED\)"):
             with producer.group() as group:
                 for data in THIS[:4]:

@@ -20,6 +20,7 @@ from mqgroups import Every, Persistence, errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.put.answers import ANSWERED_UNITS
 from tests.put.whole_groups import THIS, Crash, is_whole_group, put_rest
 
 LONG = b"abcdefghij"
@@ -82,13 +83,16 @@ def test_the_first_of_a_group_and_the_last_of_a_unit_of_work_are_answered(owner)
         recorded.clear()
 
 
-def test_all_are_answered_by_default_whatever_the_queue_says(make_owner):
+def test_all_are_answered_on_request_whatever_the_queue_says(make_owner):
     # Given a queue with DEFPRESP(ASYNC) and room for three messages
     owner = make_owner(model="TEST.ASYNC.MODEL")
-    with owner.producer(commit_every=100) as producer:
+    qmgr = owner.connect()
+    recorded = responses(owner, qmgr)
+    with owner.producer(qmgr, commit_every=100, put_response="sync") as producer:
         with pytest.raises(errors.QueueUnavailable, match="Message 3 is the last"):
             put_rest(producer)
     assert owner.data() == THIS[:3]
+    assert set(recorded) == {"S"}
 
 
 def test_after_a_restart_the_first_message_is_answered_too(owner):
@@ -303,7 +307,7 @@ def test_a_full_queue_is_the_same_error_and_leaves_the_same_behind(make_owner, c
 def test_a_message_that_is_too_long_is_the_same_error(make_owner):
     owner = make_owner(model="TEST.SMALL.MODEL")
     with owner.producer(commit_every=3, **ASYNC) as producer:
-        with pytest.raises(errors.MessageTooLong, match="Raise MAXMSGL"):
+        with pytest.raises(errors.MessageTooLong, match=r"Raise MAXMSGL.*This was message 2 of the group"):
             put_rest(producer, [b"0", b"longer than ten", b"2"])
         assert owner.data() == []
         put_rest(producer, [b"0", b"1", b"2"])
@@ -378,14 +382,37 @@ def test_an_interruption_in_mqstat_leaves_nothing_half_done(owner):
     assert is_whole(owner)
 
 
-def test_without_mqstat_no_producer_is_made(owner):
+def test_a_queue_manager_without_mqstat_answers_all(owner):
     qmgr = owner.connect()
     owner.doctor(qmgr, MQSTAT=lambda _hconn, _kind, sts: (sts, mq.MQCC_FAILED, mq.MQRC_FUNCTION_NOT_SUPPORTED))
-    with pytest.raises(errors.MQIError, match=r"MQSTAT.*2298"):
-        owner.producer(qmgr, **ASYNC)
-    with owner.producer(qmgr) as producer:
+    recorded = responses(owner, qmgr)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        for _ in range(ANSWERED_UNITS + 2):
+            put_rest(producer)
+    # The first group is put twice: its first unit of work was redone.
+    assert "".join(recorded) == "SAAAAAS" + "S" * len(THIS) * (ANSWERED_UNITS + 2)
+
+
+def test_a_client_library_without_mqstat_answers_all(owner, monkeypatch):
+    qmgr = owner.connect()
+    monkeypatch.setattr(connection_of(qmgr).unanswered, "can_be_checked", False)
+    recorded = responses(owner, qmgr)
+    with owner.producer(qmgr, commit_every=100) as producer:
         put_rest(producer)
-    assert is_whole(owner)
+    assert "".join(recorded) == "S" * len(THIS)
+
+
+@pytest.mark.embedded
+def test_after_a_failure_all_are_answered_for_a_while(owner, faults):
+    qmgr = owner.connect()
+    recorded = responses(owner, qmgr)
+    with owner.producer(qmgr, commit_every=100) as producer:
+        faults.arm(Fault("answer", verb="MQPUT", nth=3, reason=mq.MQRC_Q_FULL))
+        for _ in range(ANSWERED_UNITS + 3):
+            put_rest(producer)
+    answered, unanswered = "S" * len(THIS), "SAAAAAS"
+    # The first group is put twice, the second time answered.
+    assert "".join(recorded) == unanswered + answered + answered * ANSWERED_UNITS + unanswered * 2
 
 
 def test_another_word_is_refused(owner):
@@ -411,49 +438,11 @@ def qmgr(q_mgr):
         yield qmgr
 
 
-@pytest.mark.embedded
-def test_on_a_wrapped_connection_a_put_that_failed_is_an_error(owner, qmgr, faults):
-    """What the application has put in the same unit of work would be lost, if it were put again silently."""
-    with owner.producer(qmgr, commit_every=100, full_wait_s=30, **ASYNC) as producer:
-        faults.arm(Fault("answer", verb="MQPUT", nth=3, reason=mq.MQRC_Q_FULL))
-        with pytest.raises(errors.QueueUnavailable, match=f"queue {owner.queue}.*No message of the group"):
-            put_rest(producer)
-        assert owner.data() == []
+def test_on_a_wrapped_connection_all_are_answered(owner, qmgr):
+    recorded = responses(owner, qmgr)
+    with owner.producer(qmgr, commit_every=100) as producer:
         put_rest(producer)
-    assert is_whole(owner)
-
-
-@pytest.mark.parametrize(("verb", "number"), [("MQBACK", 2), ("MQBACK", 6), ("MQCMIT", 2), ("MQCMIT", 6)])
-def test_a_foreign_end_is_noticed_before_the_record_is_committed(owner, mqi, q_mgr, qmgr, verb, number):
-    with owner.producer(qmgr, commit_every=100, **ASYNC) as producer:
-        try:
-            with producer.group() as group:
-                for count, data in enumerate(THIS):
-                    if count == number:
-                        getattr(mqi.c, verb)(q_mgr.get_handle())
-                    group.put(data)
-        except errors.ForeignSyncpoint:
-            assert verb == "MQBACK"
-            assert owner.data() == []
-            put_rest(producer)
-        else:
-            assert verb == "MQCMIT"
-    assert is_whole(owner)
-
-
-@pytest.mark.parametrize("number", [2, 5])
-def test_a_stop_commits_only_what_an_answer_proves(owner, mqi, q_mgr, qmgr, number):
-    with owner.producer(qmgr, commit_every=100, **ASYNC) as producer:
-        with pytest.raises((errors.ForeignSyncpoint, errors.Stopped)), producer.group() as group:
-            for count, data in enumerate(THIS):
-                if count == number:
-                    producer.stop()
-                    mqi.c.MQBACK(q_mgr.get_handle())
-                group.put(data)
-        assert owner.data() == []
-    with owner.producer(qmgr, **ASYNC) as producer:
-        put_rest(producer)
-    assert is_whole(owner)
+    assert "".join(recorded) == "S" * len(THIS)
 
 
 @pytest.mark.parametrize("number", [1, 3, 5])

@@ -50,7 +50,8 @@ def test_a_restart_is_as_many_calls_to_its_first_commit_whatever_is_committed(ow
             group.put(b"data")
         made.append(sum(count_calls().values()) - messages)
         qmgr.close()
-    assert made == [13, 13, 13]
+    # One MQSTAT, if there are messages whose put was not answered.
+    assert made == [13, 14, 13]
 
 
 def test_a_group_interrupted_again_and_again_is_whole_in_the_end(owner):
