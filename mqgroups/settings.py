@@ -165,7 +165,7 @@ class Putting(Owning):
         bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
             group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
             used. An interrupted group always goes on at its instance.
-        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE), which is faster, most
+        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster, most
             if a round trip takes long. All messages are confirmed before their unit of work is committed. After a failure it is
             put again synchronously, so that errors are the same, and name the message. ``"sync"`` waits at each message; so does
             every producer on a wrapped connection and over local bindings.

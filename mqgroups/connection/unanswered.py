@@ -26,7 +26,7 @@ class UnansweredPuts:
     def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self.any = False
-        self.can_be_checked = connection.binding.MQSTAT is not None
+        self.can_be_checked = connection.binding.has_mqstat
 
     def check(self) -> None:
         """Raise MQIError if there are puts, and one had a warning or failed; or MQSTAT failed. The caller must back out."""
@@ -47,9 +47,7 @@ class UnansweredPuts:
 
     def _ask(self) -> bytes:
         connection = self._connection
-        mqstat = connection.binding.MQSTAT
-        assert mqstat is not None
-        sts, comp, reason = mqstat(connection.hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, st.sts())
+        sts, comp, reason = connection.binding.MQSTAT(connection.hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, st.sts())
         if comp:
             self.can_be_checked = reason != mq.MQRC_FUNCTION_NOT_SUPPORTED
             raise connection.failed("MQSTAT", f"queue manager {connection.q_mgr_name}", comp, reason)

@@ -22,6 +22,7 @@ class IbmmqBinding(CLayer):
         super().__init__("ibmmq", package, package.ibmmqc)
         self._mqinq = package.ibmmqc.MQINQ
         self.MQSTAT: Mqstat = package.ibmmqc.MQSTAT
+        self.has_mqstat = True
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
         """As in ``Binding``."""

@@ -26,9 +26,17 @@ class PymqiBinding(CLayer):
         self._mqinq = package.pymqe.MQINQ
 
     @cached_property
-    def MQSTAT(self) -> Mqstat | None:
-        """MQSTAT of the client library; ``None`` if that is older than MQSTAT (IBM MQ 7.0), or cannot be found."""
+    def MQSTAT(self) -> Mqstat:
+        """MQSTAT of the client library; raises AttributeError or OSError if ``has_mqstat`` is false."""
         return _mqstat(self._c.__file__)
+
+    @property
+    def has_mqstat(self) -> bool:
+        """Whether the client library has MQSTAT. One older than IBM MQ 7.0 has not, and it may not be found."""
+        try:
+            return self.MQSTAT is not None
+        except (AttributeError, OSError):
+            return False
 
     def inquire(self, hconn: int, hobj: int, selector: int) -> tuple[int | str, int, int]:
         """As in ``Binding``."""
@@ -45,11 +53,8 @@ class PymqiBinding(CLayer):
         return memory
 
 
-def _mqstat(c_module: str) -> Mqstat | None:
-    try:
-        function = ctypes.CDLL(c_module).MQSTAT
-    except (AttributeError, OSError):
-        return None
+def _mqstat(c_module: str) -> Mqstat:
+    function = ctypes.CDLL(c_module).MQSTAT
     long_pointer = ctypes.POINTER(ctypes.c_int32)
     function.argtypes = (ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p, long_pointer, long_pointer)
     function.restype = None

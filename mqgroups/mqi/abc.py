@@ -93,8 +93,12 @@ class Binding(Protocol):
     MQDISC: Callable[[int], tuple[int, int]]
 
     @property
-    def MQSTAT(self) -> Callable[[int, int, bytes], tuple[bytes, int, int]] | None:
-        """(hconn, type, sts) -> (sts, comp, reason). ``None`` if the client library does not have it."""
+    def MQSTAT(self) -> Callable[[int, int, bytes], tuple[bytes, int, int]]:
+        """(hconn, type, sts) -> (sts, comp, reason), if ``has_mqstat``."""
+
+    @property
+    def has_mqstat(self) -> bool:
+        """Whether the client library has MQSTAT."""
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """MQCONNX. Returns (hconn, comp, reason).

@@ -83,5 +83,8 @@ def test_what_is_sent_is_not_written_into(mqi, connection):
     assert filled is not sent
 
 
-def test_a_client_library_without_mqstat_is_noticed():
-    assert _mqstat(_ctypes.__file__) is None
+def test_a_client_library_without_mqstat_is_noticed(monkeypatch):
+    binding = chooser._load("pymqi")
+    assert binding.has_mqstat
+    monkeypatch.setattr(type(binding), "MQSTAT", property(lambda _: _mqstat(_ctypes.__file__)))
+    assert not binding.has_mqstat

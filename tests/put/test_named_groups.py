@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def put_groups(owner):
 
 
 def messages_by_group(owner):
-    groups = {}
+    groups: dict[bytes, list[Any]] = {}
     for found in owner.on_queue(options=mq.MQGMO_NO_PROPERTIES):
         groups.setdefault(found.group_id, []).append(found)
     return list(groups.values())
@@ -229,7 +230,7 @@ def test_an_exception_in_the_block_abandons_the_group(owner, caplog):
             raise Crash
         assert "abandons its interrupted group: Crash in its block" in warnings(caplog)[-1]
         load(producer, "order 2")
-    told = []
+    told: list[errors.GroupAbandoned] = []
     with owner.consumer(on_abandon=told.append) as consumer:
         groups = iter(consumer)
         with pytest.raises(errors.GroupAbandoned):

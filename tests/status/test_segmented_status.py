@@ -21,7 +21,7 @@ def put_groups(producer, groups, messages):
 @pytest.mark.embedded
 @pytest.mark.parametrize(("messages", "every", "units"), [(1, 5, 1), (6, 5, 2), (7, 2, 4), (10, 1, 10)])
 def test_n_messages_in_u_units_of_work_are_n_plus_2u_calls(owner, count_calls, messages, every, units):
-    with owner.producer(commit_every=every, status_layout="segmented") as producer:
+    with owner.producer(commit_every=every, status_layout="segmented", put_response="sync") as producer:
         count_calls()
         put_groups(producer, 1, messages)
         assert count_calls() == {"MQPUT": messages + units, "MQCMIT": units}
