@@ -3,11 +3,10 @@
     mqembedded exec --data DIR -- uvicorn --factory upload:application
     curl -T orders-0815.csv http://localhost:8000/groups/orders-0815.csv
 
-The answer comes when the group is committed. The checkpoint is the name of the last upload that is whole: if the answer
-is lost and the client tries again, the group is not put twice, unless another upload came in between. So each upload
-needs a name of its own: new lines under the name of the last one are not put, and the answer is 0 messages. If an upload
-breaks off, or the server ends in the middle of one, its group is abandoned, and consumers get GroupAbandoned. It
-connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+The answer comes when the group is committed: the number of its messages. If the answer is lost and the client tries again, it
+gets the same answer, and nothing is put, unless another upload came in between. So each upload needs a name of its own. If an
+upload breaks off, or the server ends in the middle of one, its group is abandoned, and consumers get GroupAbandoned. It connects
+with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import asyncio
@@ -31,46 +30,28 @@ class Uploads:
 
     async def put(self, name: str, chunks: AsyncIterator[bytes]) -> int:
         """Put the lines of an upload; returns how many."""
-        interrupted: list[mqgroups.Resumed] = []
         async with (
             self._one_at_a_time,
-            self._q_mgr.group_producer("ORDERS", name=self._name, on_resume=interrupted.append) as producer,
+            self._q_mgr.group_producer("ORDERS", name=self._name, interrupted="abandon") as producer,
+            producer.group(name) as group,
         ):
-            if interrupted:
-                # The rest of it does not come any more: the client begins again.
-                async with producer.group() as group:
-                    await group.abandon(1, "the server ended in the middle of the upload")
-            if await producer.checkpoint() == name:
-                return 0
-            messages = 0
-            async with producer.group(name=name) as group:
-                try:
-                    async for line, is_last in lines(chunks):
-                        if is_last:
-                            group.set_checkpoint(name)
-                        await group.put(line)
-                        messages += 1
-                except Exception:
-                    await group.abandon(2, "the upload broke off")
-                    raise
-            return messages
+            messages = group.resume_from
+            if not group.is_complete:
+                async for line in lines(chunks):
+                    await group.put(line)
+                    messages += 1
+        return messages
 
 
-async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
-    """Yield each line, and whether it is the last one."""
-    rest, before = b"", None
+async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield each line."""
+    rest = b""
     async for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
-            if before is not None:
-                yield before, False
-            before = line
+            yield line
     if rest:
-        if before is not None:
-            yield before, False
-        before = rest
-    if before is not None:
-        yield before, True
+        yield rest
 
 
 def application() -> Any:

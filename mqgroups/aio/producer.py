@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 
@@ -20,6 +20,10 @@ class GroupProducer(Owner[producer.GroupProducer]):
     def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
         """Return the next group, for ``async with``; see ``mqgroups.GroupProducer.group``."""
         return OutgoingGroup(self._sync, self._thread, name, properties)
+
+    async def remaining(self, names: Iterable[str]) -> Iterator[str]:
+        """Return those of ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
+        return await self._thread.call(partial(self._sync.remaining, names))
 
 
 class OutgoingGroup(Group[group.OutgoingGroup]):
@@ -65,6 +69,11 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
     put = awaited(group.OutgoingGroup.put)
     put_value = awaited(group.OutgoingGroup.put_value)
     abandon = awaited(group.OutgoingGroup.abandon)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the group was complete before; see ``mqgroups.OutgoingGroup.is_complete``."""
+        return self._sync.is_complete
 
     @property
     def resume_offset(self) -> int:
