@@ -2,14 +2,14 @@
 
     mqembedded exec --data DIR -- python put_files.py FOLDER
 
-A line is a message, and the file's name is the group's name: a consumer has it as `group.name` before the first
-message, also if it was restarted in the middle. After a crash this program continues with the file whose group was
-interrupted, whatever other files have come. The last message of a group commits the file's name and time as the
-checkpoint. So a file that is put whole is only moved to FOLDER/put, even if the program died just before that, and
-tomorrow's file of the same name is put; in FOLDER/put it gets its time as a suffix. Empty files are moved without a
-group. It connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+A line is a message. The group's name is the file's name and a digest of its content, so what is put under a name is put
+once, whatever kills the program, and tomorrow's file of the same name is put, too. A consumer has it as `group.name`
+before the first message. After a crash this program continues with the file whose group was interrupted, whatever other
+files have come. A file that is put is moved to FOLDER/put, under the group's name; an empty one without a group. It
+connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -17,15 +17,15 @@ from pathlib import Path
 import mqgroups
 
 
-def put_file(producer: mqgroups.GroupProducer, path: Path) -> None:
-    lines = path.read_bytes().splitlines()
-    this_file = f"{path.name} {path.stat().st_mtime_ns}"
-    if not lines or producer.checkpoint == this_file:
-        return
-    with producer.group(name=path.name, properties={"lines": len(lines)}) as group:
-        for number, line in enumerate(lines[group.resume_from :], group.resume_from + 1):
-            if number == len(lines):
-                group.set_checkpoint(this_file)
+def name_of(path: Path) -> str:
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"{path.stem}.{digest[:16]}{path.suffix}"
+
+
+def put_file(producer: mqgroups.GroupProducer, path: Path, name: str) -> None:
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    with producer.group(name, properties={"lines": len(lines)}) as group:
+        for line in lines[group.resume_from :]:
             group.put(line)
 
 
@@ -56,10 +56,11 @@ def main(folder: Path) -> None:
             "ORDERS", name="files.loader", commit_every=100, on_resume=resumed, on_progress=bar
         ) as producer,
     ):
-        for path in sorted(folder.glob("*.csv"), key=lambda path: (path.name not in interrupted, path.name)):
-            put_file(producer, path)
-            moved = done / path.name
-            path.rename(moved.with_name(f"{path.name}.{path.stat().st_mtime_ns}") if moved.exists() else moved)
+        names = {path: name_of(path) for path in folder.glob("*.csv")}
+        for path in sorted(names, key=lambda path: (names[path] not in interrupted, path.name)):
+            if path.stat().st_size:
+                put_file(producer, path, names[path])
+            path.rename(done / names[path])
 
 
 if __name__ == "__main__":
