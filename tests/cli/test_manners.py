@@ -1,4 +1,4 @@
-"""What all commands have in common: profiles, Ctrl-C, completion, the manual page, and no traceback."""
+"""What all commands have in common: options of a connection, Ctrl-C, completion, the manual page, and no traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.profiles import KEYS
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.secret import SECRETS
+from mqgroups.setting import settings_of
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
 from tests.fix_cli import MQGROUPS, environment, invoke
@@ -42,8 +44,8 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         "salvage",
         "batches",
     }
-    expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
-    assert expected <= names
+    settings = {each.name for each in settings_of(ConnectArguments)} - {*SECRETS, "fips"}
+    assert settings | {f"{secret}_{where}" for secret in SECRETS for where in ("file", "env")} <= names
     # What changes something has --apply, or is meant to work, and says where; what looks prints JSON, too.
     options = {each for option in command.params for each in option.opts}
     assert options & {"--output", "--apply"} or path in (("work",), ("mqsc",))
