@@ -277,20 +277,6 @@ MUTATIONS = (
         "tests/put/test_resumed_groups.py",
     ),
     Mutation(
-        "a member that is down may have a producer's record",
-        "home.py",
-        "if trace is not Trace.RECORD and away:",
-        "if trace is Trace.NOTHING and not at:",
-        "tests/test_home.py -k down",
-    ),
-    Mutation(
-        "a producer has one home",
-        "home.py",
-        "if trace is Trace.RECORD and len(at) > 1:",
-        "if False:",
-        "tests/test_home.py -k two_homes",
-    ),
-    Mutation(
         "an alias of a topic is refused",
         "put/destination.py",
         "if not queue.resolved_q_name:",
