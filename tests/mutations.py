@@ -1016,10 +1016,10 @@ MUTATIONS = (
         "tests/cli/test_connection.py -k goes_to_the_address",
     ),
     Mutation(
-        "a password of the environment goes to no address of the command line",
+        "a password of the environment is used only with its user",
         "cli/connection.py",
-        "        if given is None and self._has_secret():\n",
-        "        if self.name not in opts and self._has_secret():\n",
+        "[self.variable, *(_variable_of(each) for each in _ONLY_WITH.get(self._secret, ()))]",
+        "[self.variable]",
         "tests/cli/test_connection.py -k one_source",
     ),
     Mutation(
