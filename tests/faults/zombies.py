@@ -19,7 +19,6 @@ from dataclasses import replace
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
-    MessagesTaken,
     MQGroupsError,
     OwnerActive,
     OwnershipLost,
@@ -34,8 +33,8 @@ from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "zombie"
-# What tells it that somebody else has the name, or has its messages by another name.
-_TOLD = {error.__name__ for error in (OwnershipLost, OwnerActive, MessagesTaken)}
+# What tells it that somebody else has the name.
+_TOLD = {error.__name__ for error in (OwnershipLost, OwnerActive)}
 # Its connection is gone; who waits for a queue may end with that and be started again.
 _CUT_OFF = {error.__name__ for error in (ConnectionBroken, CommitOutcomeUnknown)}
 
