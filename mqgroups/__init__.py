@@ -15,7 +15,6 @@
 The package from the application downwards; each line imports only from the lines below it:
 
      workers/           several consumers or pipes at once, supervised       files/  groups as files       aio/  for asyncio
-     home.py            find_home: which queue manager of several has a producer's status queue
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      codecs.py          text and JSON as message data       progress.py  a progress bar
      pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
@@ -50,7 +49,6 @@ from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
 from mqgroups.get.consumer import GroupConsumer
 from mqgroups.get.group import IncomingGroup
-from mqgroups.home import find_home
 from mqgroups.mqi.message import Message
 from mqgroups.mqi.secret import Secret
 from mqgroups.pipe import GroupPipe, PipedGroup
@@ -94,7 +92,6 @@ __all__ = [
     "codecs",
     "connect",
     "errors",
-    "find_home",
     "operate",
     "stop_on_signals",
     "wrap",

@@ -179,13 +179,6 @@ MUTATIONS = (
         "tests/core/test_protocol.py -k open_elsewhere",
     ),
     Mutation(
-        "what a takeover leaves is not its owner's claim",
-        "core/protocol.py",
-        "replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)",
-        "idle_record(record)",
-        "tests/core/test_protocol.py -k takeover",
-    ),
-    Mutation(
         "wrapped: a unit of work that is begun twice gets its record once",
         "core/protocol.py",
         "(own.in_unit or own.kept).got_first()",
@@ -284,20 +277,6 @@ MUTATIONS = (
         "tests/put/test_resumed_groups.py",
     ),
     Mutation(
-        "a member that is down may have a producer's record",
-        "home.py",
-        "if trace is not Trace.RECORD and away:",
-        "if trace is Trace.NOTHING and not at:",
-        "tests/test_home.py -k down",
-    ),
-    Mutation(
-        "a producer has one home",
-        "home.py",
-        "if trace is Trace.RECORD and len(at) > 1:",
-        "if False:",
-        "tests/test_home.py -k two_homes",
-    ),
-    Mutation(
         "an alias of a topic is refused",
         "put/destination.py",
         "if not queue.resolved_q_name:",
@@ -331,13 +310,6 @@ MUTATIONS = (
         "_PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)",
         "_PUT = st.pmo(st.PUT_NEW_MESSAGE)",
         "tests/put/test_cluster_producer.py -k reconnectable",
-    ),
-    Mutation(
-        "a group is taken over in one unit of work",
-        "core/protocol.py",
-        "    yield from ours.replaced(given)\n",
-        "    yield Commit()\n    yield Begin()\n    yield from ours.replaced(given)\n",
-        "tests/operate/test_takeover.py -k answer",
     ),
     Mutation(
         "a group that is stopped does not end as if it were whole",
@@ -545,7 +517,7 @@ MUTATIONS = (
     Mutation(
         "a record that an operator rewrites keeps its user",
         "operate/repaired.py",
-        "        if self._user_from is not None and self._cannot_keep is None:\n",
+        "        if self._keeps_user and self._cannot_keep is None:\n",
         "        if False:\n",
         "tests/operate/test_roles.py -k administrator_writes",
     ),
@@ -866,7 +838,7 @@ MUTATIONS = (
         "core/status.py",
         "self.suspect is not None or self.checkpoint is not None",
         "self.suspect is not None",
-        "tests/operate/test_takeover.py -k with_its_checkpoint",
+        "tests/put/test_checkpoints.py -k outlives_a_close",
     ),
     Mutation(
         "a lost connection does not prove a message poison",
@@ -944,13 +916,6 @@ MUTATIONS = (
         "status_queue, exclusive=True)",
         "status_queue)",
         "tests/operate/test_adopt.py -k batch",
-    ),
-    Mutation(
-        "a takeover leaves a record where it takes one",
-        "core/protocol.py",
-        "    after: _K = yield from theirs.replaced(left)\n",
-        "    after: _K = yield from theirs.removed()\n",
-        "tests/operate/test_takeover.py -k dying",
     ),
     Mutation(
         "a group that another owner's record speaks of is not salvaged",
@@ -1044,18 +1009,18 @@ MUTATIONS = (
         "tests/cli/test_doctor.py -k applied",
     ),
     Mutation(
-        "a password of the environment does not go where the command line leads",
-        "cli/profiles.py",
-        "return given\n",
-        "return {**environment, **given}\n",
-        "tests/cli/test_profiles.py -k goes_to_the_address",
+        "a password goes to the address that it was given with",
+        "cli/connection.py",
+        "        if given is not None and self.name not in opts:\n",
+        "        if False:\n",
+        "tests/cli/test_connection.py -k goes_to_the_address",
     ),
     Mutation(
-        "a password of a profile without an address does not go where MQSERVER leads",
-        "cli/profiles.py",
-        'if any(key.startswith(("user", "password", "token")) for key in found):',
-        "if False:",
-        "tests/cli/test_profiles.py -k one_source",
+        "a password of the environment is used only with its user",
+        "cli/connection.py",
+        "[self.variable, *(_variable_of(each) for each in _ONLY_WITH.get(self._secret, ()))]",
+        "[self.variable]",
+        "tests/cli/test_connection.py -k one_source",
     ),
     Mutation(
         "no local of connect holds a password",
@@ -1554,13 +1519,6 @@ MUTATIONS = (
         "(connection.turn.interrupted or is_stale or self._in_doubt)",
         "(connection.turn.interrupted or is_stale)",
         "tests/connection/test_wrapped_connections.py -k whose_check",
-    ),
-    Mutation(
-        "a takeover that stands is done",
-        "operate/takeover.py",
-        "    except MQIError as error:\n        # The group is taken over",
-        "    except RepairRefused as error:\n        # The group is taken over",
-        "tests/operate/test_takeover.py -k although",
     ),
     Mutation(
         "a segment that has only properties has a length",

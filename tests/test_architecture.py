@@ -52,12 +52,10 @@ ROOMS: dict[str, set[str]] = {
     "files": {"core", "errors", "get", "printable", "put"},
     "workers": {"get", "operate", "operate.rules", "pages", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "public_names", "put", "queue_manager"} | OWNERS,
-    "home": {"queue_manager"} | OWNERS,
     "__init__": {
         "codecs",
         "files",
         "get",
-        "home",
         "operate",
         "pipe",
         "progress",

@@ -327,15 +327,6 @@ def test_the_first_message_may_be_poison_and_the_group_keeps_its_properties(make
 # --- other owners
 
 
-def test_a_group_that_is_taken_over_keeps_its_properties(make_owner):
-    one = make_owner()
-    other = make_owner(queue=one.queue)
-    put(one, name="first", properties={"file": "a"})
-    interrupt_get(one)
-    operate.take_over(other.qmgr, one.name, "get", by=other.name)
-    assert seen(other) == [("first", {"file": "a", "mqgroups.Name": "first"}, THIS[4:])]
-
-
 def test_a_rebuilt_record_does_not_know_them_and_says_so(owner):
     put(owner, properties={"file": "a"})
     interrupt_get(owner)

@@ -33,7 +33,6 @@ ADDED = {
         ("    segment_bytes: Annotated", "    greetings: Annotated[int, Whole(0, 9)] = 3\n"),
     ),
 }
-PROFILE = '[profiles.p]\nq_mgr = "QM1"\nmotto = "of the profile"\n'
 PIPELINE = """
 name = "P"
 checkpoint = "c"
@@ -91,7 +90,6 @@ command = click.command()(connection_options()(lambda motto, **_: click.echo(mot
 for words, variables, expected in (
     (("--q-mgr", "QM1", "--motto", "of the option"), {}, "of the option"),
     ((), {"MQGROUPS_Q_MGR_NAME": "QM1", "MQGROUPS_MOTTO": "of the variable"}, "of the variable"),
-    (("--profile", "p"), {}, "of the profile"),
 ):
     assert invoke(*words, command=command, **variables) == expected
 command = click.command()(setting_options(Producing, "greetings")(click.echo))
@@ -114,13 +112,12 @@ def test_a_setting_that_is_added_is_found_everywhere(tmp_path):
             assert text.count(before) == 1
             text = text.replace(before, added + before)
         (copy / name).write_text(text, encoding="utf-8")
-    (copy / "config.toml").write_text(PROFILE, encoding="utf-8")
     (tmp_path / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MQ")}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=tmp_path,
-        env={**kept, "PYTHONPATH": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        env={**kept, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=60,

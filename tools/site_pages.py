@@ -67,7 +67,7 @@ def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:
 
 # The public names of mqgroups, in the order in which a reader meets them.
 _API = {
-    "Connecting": ["connect", "wrap", "find_home", "QueueManager", "Secret"],
+    "Connecting": ["connect", "wrap", "QueueManager", "Secret"],
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],

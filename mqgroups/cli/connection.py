@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from mqgroups.cli.console import echo
+from mqgroups.cli.console import complain, echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import Decorator, combined, wait_option
-from mqgroups.cli.profiles import NO_OPTIONS, ConnectionOption, profile_option, variable_of
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
 from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
@@ -22,24 +23,61 @@ from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import Field, settings_of
 
-# A secret is read from a variable or a file, never from an argument: every user of the machine can read a command line.
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
+# Settings of a connection that commands do not have: MQSSLFIPS says it.
+_NO_OPTIONS = frozenset({"fips"})
+# A secret of the environment that is used only with the setting that it belongs to.
+_ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"]}
+
+
+class _ConnectionOption(click.Option):
+    """An option of a connection. If the command line has one of them, none has its value from the environment.
+
+    So a password goes only to the address that it was given with.
+    """
+
+    def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
+        """``variable``: that it has its value from; with ``secret``, for --NAME-env, the one that holds this secret."""
+        self.variable, self._secret = variable, secret
+        super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        options = [each for each in ctx.command.params if isinstance(each, _ConnectionOption)]
+        given = next((each for each in options if each.name in opts), None)
+        if given is not None and self is options[0] and not ctx.resilient_parsing:
+            unused = dict.fromkeys(each.variable for each in options if os.environ.get(each.variable))
+            if unused:
+                complain(
+                    f"the command line has {given.opts[0]}, so it says how to connect; not used: {', '.join(unused)}"
+                )
+        if given is not None and self.name not in opts:
+            return self.get_default(ctx), ParameterSource.DEFAULT
+        if given is None and self._has_secret():
+            return self.variable, ParameterSource.ENVIRONMENT
+        return super().consume_value(ctx, opts)
+
+    def _has_secret(self) -> bool:
+        """Whether the environment holds the secret, and not the name of a file that does."""
+        needed = [self.variable, *(_variable_of(each) for each in _ONLY_WITH.get(self._secret, ()))]
+        return bool(self._secret) and all(map(os.environ.get, needed)) and not os.environ.get(f"{self.variable}_FILE")
+
+
+def _variable_of(name: str) -> str:
+    return f"MQGROUPS_{name.upper()}"
 
 
 def connection_options(required: bool = True, *, waits: bool = True) -> Decorator:
     """Return a decorator that adds the options for connecting to a queue manager.
 
-    ``profiles.py`` says where their values come from.
-
     Args:
         required: whether a queue manager must be named.
         waits: whether there is an option for how long to wait for it.
     """
-    options: list[Decorator] = [*([wait_option] if waits else []), profile_option]
+    options: list[Decorator] = [wait_option] if waits else []
     for field in settings_of(ConnectArguments):
         if field.name in SECRETS:
             options += _secret_options(field)
-        elif field.name not in NO_OPTIONS:
+        elif field.name not in _NO_OPTIONS:
             options.append(_option(field, required=required and field.name == "q_mgr_name"))
     return combined(options)
 
@@ -51,34 +89,34 @@ def _option(field: Field, *, required: bool) -> Decorator:
     return click.option(
         "--q-mgr" if field.name == "q_mgr_name" else f"--{field.name}".replace("_", "-"),
         field.name,
-        envvar=variable_of(field.name),
-        show_envvar=True,
         metavar=_METAVARS.get(field.name, "NAME"),
         help=text[:1].upper() + text[1:],
         required=required,
-        cls=ConnectionOption,
+        cls=_ConnectionOption,
+        variable=_variable_of(field.name),
         **more,
     )
 
 
 def _secret_options(field: Field) -> list[Decorator]:
-    """Return the options --NAME-env and --NAME-file."""
+    """Return the options --NAME-env and --NAME-file: every user of the machine can read an argument of the command line."""
     name, what = field.name.replace("_", "-"), field.first_sentence.removesuffix(".")
-    variable = variable_of(field.name)
+    variable = _variable_of(field.name)
     return [
         click.option(
             f"--{name}-env",
             metavar="VARIABLE",
             help=f"The environment variable that holds {what}.  [env var: {variable} has it]",
-            cls=ConnectionOption,
+            cls=_ConnectionOption,
+            variable=variable,
+            secret=field.name,
         ),
         click.option(
             f"--{name}-file",
-            envvar=f"{variable}_FILE",
-            show_envvar=True,
             metavar="FILE",
             help=f"A file that holds {what}; not with --{name}-env.",
-            cls=ConnectionOption,
+            cls=_ConnectionOption,
+            variable=f"{variable}_FILE",
         ),
     ]
 

@@ -47,17 +47,17 @@ class Commands(click.Group):
             formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
 
 
-def print_table(listing: Listing[Row], rows: Sequence[Row]) -> list[str]:
-    """Print a table, without blanks at the ends of its lines; returns the columns that it has no room for."""
+def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Return a table as lines, none without rows, without blanks at their ends; and the columns that it has no room for."""
+    if not rows:
+        return [], []
     shown = console()
     if not shown.is_terminal:
         shown.width = _WIDEST
     table, left_out = listing.table(rows, shown.width)
     with shown.capture() as printed:
         shown.print(table, soft_wrap=False)
-    for line in printed.get().splitlines():
-        echo(line.rstrip())
-    return left_out
+    return [line.rstrip() for line in printed.get().splitlines()], left_out
 
 
 def echo(text: str, *, err: bool = False) -> None:

@@ -17,7 +17,6 @@ from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
-    RELEASES,
     Names,
     as_text,
     compared,
@@ -61,12 +60,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
     "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
 )
 @click.option(
-    "--release",
-    type=click.Choice(RELEASES),
-    default=RELEASES[-1],
-    help="The queue manager's release, or the last one before it: older ones do not know all attributes.",
-)
-@click.option(
     "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
 )
 @connection_options(required=False)
@@ -78,7 +71,6 @@ def mqsc(
     name: str | None,
     users: dict[str, str],
     ask: bool,
-    release: str,
     check: bool,
     **connection: Any,
 ) -> None:
@@ -104,7 +96,7 @@ def mqsc(
       2  the command line is wrong
     """
     backout = backout_queue or f"{queue}.BACKOUT"
-    names = Names(queue, target, checked_queue_name("--backout-queue", backout), name or "", users, ask, release)
+    names = Names(queue, target, checked_queue_name("--backout-queue", backout), name or "", users, ask)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):
@@ -125,7 +117,7 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
         return list(commands(queues))
     return [
         *(status_definitions(queues, names) if part in ("status", "all") else []),
-        *(spark_definitions(queues, names) if part in ("spark", "all") else []),
+        *(spark_definitions(queues) if part in ("spark", "all") else []),
         *(role_definitions(authorities, names) if part in ("roles", "all") else []),
     ]
 

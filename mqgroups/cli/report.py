@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from mqgroups.cli.console import complain, console, echo, print_table, wrapped
+from mqgroups.cli.console import complain, console, echo, table_lines, wrapped
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.table import Listing, Output, Row
 from mqgroups.cli.words import number
@@ -74,7 +74,9 @@ class Report:
             return count
         rest = iter(rows)
         shown = list(islice(rest, MOST_ROWS))
-        left_out: Sequence[str] = print_table(listing, shown) if shown else ()
+        lines, left_out = table_lines(listing, shown)
+        for line in lines:
+            echo(line)
         if more := sum(1 for _ in rest) if total is None else total - len(shown):
             self.print(f"and {number(more, 'more row')}: -o json has all")
         if left_out:

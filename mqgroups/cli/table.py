@@ -49,11 +49,8 @@ class Listing(Generic[Row]):
     columns: Sequence[Column[Row]]
     values: Callable[[Row], dict[str, Any]]
 
-    def table(self, rows: Sequence[Row], width: int, *, wrap: bool = True) -> tuple[Table, list[str]]:
-        """Return a table of this width, and the titles of the columns that it has no room for.
-
-        ``wrap``: texts that are too long continue in the next line; otherwise they are cut.
-        """
+    def table(self, rows: Sequence[Row], width: int) -> tuple[Table, list[str]]:
+        """Return a table of this width, and the titles of the columns that it has no room for."""
         from rich.cells import cell_len
         from rich.table import Table
         from rich.text import Text
@@ -74,11 +71,11 @@ class Listing(Generic[Row]):
                 Text(column.header, no_wrap=True),
                 justify="right" if column.right else "left",
                 no_wrap=column.right,
-                overflow="fold" if wrap else "ellipsis",
+                overflow="fold",
             )
         for number, row in enumerate(rows):
             cells = ((texts[column.header][number], column.style(row)) for column in chosen)
-            table.add_row(*(Text(text, style=style, no_wrap=not wrap) for text, style in cells))
+            table.add_row(*(Text(text, style=style) for text, style in cells))
         return table, left_out
 
 

@@ -1,27 +1,26 @@
-"""The command ``mqgroups watch``: groups and owners of a queue, live: a screen at a terminal, else a line for each look."""
+"""The command ``mqgroups watch``: looks at the groups and owners of a queue again and again."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from itertools import count as count_from
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import console, echo, say
+from mqgroups.cli.console import console, echo, say, table_lines, wrapped
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import QUEUE, SECONDS, STALLED_AFTER, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.seen import Seen, sums
-from mqgroups.cli.table import Listing, Output, Row, picked
+from mqgroups.cli.table import Output, picked
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.cli.words import put_time
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
@@ -34,10 +33,7 @@ from mqgroups.pages import Pages
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-
-# Groups that a look keeps, to show those that fit the screen.
+# Groups that a look keeps.
 _MOST_GROUPS = 200
 # Names that a look has no time for are read by the next one.
 _MOST_FOR_NAMES_S = 1.0
@@ -64,9 +60,6 @@ def _address(value: str) -> tuple[str, int]:
     help="How long to wait between two looks; at least as long as a look takes, at most a day.",
 )
 @click.option(
-    "--count", type=click.IntRange(1), metavar="LOOKS", help="End after so many looks. Default: watch for ever."
-)
-@click.option(
     "--http",
     type=_address,
     metavar="[HOST:]PORT",
@@ -78,7 +71,6 @@ def _address(value: str) -> tuple[str, int]:
 def watch(
     queue: str,
     every_s: float,
-    count: int | None,
     http: tuple[str, int] | None,
     status_queues: Sequence[str],
     output: Output,
@@ -86,15 +78,14 @@ def watch(
 ) -> None:
     """Watch the groups and owners of a queue: what is stalled first, with rates. Ctrl-C ends it.
 
-    At a terminal there is a screen; otherwise a line is printed for each look, or with -o json a line of JSON. A lost connection
-    is made again.
+    At a terminal each look takes the place of the one before; otherwise it is a line, or with -o json a line of JSON. A lost
+    connection is made again.
 
     Each look browses the whole queue, and reads the names of the groups that it shows. It changes nothing. Messages that are put
     and got between two looks are not in the rates; commits are exact.
 
     \b
     Exit codes:
-      0    ended after --count looks
       1    failed; standard error says why
       2    the command line is wrong
       130  ended with Ctrl-C
@@ -103,17 +94,15 @@ def watch(
     watcher = _Watcher(queue, status_queues, connection, open_q_mgr(**connection))
     with ExitStack() as stack:
         stack.callback(watcher.close)
-        show = _shower(stack, queue, output)
+        show = _shower(queue, output)
         pages = WatchPages(connection["q_mgr_name"], queue)
         if http is not None:
             stack.enter_context(Pages(http, pages.by_path))
-        for looks in count_from(1):
+        while True:
             seen = watcher.look()
             pause_s = min(max(every_s, seen.took_s), _LONGEST_PAUSE_S)
-            show(seen, pause_s)
+            show(seen)
             pages.show(seen, pause_s)
-            if looks == count:
-                return
             time.sleep(pause_s)
 
 
@@ -208,26 +197,22 @@ class _Watcher:
             seen.rates = rates(before.look, seen.look)
 
 
-def _shower(stack: ExitStack, queue: str, output: Output) -> Any:
+def _shower(queue: str, output: Output) -> Callable[[Seen], None]:
     """Return the function that shows a look; as lines, what could not be seen is said once, on standard error."""
     if output == "json":
-        return lambda seen, _: click.echo(json.dumps(_values(queue, seen)))
-    out = console()
-    if not out.is_terminal:
-        told: set[str] = set()
+        return lambda seen: click.echo(json.dumps(_values(queue, seen)))
+    if console().is_terminal:
+        return lambda seen: _show_screen(queue, seen)
+    told: set[str] = set()
 
-        def show(seen: Seen, _: float) -> None:
-            for each in seen.unseen:
-                if each not in told:
-                    told.add(each)
-                    echo(printable(f"not seen: {each}"), err=True)
-            say(_line(queue, seen))
+    def show(seen: Seen) -> None:
+        for each in seen.unseen:
+            if each not in told:
+                told.add(each)
+                echo(printable(f"not seen: {each}"), err=True)
+        say(_line(queue, seen))
 
-        return show
-    from rich.live import Live
-
-    live = stack.enter_context(Live(console=out, screen=True, auto_refresh=False, transient=True))
-    return lambda seen, pause_s: live.update(_screen(queue, seen, pause_s, out.width, out.height), refresh=True)
+    return show
 
 
 def _line(queue: str, seen: Seen) -> str:
@@ -258,38 +243,21 @@ def _values(queue: str, seen: Seen) -> dict[str, Any]:
     }
 
 
-def _screen(queue: str, seen: Seen, pause_s: float, width: int, height: int) -> Group:
-    """Return a look as a screen."""
-    from rich.console import Group
-    from rich.text import Text
-
-    footer = Text(f"Ctrl-C ends; a look took {seen.took_s:.1f} s, the next in {pause_s:.0f} s", style="dim")
-    title = Text(f"{queue}  {seen.at.strftime('%H:%M:%S')} UTC", style="bold")
-    if seen.problem:
-        return Group(title, Text(printable(seen.problem), style="red"), footer)
-    top = [Text(each, no_wrap=True, overflow="ellipsis") for each in _sums(seen)]
-    # Half of the screen for the groups, or what the owners leave of it: the tables have titles, and lines of what they leave out.
-    room = height - len(top) - 11
-    groups = sum(seen.states.values())
-    owner_rows = max(1, min(len(seen.owners), max(room // 2, room - len(seen.groups))))
-    parts = [
-        *_table(group_listing(seen.at), seen.groups[: max(1, room - owner_rows)], groups, width),
-        *_table(owner_listing(seen.at), seen.owners[:owner_rows], len(seen.owners), width),
-        *(Text(printable(f"not seen: {each}"), style="cyan") for each in seen.unseen[:1]),
-    ]
-    return Group(title, *top, *parts, footer)
+def _show_screen(queue: str, seen: Seen) -> None:
+    """Show a look in the place of the one before: the first lines of what ``groups`` and ``owners`` show, as many as fit."""
+    said = [seen.problem] if seen.problem else [*_sums(seen), *(f"not seen: {each}" for each in seen.unseen[:1])]
+    title = f"{queue} {seen.at:%H:%M:%S} UTC. Ctrl-C ends"
+    lines = [line for text in (title, *said) for line in wrapped(printable(text)).split("\n")]
+    room = console().height - len(lines) - 3
+    owners = _first(room // 2, table_lines(owner_listing(seen.at), seen.owners)[0], f"mqgroups owners --queue {queue}")
+    groups = table_lines(group_listing(seen.at), seen.groups)[0]
+    for table in (_first(room - len(owners), groups, f"mqgroups groups --queue {queue}"), owners):
+        lines += ["", *table] if table else []
+    click.clear()
+    for line in lines:
+        echo(line)
 
 
-def _table(listing: Listing[Row], rows: Sequence[Row], total: int, width: int) -> Iterator[RenderableType]:
-    """Yield a table of these rows, and what it leaves out."""
-    from rich.text import Text
-
-    if not rows:
-        return
-    table, left_out = listing.table(rows, width, wrap=False)
-    yield Text()
-    yield table
-    said = [f"and {total - len(rows):,} more"] if total > len(rows) else []
-    said += [f"not shown, for want of room: {', '.join(left_out)}"] if left_out else []
-    if said:
-        yield Text("; ".join(said), style="dim", no_wrap=True, overflow="ellipsis")
+def _first(most: int, lines: list[str], command: str) -> list[str]:
+    """Return so many lines of a table, of which the last one says which command has all."""
+    return lines if len(lines) <= most else [*lines[: max(0, most - 1)], f"and more: {command}"]

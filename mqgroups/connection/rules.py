@@ -65,7 +65,7 @@ def _check_way(arguments: ConnectArguments) -> None:
             f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "
             "groups are on one of them: the next start could find nothing to resume. Name the queue manager (DISPLAY QMGR QMNAME "
             "there says its name); conn_name and a channel definition table (CCDT) may have several addresses for it. In a "
-            "uniform cluster, mqgroups.find_home tells which one"
+            "uniform cluster, find the one that has the producer's record (docs/how-to/clusters.md)"
         )
 
 

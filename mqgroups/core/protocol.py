@@ -39,7 +39,7 @@ application has ended the unit of work early, it is not.
 
 kept, in_unit    how the record lies on its queue: after the last commit, and as the open unit of work sees it if it was got first
 mark             what makes a record known again: its unit of work, owner and epoch; ``own.marks`` are those that it can have now
-anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 18)
+anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 performer        makes the calls that the generators ask for, on the status queues (``status/performer.py``)
 
 Each function with steps is a generator: it yields a call and is sent its answer (``core/steps.py``). It knows no MQI, clock or
@@ -49,7 +49,6 @@ log. What it needs to go on after any yield is in immutable values, so that ever
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
 
 from mqgroups.core.group import AT_START, on_fresh_handle
 from mqgroups.core.ownership import (
@@ -84,9 +83,6 @@ from mqgroups.core.steps import (
     Remember,
     Steps,
 )
-
-_K = TypeVar("_K", bound=Kept)
-
 
 # --- the start
 
@@ -298,42 +294,8 @@ def _is_unneeded(own: Ownership) -> bool:
     return own.record is not None and not own.record.is_needed
 
 
-# --- an operator gives a group to another name
-
-
-def left_by(taker: str, record: StatusRecord) -> StatusRecord:
-    """Return the idle record that ``taker`` leaves in the place of one that it moves or removes.
-
-    It is the taker's: an owner that is alive after all must not take it for its own earlier record, conclude that its last unit
-    of work was backed out, and put committed messages again.
-    """
-    return replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)
-
-
-def taken_over(theirs: _K, ours: Kept, left: StatusRecord, given: StatusRecord) -> Steps[_K]:
-    """Move what a record says to another status queue, in one unit of work; returns how the first one is kept then.
-
-    ``left`` stays in its place until that is committed: an empty queue would look as if it had never had a record.
-    """
-    yield Begin()
-    after: _K = yield from theirs.replaced(left)
-    yield from ours.replaced(given)
-    yield Commit()
-    after = after.after_commit()
-    return after
-
-
-def taken_away(kept: Kept, left: StatusRecord | None = None) -> Steps[None]:
-    """Remove a record that nobody needs.
-
-    If the record's owner may be alive after all, ``left`` is first put in its place, in a unit of work of its own: until a
-    removal is committed the queue looks empty, although the removal may still be backed out.
-    """
-    if left is not None:
-        yield Begin()
-        kept = yield from kept.replaced(left)
-        yield Commit()
-        kept = kept.after_commit()
+def taken_away(kept: Kept) -> Steps[None]:
+    """Remove a record that nobody needs, for an operator."""
     yield Begin()
     yield from kept.removed()
     yield Commit()

@@ -16,7 +16,6 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Which messages of this group are there? | `messages_of_group` | `Browsed` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
-| Give the interrupted group of a program that will not come back to another name | `take_over` | `Takeover` |
 | Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
@@ -49,7 +48,6 @@ from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupIns
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.operate.status_queues import delete_unused
-from mqgroups.operate.takeover import Takeover, take_over
 from mqgroups.public_names import name_by_room
 
 __all__ = [
@@ -72,7 +70,6 @@ __all__ = [
     "SeenOwners",
     "Severity",
     "StatusRecord",
-    "Takeover",
     "adopt",
     "browse_groups",
     "delete_unused",
@@ -82,7 +79,6 @@ __all__ = [
     "messages_of_group",
     "move_group",
     "salvage_owner",
-    "take_over",
 ]
 
 name_by_room(sys.modules[__name__])

@@ -33,7 +33,7 @@ from mqgroups.operate.attributes import alias_target, inquired
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
-from mqgroups.operate.rules.definitions import pinned
+from mqgroups.operate.rules.definitions import PINNED
 from mqgroups.operate.rules.findings import (
     Facts,
     Finding,
@@ -262,7 +262,7 @@ class _Examination:
         facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
         if isinstance(problem, QueueMissing):
             why = "messages cannot be moved there, so a poison message stops its consumer"
-            mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {pinned()}",)
+            mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {PINNED}",)
             yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
             return
         if isinstance(problem, NotAuthorised):
@@ -295,7 +295,7 @@ class _Examination:
                 yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
                 continue
             except QueueMissing as error:
-                why, remedy = "programs cannot open it", f"DEFINE QLOCAL('{name}') {pinned()}"
+                why, remedy = "programs cannot open it", f"DEFINE QLOCAL('{name}') {PINNED}"
                 yield Finding(subject, Severity.ERROR, str(error), why, remedy)
                 return
             except MQIError as error:

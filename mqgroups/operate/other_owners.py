@@ -11,8 +11,7 @@ A record is never overruled: if it names the group, the rebuild is refused. If a
 because the record may name the group. If the record is lost, that is a doubt: else two owners whose records are lost would
 wait for each other. Other queue managers are not asked, because a group and its records are on the same one.
 
-Considered: marking each message with its owner. Then every consumer would have to read the mark, and a takeover could not change
-it.
+Considered: marking each message with its owner. Then every consumer would have to read the mark.
 """
 
 from __future__ import annotations
@@ -84,8 +83,5 @@ def check_not_owned(
 def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
     owner = record.name
     found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
-    remedy = (
-        f"A second owner would put or get the group's messages twice. Start {owner} to resume the group; or, if it will not come "
-        f"back, give the group to another name: `mqgroups takeover {owner}`"
-    )
+    remedy = f"A second owner would put or get the group's messages twice. Start {owner}, on any machine: it resumes the group"
     return refusal("owned", f"status queue {status_queue}", found, "no other owner", remedy, status_queue, owner=owner)

@@ -42,7 +42,6 @@ class RepairedQueue(StatusQueue):
         longest_bytes: int = LONGEST_RECORD_BYTES,
         record_users: Collection[str] = (),
         keeps_user: bool = False,
-        user_from: RepairedQueue | None = None,
         user: str | None = None,
     ) -> None:
         """Open the status queue; arguments and errors as for ``StatusQueue``, and:
@@ -50,7 +49,6 @@ class RepairedQueue(StatusQueue):
         Args:
             keeps_user: a record that replaces another one keeps its user. If that is not this program's user, that needs the
                 authority +passid.
-            user_from: with ``keeps_user``: the status queue that the other record is got from; by default this one.
             user: put records as this user's. That needs the authority +setid.
 
         Attributes:
@@ -58,7 +56,7 @@ class RepairedQueue(StatusQueue):
         """
         self.put_by = ""
         self.record_user = user or ""
-        self._user_from = (user_from or self) if keeps_user else None
+        self._keeps_user = keeps_user
         # Why users cannot be kept: the 2035 of opening the queue for that.
         self._cannot_keep: NotAuthorised | None = None
         super().__init__(
@@ -73,7 +71,7 @@ class RepairedQueue(StatusQueue):
             StatusError, MQIError: as for an owner that starts.
         """
         try:
-            self.kept, record = perform(self._connection, self.kept.read(waits=waits), self)
+            self.kept, record = self._perform(self.kept.read(waits=waits))
         except RecordHidden:
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
         return record
@@ -88,11 +86,6 @@ class RepairedQueue(StatusQueue):
             raise foreign_record(self.name, mismatch)
 
     @property
-    def hobj(self) -> int:
-        """The object handle, whose context is that of the record that was got last."""
-        return self._queue.hobj
-
-    @property
     def user_of_record(self) -> str:
         """The user who has put the record that ``read`` found; empty if there was none."""
         stored = self.kept.contents.stored
@@ -100,15 +93,15 @@ class RepairedQueue(StatusQueue):
 
     def replace(self, record: StatusRecord) -> None:
         """Replace the record, in the caller's unit of work."""
-        self.kept = perform(self._connection, self.kept.replaced(record), self)
+        self.kept = self._perform(self.kept.replaced(record))
 
-    def take_away(self, left: StatusRecord | None = None) -> None:
-        """Remove the record, which is no longer needed; ``left``: see ``core.protocol.taken_away``.
+    def take_away(self) -> None:
+        """Remove the record, which is no longer needed.
 
         Raises:
             CommitOutcomeUnknown, MQIError: a call failed.
         """
-        perform(self._connection, protocol.taken_away(self.kept, left), self)
+        self._perform(protocol.taken_away(self.kept))
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
         """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
@@ -130,7 +123,7 @@ class RepairedQueue(StatusQueue):
     def _open_with(self, open_queue: Callable[[int], Queue]) -> Queue:
         if self.record_user:
             return open_queue(mq.MQOO_SET_IDENTITY_CONTEXT)
-        if self._user_from is None:
+        if not self._keeps_user:
             return open_queue(0)
         queue, self._cannot_keep = open_keeping_users(open_queue)
         return queue
@@ -139,27 +132,26 @@ class RepairedQueue(StatusQueue):
         options = st.long_at(pmo, st.PMO_OPTIONS)
         if self.record_user:
             return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
-        if self._user_from is not None and self._cannot_keep is None:
-            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._user_from.hobj)
+        if self._keeps_user and self._cannot_keep is None:
+            # The handle's context is that of the record that was got last.
+            return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._queue.hobj)
         return pmo
 
     def _put_record(self, record: StatusRecord, how: RecordPut, anchor: bytes) -> RecordArrived:
         arrived = super()._put_record(record, how, anchor)
         self.put_by = arrived.user
-        source = self._user_from
-        if self._cannot_keep is not None and source is not None and arrived.user != source.user_of_record:
+        if self._cannot_keep is not None and arrived.user != self.user_of_record:
             raise self._cannot_keep
         return arrived
 
-
-def perform(connection: Connection, steps: Steps[_T], *queues: RepairedQueue) -> _T:
-    """Make the protocol's calls on these status queues; a unit of work that the protocol has begun is backed out if one fails."""
-    performer = Performer(connection, queues[0])
-    performer.keepers = {queue.name: queue for queue in queues}
-    was_begun = connection.unit_of_work_of is queues[0]
-    try:
-        return performer.perform(steps)
-    except BaseException:
-        if not was_begun and connection.unit_of_work_of is queues[0]:
-            connection.back_out()
-        raise
+    def _perform(self, steps: Steps[_T]) -> _T:
+        """Make the protocol's calls on this queue; if one fails, a unit of work that the protocol has begun is backed out."""
+        performer = Performer(self._connection, self)
+        performer.keepers = {self.name: self}
+        was_begun = self._connection.unit_of_work_of is self
+        try:
+            return performer.perform(steps)
+        except BaseException:
+            if not was_begun and self._connection.unit_of_work_of is self:
+                self._connection.back_out()
+            raise

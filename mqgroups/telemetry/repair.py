@@ -1,4 +1,4 @@
-"""The span of an operator's repair: a record was rebuilt, or a group was moved or given to another owner."""
+"""The span of an operator's repair: a record was rebuilt or adopted, or a group was moved."""
 
 from __future__ import annotations
 
@@ -45,10 +45,6 @@ class Repair:
         """Note that the rest of a group was moved to another queue: this number of messages."""
         self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
         self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
-
-    def taken_over(self, record: StatusRecord) -> None:
-        """Note that the group of this record was given to the owner that the record names."""
-        self._rewritten(sc.TAKEN_OVER, record.name, record)
 
     def adopted(self, record: StatusRecord) -> None:
         """Note that this record was adopted, after its queues were moved."""

@@ -55,7 +55,7 @@ OPERATION_TYPES: Final = {
 COMMITTED, BACKED_OUT = "committed", "backed out"
 COMPLETED, ABANDONED, QUARANTINED = "completed", "abandoned", "quarantined"
 RESUMED, OWNERSHIP_LOST = "resumed", "ownership lost"
-SALVAGED, MOVED, TAKEN_OVER, ADOPTED = "salvaged", "moved", "taken over", "adopted"
+SALVAGED, MOVED, ADOPTED = "salvaged", "moved", "adopted"
 
 # Events of a unit of work's span.
 EVENT_ABANDONED: Final = "group abandoned"

@@ -12,6 +12,7 @@ import pytest
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.tables import table
 from mqgroups import errors, operate
+from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
@@ -415,3 +416,20 @@ def test_a_record_is_not_taken_away_in_a_unit_of_work_of_somebody_elses(owner, m
             operate.inspect_owner(owner.qmgr, owner.name, "put", tidy=True)
     assert other.data() == [b"0", b"1"]
     assert owner.record("put")["state"] == "completed"
+
+
+def test_what_an_owner_has_is_not_known_while_it_commits(owner):
+    qmgr = owner.connect()
+    commit = connection_of(qmgr).binding.MQCMIT
+    seen = []
+
+    def look_and_commit(hconn):
+        seen.append(operate.inspect_owner(owner.qmgr, owner.name, "put"))
+        return commit(hconn)
+
+    with owner.producer(qmgr) as producer:
+        owner.doctor(qmgr, MQCMIT=look_and_commit)
+        with producer.group() as group:
+            for data in THIS:
+                group.put(data)
+    assert {(each.state, each.record) for each in seen} == {(operate.OwnerState.ACTIVE, None)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 
 import pytest
 
@@ -63,10 +65,69 @@ def test_security_options_that_make_no_sense_end_2(check, arguments, variables, 
     assert sentence in " ".join(result.stderr.split())
 
 
+@pytest.fixture
+def connected(monkeypatch):
+    """A function that runs a command and returns with which conn_name, user and password it connects, and its result."""
+    given: list[str | None] = []
+
+    def connect(conn_name, user, password, **_):
+        given[:] = [conn_name, user, password and password.read("password")]
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mqgroups.cli.connection.connect", connect)
+    for name in [name for name in os.environ if name.startswith("MQGROUPS_")]:
+        monkeypatch.delenv(name)
+
+    def run(words, variables):
+        result = invoke("owners", *words, **variables)
+        return (tuple(given), result) if isinstance(result.exception, ZeroDivisionError) else (None, result)
+
+    return run
+
+
+AT = ("--q-mgr", "QM1", "--conn-name", "o(1)")
+WHO = ("--user", "o", "--password-env", "OO")
+HERE = {"MQGROUPS_Q_MGR_NAME": "QM1", "MQGROUPS_CONN_NAME": "e(1)"}
+ELSE = {"MQGROUPS_USER": "e", "MQGROUPS_PASSWORD": "e"}
+
+
+@table(
+    ("words", "variables", "expected", "unused"),
+    [
+        ((*AT, *WHO), {}, ("o(1)", "o", "o"), ""),
+        ((), {**HERE, **ELSE}, ("e(1)", "e", "e"), ""),
+        (AT, {**HERE, **ELSE}, ("o(1)", None, None), ", ".join([*HERE, *ELSE])),
+        ((*AT, "--user", "o"), ELSE, ("o(1)", "o", None), ", ".join(ELSE)),
+        # A password without its user is another connection's.
+        ((), {**HERE, "MQGROUPS_PASSWORD": "e"}, ("e(1)", None, None), ""),
+    ],
+)
+def test_one_connection_has_one_source_and_the_other_one_is_said_to_be_unused(
+    connected, words, variables, expected, unused
+):
+    found, result = connected(words, {"OO": "o", **variables})
+    said = f"mqgroups: the command line has --q-mgr, so it says how to connect; not used: {unused}\n" if unused else ""
+    assert (found, result.stderr) == (expected, said)
+
+
+def test_a_password_goes_to_the_address_that_it_was_given_with(connected):
+    seen = set()
+    for at_environment, at_option, who in itertools.product(*((True, False),) * 3):
+        variables = {"OO": "o", **ELSE, "MQGROUPS_Q_MGR_NAME": "QM1", **(HERE if at_environment else {})}
+        found, result = connected((*(AT if at_option else ()), *(WHO if who else ())), variables)
+        if found is None:
+            assert (who, at_option, "Missing option '--q-mgr'" in result.stderr) == (True, False, True)
+        else:
+            conn_name, user, password = found
+            assert user == password
+            seen.add((password, conn_name and conn_name[0]))
+    assert seen == {("e", "e"), ("e", None), ("o", "o"), (None, "o")}
+
+
 def test_without_a_queue_manager_to_ask_the_command_is_not_understood():
     result = invoke("check", "N", MQGROUPS_Q_MGR_NAME="")
     assert result.exit_code == ExitCode.USAGE
-    assert "--q-mgr" in result.stderr
+    assert all(way in result.stderr for way in ("--q-mgr", "MQGROUPS_Q_MGR_NAME"))
 
 
 def test_a_queue_manager_that_is_not_there_ends_1(check):

@@ -18,9 +18,9 @@ from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
+    PINNED,
     Names,
     compared,
-    pinned,
     role_definitions,
     roles,
     spark_definitions,
@@ -134,7 +134,7 @@ def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
     assert made == [
         "MQGROUPS.STATUS.MODEL", "PAYMENTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.GET.PAY.LOADER",
     ]  # fmt: skip
-    assert len(spark_definitions(queues, names)) == 2
+    assert len(spark_definitions(queues)) == 2
 
 
 def test_a_queue_that_exists_is_not_replaced():
@@ -167,7 +167,7 @@ def test_every_definition_names_what_a_site_may_have_altered_in_the_default_obje
     found = [each for file in files for each in commands(_mqsc_of(file)) if each.words[0] == "DEFINE"]
     found = [each for each in found if {"QLOCAL", "QMODEL"} & set(each.attributes)]
     assert len(found) > 15
-    assert [each.text for each in found if pinned("9.4") not in each.text] == []
+    assert [each.text for each in found if PINNED not in each.text] == []
 
 
 def _mqsc_of(file):
@@ -176,15 +176,6 @@ def _mqsc_of(file):
     if file.suffix == ".mqsc":
         return text
     return "\n".join(re.findall(r"^ *DEFINE Q(?:LOCAL|MODEL)\((?:.*\+\n)*.*$", text, re.MULTILINE))
-
-
-def test_a_release_is_given_what_it_knows():
-    old = invoke("mqsc", "all", "--name", "N", "--release", "9.2").stdout
-    assert "CUSTOM(' ')" in old
-    assert "STREAMQ" not in old
-    assert "CAPEXPRY" not in old
-    assert "STREAMQ(' ')" in (middle := invoke("mqsc", "all", "--release", "9.3").stdout)
-    assert "CAPEXPRY" not in middle
 
 
 ALTERED_DEFAULTS = """

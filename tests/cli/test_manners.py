@@ -1,4 +1,4 @@
-"""What all commands have in common: profiles, Ctrl-C, completion, the manual page, and no traceback."""
+"""What all commands have in common: options of a connection, Ctrl-C, completion, the manual page, and no traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.profiles import KEYS
+from mqgroups.mqi.abc import ConnectArguments
+from mqgroups.mqi.secret import SECRETS
+from mqgroups.setting import settings_of
 from tests.cli.test_main import commands
 from tests.cli.test_watch import Terminal
 from tests.fix_cli import MQGROUPS, environment, invoke
@@ -38,13 +40,12 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         "doctor",
         "mqsc",
         "check",
-        "takeover",
         "adopt",
         "salvage",
         "batches",
     }
-    expected = {("q_mgr_name" if key == "q_mgr" else key) for key in KEYS} | {"profile"}
-    assert expected <= names
+    settings = {each.name for each in settings_of(ConnectArguments)} - {*SECRETS, "fips"}
+    assert settings | {f"{secret}_{where}" for secret in SECRETS for where in ("file", "env")} <= names
     # What changes something has --apply, or is meant to work, and says where; what looks prints JSON, too.
     options = {each for option in command.params for each in option.opts}
     assert options & {"--output", "--apply"} or path in (("work",), ("mqsc",))
@@ -65,7 +66,6 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
         ("salvage rebuild", "--other-status-queue", BAD_NAME),
         ("salvage rebuild", "--record-user", "'bad name' is not a user as UserIdentifier in MQMD has it"),
         (WORK, "--target", BAD_NAME),
-        ("takeover", "--by", "name 'bad name' has ' ' at position 4"),
         ((*WORK, "--commit-every", "0"), "--commit-every", "got 0"),
         ((*WORK, "--group-wait", "nan"), "--group-wait", "group_wait_s must be 0 or more seconds, got nan"),
         ((*WORK, "--record-user", ""), "--record-user", "'' is not a user as UserIdentifier in MQMD has it"),

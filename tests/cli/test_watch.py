@@ -1,4 +1,4 @@
-"""``mqgroups watch``: lines when its output is no terminal, a screen when it is, and rates."""
+"""``mqgroups watch``: lines when its output is no terminal, the last look when it is, and rates."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.request
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -35,12 +36,29 @@ PATIENCE_S = 60
 
 
 @pytest.fixture
-def watch(owner):
-    """A function that runs the command on the owner's queue; it looks again at once."""
+def paused():
+    """The pauses that the command has made between two looks, seconds."""
+    return []
 
-    def run(*arguments):
-        words = ("watch", "--queue", owner.queue, "--every", "0", "--wait", "0")
-        return invoke(*words, *arguments, **environment(owner.target))
+
+@pytest.fixture
+def watch(owner, paused, monkeypatch):
+    """A function that runs the command, by default on the owner's queue; Ctrl-C ends it after so many looks."""
+
+    def run(*arguments, looks=2, queue=owner.queue):
+        def sleep(seconds):
+            paused.append(seconds)
+            if len(paused) % looks == 0:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr("mqgroups.cli.watch.time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+        words = ("watch", "--queue", queue, "--every", "0", "--wait", "0")
+        result = invoke(*words, *arguments, **environment(owner.target))
+        assert (result.exit_code, result.stderr.splitlines()[-1][:21]) == (
+            ExitCode.INTERRUPTED,
+            "mqgroups: interrupted",
+        )
+        return result
 
     return run
 
@@ -48,20 +66,16 @@ def watch(owner):
 def test_a_line_for_each_look_says_what_there_is(owner, watch):
     owner.put_raw_group(THIS)
     put(owner, A, 2)
-    result = watch("--count", "2")
-    assert (result.exit_code, result.stderr) == (ExitCode.DONE, "")
-    first, second = result.stdout.splitlines()
+    first, second = watch().stdout.splitlines()
     assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
     assert "messages/s 0.0 in, 0.0 out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
 
 
-def test_a_pause_is_never_longer_than_a_day(owner, watch, monkeypatch):
-    slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+def test_a_pause_is_never_longer_than_a_day(watch, paused):
     for every in ("inf", "1e300"):
-        assert watch("--every", every, "--count", "2").exit_code == ExitCode.DONE
-    assert [each for each in slept if each > 60] == [86_400, 86_400]
+        watch("--every", every, looks=1)
+    assert paused == [86_400, 86_400]
 
 
 def asked(port, path):
@@ -119,9 +133,7 @@ def test_a_look_that_is_old_or_has_failed_shows_no_figures():
 
 def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
-    result = watch("--count", "2")
-    assert result.exit_code == ExitCode.DONE
-    told = result.stderr.splitlines()
+    told = watch().stderr.splitlines()[:-1]
     assert told
     assert len(set(told)) == len(told)
     assert all(line.startswith("not seen: ") for line in told)
@@ -130,7 +142,7 @@ def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
 def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner, watch):
     owner.put_raw_group(THIS)
     owner.interrupt_put(THIS[:4])
-    (seen,) = map(json.loads, watch("--count", "1", "-o", "json").stdout.splitlines())
+    (seen,) = map(json.loads, watch("-o", "json", looks=1).stdout.splitlines())
     assert seen["states"] == {"complete": 1, "stalled": 1}
     assert [each["state"] for each in seen["groups"]] == ["stalled"]
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
@@ -144,20 +156,19 @@ def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
     for data in THIS[:4]:
         group.put(data)
     qmgr.close()
-    looks = map(json.loads, watch("--count", "2", "-o", "json").stdout.splitlines())
+    looks = map(json.loads, watch("-o", "json").stdout.splitlines())
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
 
 
 @pytest.mark.embedded
-def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_groups(owner):
+def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_groups(owner, watch):
     owner.put_group(THIS, queue="TEST.BASE")
     qmgr = owner.connect()
     messages = iter(next(iter(owner.consumer(qmgr, queue="TEST.BASE"))))
     for _ in range(3):
         next(messages)
     qmgr.close()
-    result = invoke("watch", "--queue", "TEST.ALIAS", "--count", "1", "-o", "json", **environment(owner.target))
-    seen = json.loads(result.stdout)
+    seen = json.loads(watch("-o", "json", looks=1, queue="TEST.ALIAS").stdout)
     assert seen["states"] == {"stalled": 1}
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
     owner.empty("TEST.BASE")
@@ -177,9 +188,9 @@ class Terminal:
         fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.shown = ""
 
-    def until(self, text):
-        """Read until the screen shows this."""
-        while text not in self.shown:
+    def until(self, text, times=1):
+        """Read until the screen has shown this so many times."""
+        while self.shown.count(text) < times:
             assert select.select([self._end], [], [], PATIENCE_S)[0], self.shown
             try:
                 self.shown += os.read(self._end, 65536).decode("utf-8", "replace")
@@ -207,35 +218,31 @@ class Terminal:
 
 
 @pytest.mark.parametrize(("width", "height", "is_empty"), [(80, 24, False), (200, 50, True)])
-def test_at_a_terminal_there_is_a_screen_and_ctrl_c_leaves_it(owner, width, height, is_empty):
+def test_at_a_terminal_the_last_look_is_shown_and_ctrl_c_leaves_it(owner, width, height, is_empty):
     shown = [owner.queue, "commits/s"]
-    # Of an empty queue, there is a screen too.
     if not is_empty:
-        owner.put_raw_group(THIS)
+        # More groups than there are lines.
+        for _ in range(30):
+            owner.put_raw_group(THIS)
         owner.interrupt_put(THIS[:4])
-        shown += ["stalled", "complete", "interrupted", "not shown, for want of room: "]
-    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "60", width=width, height=height)
-    terminal.until("Ctrl-C ends")
-    assert [said for said in shown if said not in terminal.shown] == [], terminal.shown
-    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.shown).replace("\r", "").split("\n")
+        shown += ["stalled", "complete", "interrupted", f"and more: mqgroups groups --queue {owner.queue}"]
+    terminal = Terminal(owner.target, "watch", "--queue", owner.queue, "--every", "1", width=width, height=height)
+    # The second look begins.
+    terminal.until("Ctrl-C ends", times=2)
+    screen = terminal.shown.split("\x1b[2J")[1]
+    assert [said for said in shown if said not in screen] == [], screen
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "").split("\n")
     assert max(map(len, lines)) <= width
+    assert len(lines) <= height
     terminal.press(b"\x03")
     assert terminal.ended() == ExitCode.INTERRUPTED
-
-
-def test_at_a_terminal_the_reason_is_there_when_the_screen_is_gone(owner):
-    terminal = Terminal(owner.target, "watch", "--queue", "NO.SUCH.QUEUE", width=80, height=24)
-    terminal.until(str(mq.MQRC_UNKNOWN_OBJECT_NAME))
-    end_of_screen = "\x1b[?1049l"
-    assert end_of_screen in terminal.shown.partition("mqgroups: ")[0]
-    assert terminal.ended() == ExitCode.FAILED
 
 
 @pytest.mark.embedded
 def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
     owner.put_raw_group(THIS)
     faults.arm(Fault("drop", "before", verb="MQGET", nth=5))
-    lost, again = map(json.loads, watch("--count", "2", "-o", "json").stdout.splitlines())
+    lost, again = map(json.loads, watch("-o", "json").stdout.splitlines())
     assert "connection lost: " in lost["problem"]
     assert again["messages"] == 7
 

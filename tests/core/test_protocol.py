@@ -169,12 +169,3 @@ def test_what_a_holder_shows_is_believed_from_known_users_only():
     with pytest.raises(InUse):
         run(settle(pending(owning(BEFORE), AFTER)), InUse(OSError()), None, made=made)
     assert [step.users for step in made if isinstance(step, LookAtHolder)] == [frozenset({"app"})]
-
-
-def test_the_record_that_a_takeover_leaves_is_not_its_owners_claim():
-    theirs, given = record_at(1), record_at(1, owner_id="taker")
-    kept, arrived = owning(theirs).kept, RecordArrived(b"n" * 24, bytes(24), 9, "app")
-    steps = protocol.taken_over(kept, KeptRecord("T", for_owner=False), protocol.left_by("taker", theirs), given)
-    made, _ = run(steps, None, True, arrived, ANCHOR, arrived, None)
-    left = next(step.record for step in made if isinstance(step, PutRecord))
-    assert (left.owner_id, left.epoch, left.state) == ("taker", theirs.epoch + 1, RecordState.IDLE)

@@ -92,7 +92,6 @@ class Application:
     Attributes:
         owner: put or get, as the names of status queues have it.
         at, instances: of a cluster: the queue manager where it runs, and those that have an instance of its queue.
-        takes_over: whether it may end with a lost connection wherever it is, since it takes a group over next.
         others: other queues of the program, status queues last.
         asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
         places: where each group was found, as far as ``wrong`` asks.
@@ -104,7 +103,6 @@ class Application:
 
     owner: Literal["put", "get"]
     at = ""
-    takes_over = False
     patience_s: float = PATIENCE_S
     wait_s: float = 0
     instances: tuple[str, ...] = ()
@@ -112,7 +110,7 @@ class Application:
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         self.pattern = pattern
         self.queue = queue
-        self.first_name = name
+        self.name = name
         self.others: tuple[str, ...] = ()
         self.asks_again = False
         self.places: dict[bytes, frozenset[str]] = {}
@@ -166,11 +164,6 @@ class Application:
         raise NotImplementedError  # each program does its own
 
     @property
-    def name(self) -> str:
-        """The name it works under at present."""
-        return self.first_name
-
-    @property
     def status_queue(self) -> str:
         return f"MQGROUPS.{self.owner.upper()}.{self.name}"
 
@@ -199,8 +192,8 @@ class Application:
 
     @property
     def is_there(self) -> bool:
-        """Whether a producer, consumer or pipe of its present name was made."""
-        return self._there.lines()[-1:] == [self.name.encode()]
+        """Whether a producer, consumer or pipe was made."""
+        return self.times_there > 0
 
     @property
     def times_there(self) -> int:
@@ -222,9 +215,6 @@ class Application:
             reader.make_cluster_queue(self.queue, self.instances)
         else:
             reader.make_queue(self.queue, MODEL)
-
-    def _has_handled(self, count: int) -> None:
-        """So many messages of a group are put, or processed."""
 
     def _settings(self) -> dict[str, Any]:
         pattern = self.pattern

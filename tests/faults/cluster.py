@@ -147,7 +147,7 @@ class Member(Machine):
     def look(self, program: AnyProgram, result: Result, patience_s: float = PATIENCE_S) -> None:
         """Wait for the programs beside it too, and look at what they left."""
         for at, pid in self._beside.items():
-            other, status_queue = self._others[at], f"MQGROUPS.GET.{program.first_name}"
+            other, status_queue = self._others[at], f"MQGROUPS.GET.{program.name}"
             if code := other.reap(pid):
                 result.wrong.append(f"the consumer at {at} ended with exit code {code}")
             if left := other.reader.browse(status_queue):

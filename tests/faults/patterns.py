@@ -12,12 +12,10 @@ from tests.faults.cluster_programs import (
     ClusterPutOnOpenProgram,
     ClusterPutProgram,
     RemotePutProgram,
-    TakeoverGetProgram,
-    TakeoverPutProgram,
 )
 from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram, DressedPutProgram
 from tests.faults.files_program import FilesProgram, SentProgram
-from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, MovedProgram
+from tests.faults.operated_programs import MovedProgram, RebuiltGetProgram, RebuiltPutProgram
 from tests.faults.pattern import Pattern
 from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
@@ -43,18 +41,16 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
     "abandon": AbandonProgram,
-    "given-put": GivenPutProgram,
-    "given-get": GivenGetProgram,
+    "rebuilt-put": RebuiltPutProgram,
+    "rebuilt-get": RebuiltGetProgram,
     "moved": MovedProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "remote-put": RemotePutProgram,
     "cluster-get": ClusterGetProgram,
-    "cluster-put-takeover": TakeoverPutProgram,
-    "cluster-get-takeover": TakeoverGetProgram,
 }
 CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
-OPERATED_ROLES = ("given-put", "given-get", "moved")
+OPERATED_ROLES = ("rebuilt-put", "rebuilt-get", "moved")
 # Of these no group is interrupted if nothing goes wrong.
 CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
 
@@ -136,10 +132,6 @@ def _cluster_patterns() -> list[Pattern]:
         Pattern("remote-put", "classic", False, 3, 2, groups=2),
         Pattern("cluster-get", "classic", False, 5, 2, groups=3),
         Pattern("cluster-get", "segmented", False, 5, 2, groups=3),
-        Pattern("cluster-put-takeover", "classic", False, 5, 2, groups=2),
-        Pattern("cluster-put-takeover", "segmented", False, 5, 2, groups=2),
-        Pattern("cluster-get-takeover", "classic", False, 5, 2, groups=2),
-        Pattern("cluster-get-takeover", "segmented", False, 5, 2, groups=2),
     ]
 
 

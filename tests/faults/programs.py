@@ -69,7 +69,6 @@ class PutProgram(Application):
                     if count in (1, len(self._payloads)):
                         group.set_checkpoint([number, count])
                     group.put(payload)
-                    self._has_handled(count)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return put_so_far(reader.browse(self.queue), group_id)
@@ -115,7 +114,6 @@ class GetProgram(Application):
                     self.notes.write(b"%s %s" % (key_of(group), chunk))
                     handled += 1
                     group.set_checkpoint(handled)
-                self._has_handled(message.msg_seq_number)
 
     def progress(self, reader: Reader, group_id: bytes) -> tuple[int, int]:
         return got_so_far(reader.browse(self.queue), group_id, len(self._payloads))

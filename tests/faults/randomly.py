@@ -49,10 +49,6 @@ def drawn_on_cluster(site: Site, seed: int) -> Result:
     draw = random.Random(seed)
     kind = draw.choices(("one", "server", "several"), (6, 1, 2))[0]
     pattern = _pattern(draw, CLUSTER_ROLES if kind == "one" else ("cluster-put",))
-    if pattern.role.endswith("takeover"):
-        # So long that the first one gives up before the end of its group.
-        every = min(pattern.every, 3)
-        pattern = replace(pattern, every=every, messages=every + 2 + draw.randint(1, 4))
     machine = site.member(PROGRAMS[pattern.role].at)
     with machine.disturbed(draw):
         if kind == "server":

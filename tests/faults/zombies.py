@@ -19,7 +19,6 @@ from dataclasses import replace
 from mqgroups.errors import (
     CommitOutcomeUnknown,
     ConnectionBroken,
-    MessagesTaken,
     MQGroupsError,
     OwnerActive,
     OwnershipLost,
@@ -34,9 +33,9 @@ from tests.faults.result import Result
 from tests.faults.site import Site
 
 PHASE = "zombie"
-# What tells it that somebody else has the name, or has its messages by another name.
-_TOLD = {error.__name__ for error in (OwnershipLost, OwnerActive, MessagesTaken)}
-# Its connection is gone; who takes over, or waits for a queue, may end with that and be started again.
+# What tells it that somebody else has the name.
+_TOLD = {error.__name__ for error in (OwnershipLost, OwnerActive)}
+# Its connection is gone; who waits for a queue may end with that and be started again.
 _CUT_OFF = {error.__name__ for error in (ConnectionBroken, CommitOutcomeUnknown)}
 
 
@@ -111,9 +110,7 @@ class _Zombie:
         )
         if code not in (0, ENDED_WITH_ERROR):
             result.wrong.append(f"the zombie ended with exit code {code}")
-        elif (
-            kind and kind not in _TOLD and not (kind in _CUT_OFF and (was_done or not was_there or program.takes_over))
-        ):
+        elif kind and kind not in _TOLD and not (kind in _CUT_OFF and (was_done or not was_there)):
             result.wrong.append(f"the zombie ended with {kind}: {said}")
         elif not kind and has_to_stop:
             result.wrong.append("the zombie ended in order, although it was replaced")
@@ -153,7 +150,7 @@ class _Zombie:
 
     @property
     def _asks_again(self) -> bool:
-        """Whether a start in this process may end with a lost connection: it was connecting, or taking over."""
+        """Whether a start in this process may end with a lost connection: it was connecting, or repairing."""
         return self._program.asks_again or not self._machine.connected
 
     def _ended_early(self, code: int) -> None:

@@ -224,19 +224,6 @@ def test_an_abandoned_group_leaves_no_file(owner, tmp_path):
     assert hidden(tmp_path) == []
 
 
-def test_a_group_that_was_taken_over_goes_on_in_the_same_folder(make_owner, tmp_path):
-    one = make_owner()
-    other = make_owner(queue=one.queue)
-    put(one, "a.csv")
-    qmgr = one.connect()
-    with pytest.raises(Died):
-        get(one, tmp_path, qmgr, stop_at=5)
-    qmgr.close()
-    operate.take_over(other.qmgr, one.name, "get", by=other.name)
-    get(other, tmp_path)
-    assert in_place(tmp_path) == {"a.csv": WHOLE}
-
-
 @pytest.mark.parametrize(
     ("name", "folder"), [("a.csv", ""), ("../a.csv", ""), ("x" * 255, ""), ("x" * 255, "quarantine")]
 )

@@ -11,7 +11,6 @@ from mqgroups.mqi import constants as mq
 from tests.batch.test_batch_producer import A5, interrupt
 from tests.fix_batches import Batches, messages
 from tests.fix_cli import environment, invoke
-from tests.operate.test_takeover import complete_and_die, groups_of, half
 from tests.test_pipe import Side, doubled, run, whole
 
 pytestmark = pytest.mark.embedded
@@ -23,6 +22,32 @@ KEPT = (
     "MsgId", "CorrelId", "GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "OriginalLength", "Format", "CodedCharSetId",
     "Persistence", "Priority", "Expiry", "MsgType", "Feedback",
 )  # fmt: skip
+
+
+def half(owner):
+    """Get two of a group's messages, committed, and one more, and die."""
+    q_mgr = owner.connect()
+    for group in owner.consumer(q_mgr, complete_groups_only=True):
+        for number, _ in enumerate(group, 1):
+            if number == 4:
+                break
+        break
+    q_mgr.close()
+
+
+def complete_and_die(owner):
+    """Put a group with a checkpoint, and die before closing."""
+    q_mgr = owner.connect()
+    with owner.producer(q_mgr).group() as group:
+        group.set_checkpoint(1)
+        group.put(b"1")
+    q_mgr.close()
+
+
+def groups_of(owner):
+    """Get all there is; return where each group was resumed, and its messages."""
+    with owner.consumer(complete_groups_only=True) as consumer:
+        return [(group.resume_from, [message.data for message in group]) for group in consumer]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ import pytest
 import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK
 from mqembedded import constants as mqi
-from mqgroups import errors, operate
+from mqgroups import errors
+from mqgroups.core.status import decode, encode
 from mqgroups.operate.rules.judgement import Cause
 from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
@@ -302,10 +304,11 @@ def test_two_owners_have_a_record_of_one_group(scene, make_owner):
     for role in ("put", "get"):
         at = scene(role).interrupt()
         other = make_owner(queue=at.owner.queue)
-        before = at.owner.on_queue(at.owner.status_queue(role))
-        operate.take_over(at.owner.qmgr, at.owner.name, role, by=other.name)
-        for each in before:
-            put_as(at.owner, at.owner.status_queue(role), each)
+        start = other.producer if role == "put" else other.consumer
+        start().close()
+        for each in at.owner.on_queue(at.owner.status_queue(role)):
+            others = encode(replace(decode(each.data), name=other.name))
+            put_as(at.owner, other.status_queue(role), replace(each, data=others))
         if not at.asks:
             continue
         at.mend(f"only {role} {at.owner.name} ", "is not:")

@@ -535,26 +535,23 @@ def test_a_status_queue_that_was_deleted_is_made_by_an_administrator_who_gives_i
 def test_what_an_administrator_writes_is_believed_by_the_owner(as_role, administrator, mqsc, status):
     connect = as_role("loader")
     with connect() as q_mgr:
-        put_group(q_mgr, "FEEDER")
-        mqsc("CLEAR QLOCAL('ORDERS')")
         interrupt_group(q_mgr, status_layout=status)
     for there in ((administrator.q_mgr_name, "QM9"), ("QM9", administrator.q_mgr_name)):
         assert operate.adopt(administrator, NAME, "put", instance=there).done
-    assert operate.take_over(administrator, NAME, "put", by="FEEDER").done
 
     def resumed(**more):
-        with connect() as q_mgr, q_mgr.group_producer("ORDERS", name="FEEDER", owner_wait_s=0, **more) as producer:
+        with connect() as q_mgr, q_mgr.group_producer("ORDERS", name=NAME, owner_wait_s=0, **more) as producer:
             return producer.group().resume_from
 
     assert resumed() == 2
     # A record that there was none of is the administrator's own, unless it says whose it is.
-    assert mqsc("CLEAR QLOCAL('MQGROUPS.PUT.FEEDER')")[0]
-    rebuilt = operate.salvage_owner(administrator, "FEEDER", "put", queue="ORDERS")
+    assert mqsc(f"CLEAR QLOCAL('MQGROUPS.PUT.{NAME}')")[0]
+    rebuilt = operate.salvage_owner(administrator, NAME, "put", queue="ORDERS")
     with pytest.raises(StatusQueueUnusable, match=rf"record_users=\('{rebuilt.user}',\)"):
         resumed()
     # Records of others can be moved away, and the one that is written then is the owner's.
     moved = operate.salvage_owner(
-        administrator, "FEEDER", "put", queue="ORDERS", record_user="loader", unreadable_to="ORDERS.BACKOUT"
+        administrator, NAME, "put", queue="ORDERS", record_user="loader", unreadable_to="ORDERS.BACKOUT"
     )
     assert (moved.unreadable, moved.user, resumed()) == (2, "loader", 2)
 

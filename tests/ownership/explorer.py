@@ -33,11 +33,10 @@ from tests.ownership.safeties import Protocol, programs
 
 @dataclass(frozen=True)
 class Start:
-    """A program that is started: under which name, with which status queues; ``runs``: its function in ``programs``."""
+    """A program that is started: what it is called, and with which status queues."""
 
     name: str
     statuses: tuple[str, ...]
-    runs: str = "owner"
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,14 @@ class Scenario:
 
     Attributes:
         starts: who starts.
-        last: who starts at the very end; several, if several names have something to end.
+        last: who starts at the very end.
         faults: how many, in all.
         kills, losses, interruptions: whether programs are killed, lose connections and answers, are interrupted.
     """
 
     name: str
     starts: tuple[Start, ...]
-    last: tuple[Start, ...]
+    last: Start
     faults: int
     kills: bool = True
     losses: bool = True
@@ -214,13 +213,13 @@ class Explorer:
     def __init__(self, scenario: Scenario, protocol: Protocol, reading: Reading) -> None:
         self._scenario = scenario
         self._reading = reading
-        self._starts = (*scenario.starts, *scenario.last)
+        self._starts = (*scenario.starts, scenario.last)
         self._bodies = Bodies()
         self._anchors = protocol.anchors
         shipped = programs(protocol)
         self._interrupted: Any = shipped.Interrupted
         self._programs = [
-            Program(partial(getattr(shipped, start.runs), World(self._bodies, number, protocol.ways), start.statuses))
+            Program(partial(shipped.owner, World(self._bodies, number, protocol.ways), start.statuses))
             for number, start in enumerate(self._starts, 1)
         ]
         self._statuses = sorted({status for start in self._starts for status in start.statuses})

@@ -1,8 +1,8 @@
-"""Who starts: a program that puts, gets or pipes one group and closes, and one that takes a group over.
+"""Who starts: a program that puts, gets or pipes one group and closes.
 
-They run the library's own protocol (``mqgroups/core/protocol.py``), as ``mqgroups/status/units_of_work.py`` and ``recovery.py``
-do, and ``operate/takeover.py``; its steps become calls of the model's queue manager here, as the performer and the status queue
-make them of the MQI. There is no protocol in this module: only when each part of it is run.
+It runs the library's own protocol (``mqgroups/core/protocol.py``), as ``mqgroups/status/units_of_work.py`` and ``recovery.py``
+do; its steps become calls of the model's queue manager here, as the performer and the status queue make them of the MQI. There
+is no protocol in this module: only when each part of it is run.
 
 A program is a generator: it yields a call and is sent the answer, or gets ``Lost`` or ``Interrupted`` thrown. What it yields
 besides calls are notes, for what has to hold: what it has concluded, and that it has stopped. The explorer knows where it stands
@@ -15,7 +15,6 @@ them go over tuples of different things.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.core.group import AT_START, GroupPosition
@@ -23,7 +22,7 @@ from mqgroups.core.kept_record import KeptRecord
 from mqgroups.core.model import Role
 from mqgroups.core.next_record import NO_NOTE, next_record
 from mqgroups.core.ownership import Ownerships, PendingCommit, Replaced
-from mqgroups.core.protocol import claimed, closed, found, left_by, settled, taken_away, taken_over, unit_ended
+from mqgroups.core.protocol import claimed, closed, found, settled, unit_ended
 from mqgroups.core.restart import CommitOutcome, Expectations, position_of
 from mqgroups.core.status import Outgoing, RecordState
 from mqgroups.core.status_chain import ChainBroken, LookAgain, RecordHidden, contents_of
@@ -240,34 +239,6 @@ def _settled(world: World, now: Now) -> Calls:
         yield "note", "committed" if committed else "backed out", None
     del outcomes
     return now._replace(known=tuple(verdict.after for verdict in verdicts)), committed
-
-
-# --- another owner takes the group over
-
-
-def taker(world: World, statuses: tuple[str, ...]) -> Calls:
-    """Move what speaks on the first status queue to the second; ends with its connection, and is to be asked again."""
-    now, left = yield from _performed(world, Now(), _take_over(world, statuses), "takeover")
-    if isinstance(left, KeptRecord):
-        now, _ = yield from _performed(world, now, taken_away(left), "close")
-
-
-def _take_over(world: World, statuses: tuple[str, ...]) -> Calls:
-    yield from _opened(world, statuses[0])
-    theirs, record = yield from KeptRecord(statuses[0], for_owner=False).read()
-    if record is None:
-        return None
-    if not record.is_needed:
-        # Perhaps what an earlier takeover has left.
-        yield from taken_away(theirs, left_by(f"{world.me}.0", record))
-        return None
-    yield from _opened(world, statuses[1])
-    ours, there = yield from KeptRecord(statuses[1], for_owner=False).read()
-    if there is not None and there.is_needed:
-        return None
-    epoch = 1 if there is None else there.epoch + 1
-    given = replace(record, name=_expected(statuses[1]).name, owner_id=f"{world.me}.0", epoch=epoch)
-    return (yield from taken_over(theirs, ours, left_by(given.owner_id, record), given))
 
 
 # --- the performer

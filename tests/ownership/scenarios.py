@@ -23,19 +23,7 @@ def owners(
     kinds = [("kills", kills), ("losses", losses), ("interruptions", interruptions)]
     what = ", ".join(kind for kind, may in kinds if may)
     name = f"{role}, {starts} starts, {faults} of {what}"
-    return Scenario(name, who, (Start("last", statuses),), faults, kills, losses, interruptions)
-
-
-def takeover(starts: str, faults: int, *, kills: bool = True, losses: bool = True) -> Scenario:
-    """Return a scenario in which T moves the group of A's name to another; then starts A's name again, or the other one.
-
-    ``starts``: "T" for nobody else before the end, "T, again" or "T, other".
-    """
-    other = ("P2",)
-    third = {"T": (), "T, again": (Start("B", PUT),), "T, other": (Start("C", other),)}[starts]
-    who = (Start("A", PUT), Start("T", ("P", "P2"), "taker"), *third)
-    last = (Start("last", PUT), Start("last other", other))
-    return Scenario(f"takeover {starts}, {faults} faults", who, last, faults, kills, losses)
+    return Scenario(name, who, Start("last", statuses), faults, kills, losses, interruptions)
 
 
 @dataclass(frozen=True)
@@ -100,7 +88,6 @@ HOLDS = [
     Holds(owners("put", 2, 1, interruptions=True)),
     Holds(owners("get", 2, 1, interruptions=True)),
     Holds(owners("pipe", 2, 1, interruptions=True)),
-    Holds(takeover("T, again", 1)),
     Holds(owners("pipe", 2, 1), SEGMENTED, what="segmented status"),
     Holds(owners("put", 2, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("get", 2, 1), reading=Reading.COMMITS_LATE),
@@ -114,7 +101,6 @@ LARGER = [
     Holds(owners("put", 3, 1)),
     Holds(owners("get", 3, 1)),
     Holds(owners("pipe", 3, 1)),
-    Holds(takeover("T, other", 1)),
     Holds(owners("put", 2, 1, interruptions=True), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 1, interruptions=True), SEGMENTED, what="segmented status"),
     Holds(owners("put", 2, 1), SHORT_CHAINS, what="chains of one segment or two"),
@@ -126,8 +112,6 @@ LARGE = [
     Holds(owners("put", 3, 1), reading=Reading.COMMITS_LATE),
     Holds(owners("put", 3, 2)),
     Holds(owners("get", 3, 2)),
-    Holds(takeover("T, again", 2)),
-    Holds(takeover("T, other", 2)),
     Holds(owners("put", 2, 2), SEGMENTED, what="segmented status"),
     Holds(owners("get", 2, 2), SEGMENTED, what="segmented status"),
     Holds(owners("put", 2, 2), reading=Reading.COMMITS_LATE),
@@ -263,25 +247,6 @@ BREAKS = {
         ),
         owners("get", 2, 1),
         "a message of the group is missing",
-    ),
-    "a takeover leaves an idle record": Breaks(
-        without(Patch("protocol", "yield from theirs.replaced(left)", "yield from theirs.removed()")),
-        takeover("T", 2),
-        _LOST,
-    ),
-    "a takeover leaves no record that its owner takes for its own": Breaks(
-        without(
-            Patch(
-                "protocol",
-                "replace(idle_record(record), owner_id=taker, epoch=record.epoch + 1)",
-                "idle_record(record)",
-            )
-        ),
-        takeover("T", 2),
-        "is committed by an instance that was replaced",
-    ),
-    "a takeover replaces an idle record before it removes it": Breaks(
-        without(Patch("protocol", "    if left is not None:\n", "    if False:\n")), takeover("T", 2), _LOST
     ),
     "the record is got (late commits)": Breaks(
         SEGMENTED, owners("put", 2, 1), "concluded to be backed out took effect", Reading.COMMITS_LATE

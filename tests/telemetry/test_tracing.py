@@ -661,32 +661,6 @@ def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queu
     assert linked(spans.named(f"get {away}")[0]) == [ids(put)]
 
 
-def test_a_group_that_was_taken_over_is_a_span_and_both_link_to_where_it_stopped(owner, spans):
-    owner.interrupt_put(THIS[:6])
-    group_id = owner.on_queue()[0].group_id
-    stopped = spans.named(f"put {owner.queue}")[1]
-    successor = f"{owner.name}.2"
-    operate.take_over(owner.qmgr, owner.name, "put", by=successor)
-    (takeover,) = spans()
-    assert (takeover.name, takeover.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
-    assert dict(takeover.attributes) == {
-        "messaging.system.name": "ibmmq",
-        "messaging.operation.name": "recover",
-        "messaging.destination.name": owner.queue,
-        "messaging.client.id": successor,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
-        "messaging.ibmmq.group_id": group_id.hex(),
-        "messaging.ibmmq.msg_seq_number": 4,
-        "mqgroups.outcome": "taken over",
-    }
-    assert linked(takeover) == [ids(stopped)]
-    with owner.producer(name=successor) as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
-    assert linked(spans()[0]) == [ids(stopped)]
-    assert owner.get_groups() == [THIS]
-
-
 def test_a_repair_that_is_refused_is_a_span_with_an_error(owner, spans):
     with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)

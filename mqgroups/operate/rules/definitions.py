@@ -23,13 +23,8 @@ _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 _ASK = "*ask "
 _WIDTH = 80
 # DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
-# named in every definition, each from the first release that knows it.
-_PINNED = {
-    "9.2": "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ')",
-    "9.3": "STREAMQ(' ')",
-    "9.4": "CAPEXPRY(NOLIMIT)",
-}
-RELEASES = tuple(_PINNED)
+# named in every definition.
+PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
 # More than what is defined does no harm.
 _AT_LEAST = frozenset({"MAXDEPTH", "MAXMSGL"})
 _BLANK = "' '"
@@ -49,7 +44,6 @@ class Names:
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
-        release: of the queue manager, one of ``RELEASES``: the definitions name only attributes that it knows.
     """
 
     queue: str = _QUEUE
@@ -58,12 +52,6 @@ class Names:
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
-    release: str = RELEASES[-1]
-
-
-def pinned(release: str = RELEASES[0]) -> str:
-    """Return the attributes that every definition names, as a queue manager of this release and later ones know them."""
-    return " ".join(text for since, text in _PINNED.items() if since <= release)
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
@@ -73,28 +61,19 @@ def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
         _renamed_queue(_named(template, "QLOCAL", _QUEUE), names, "A queue for groups"),
         _renamed_queue(_named(template, "QLOCAL", _BACKOUT), names, "Its messages that cannot be processed"),
     ]
-    found += [
+    return found + [
         MQSCCommand(
             f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) "
-            f"{pinned(names.release)} NOREPLACE",
+            f"{PINNED} NOREPLACE",
             ("A predefined status queue, for users who may not make one from the model",),
         )
         for role in (("PUT", "GET") if names.name else ())
     ]
-    return [_for_release(each, names.release) for each in found]
 
 
-def spark_definitions(template: str, names: Names) -> list[MQSCCommand]:
+def spark_definitions(template: str) -> list[MQSCCommand]:
     """Return the models that the Spark sink needs."""
-    return [_for_release(_named(template, "QMODEL", name), names.release) for name in _SPARK_MODELS]
-
-
-def _for_release(command: MQSCCommand, release: str) -> MQSCCommand:
-    """Leave out the attributes that the release does not know."""
-    text = command.text
-    for since, unknown in _PINNED.items():
-        text = text if since <= release else text.replace(f" {unknown}", "")
-    return MQSCCommand(text, command.comments)
+    return [_named(template, "QMODEL", name) for name in _SPARK_MODELS]
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
