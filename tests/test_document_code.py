@@ -86,10 +86,27 @@ def handle(data):
         after="""
 assert handled == rows + rows[:500]
 assert stopping.signal == signal.SIGTERM
+
+async def noted(putting, request, served):
+    await putting
+    if request == "second":
+        served.set()
+
+async def requested():
+    requests = asyncio.Queue()
+    for request in [("first", rows[:3]), ("first", rows[:3]), ("second", rows[:2])]:
+        requests.put_nowait(request)
+    served, serving = asyncio.Event(), asyncio.create_task(serve(requests))
+    globals()["put"] = lambda *given, one=put: noted(one(*given), given[1], served)
+    await served.wait()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await serving
+
+asyncio.run(requested())
 with mqgroups.connect("QM1") as qmgr, qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0) as consumer:
     print([(group.resume_from, len(list(group))) for group in consumer])
 """,
-        prints="[(500, 500)]\n",
+        prints="[(500, 500), (0, 3), (0, 2)]\n",
     ),
     "docs/how-to/databases.md": Given(
         ORDERS + "put_orders()\norders = rows\n",
@@ -125,6 +142,8 @@ rows = [f"{customer};{number}" for customer in ("brown", "miller", "smith") for 
 handled = []
 handle = lambda data, _: handled.append(data.decode())
 invoice = bytes.upper
+days = ["2026-11-27", "2026-11-28"]
+rows_of = lambda day: [day]
 file = open("effects", "w")
 consumers = qmgr.group_consumer
 qmgr.group_consumer = lambda *a, **k: consumers(*a, wait_s=0, **k)
@@ -265,6 +284,8 @@ group: mqgroups.OutgoingGroup
 rows: list[str]
 row: str
 password: str
+days: list[str]
+def rows_of(day: str) -> list[str]: return []
 file: BinaryIO
 queue_manager: Any
 directory: str
@@ -320,7 +341,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
             check=False,
         )
     # Pages show parts of programs, which leave open what the part does not end.
-    said = [line for line in done.stderr.splitlines() if "was not closed" not in line]
+    said = [line for line in done.stderr.splitlines() if not line.startswith("WARNING:") and "was not closed" not in line]
     assert (done.returncode, said) == (0, [])
     assert given.prints is None or done.stdout == given.prints
 
@@ -343,15 +364,16 @@ def test_the_tutorial_can_be_followed_and_prints_what_it_says(tmp_path):
                 ["sh", "-c", command],
                 cwd=tmp_path,
                 env=environment,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 timeout=60,
                 check=False,
             )
-            assert done.stderr == ""
-            assert expected in ("", done.stdout)
+            shown = ".*".join(map(re.escape, expected.split("...")))
+            assert not expected or re.fullmatch(shown, done.stdout), done.stdout
             if command.endswith("owners"):
-                assert "2 owners: 2 clean" in done.stdout
+                assert "2 owners: 1 done, 1 clean" in done.stdout
             if "mqgroups check" in command:
                 assert "interrupted" in done.stdout
                 assert "1200" in done.stdout.replace(",", "")

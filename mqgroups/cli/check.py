@@ -20,7 +20,7 @@ from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import NAME, QUEUE, output_option, own_status_queue_option
 from mqgroups.cli.report import Report, committed, error_values, record_values
 from mqgroups.cli.table import Output, picked
-from mqgroups.cli.words import put_time
+from mqgroups.cli.words import number, put_time
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError
@@ -158,6 +158,7 @@ _SENTENCES = {
     OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
     OwnerState.HIDDEN: "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
     OwnerState.CHECKPOINT: "clean, with a checkpoint; no group is interrupted",
+    OwnerState.DONE: "clean, its last group is complete; no group is interrupted",
 }
 
 
@@ -177,4 +178,6 @@ def _lines(status: SeenOwner) -> list[str]:
             f"checkpoint    {record.checkpoint!r}",
         ]
         lines += [f"property      {name} = {value!r}" for name, value in (record.properties or {}).items()]
+    if record is not None and (done := record.done) is not None:
+        lines.append(f"done          {done.name!r:.100}, {number(done.messages, 'message')}, {done.time_utc}")
     return lines

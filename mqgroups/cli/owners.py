@@ -27,6 +27,7 @@ _STYLES = {
     OwnerState.ACTIVE: "green",
     OwnerState.CLEAN: "green",
     OwnerState.CHECKPOINT: "green",
+    OwnerState.DONE: "green",
     OwnerState.INTERRUPTED: "yellow",
     OwnerState.HIDDEN: "yellow",
     OwnerState.UNSEEN: "yellow",
@@ -65,6 +66,7 @@ def owners(
       active           a program works under this name
       interrupted      its group is interrupted, and its next start resumes it
       checkpoint kept  no group is interrupted; its checkpoint is kept
+      done             no group is interrupted; the name of its last group is kept
       left over        a record that nobody needs; the next start removes it
       clean            no group is interrupted
       hidden           a unit of work hides the record, or it is lost

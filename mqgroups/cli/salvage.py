@@ -176,7 +176,8 @@ def rebuild(
             )
     if done.record is not None and done.record.checkpoint is None and not done.unreadable:
         report.note(
-            "the record has no checkpoint. If the program sets checkpoints, give its last one with --checkpoint"
+            "the record has no checkpoint. If the program sets checkpoints, give its last one with --checkpoint. The name of the "
+            "last complete group is not known either: a producer that is given that name again puts the group again"
         )
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")

@@ -342,6 +342,7 @@ class _Rebuild:
             offset=position.offset,
             in_last_message=position.in_last_message,
             checkpoint=ended.checkpoint if ended and self.checkpoint is None else self.checkpoint,
+            done=ended.done if ended else None,
         )
         if self.role is Role.GET:
             return record

@@ -18,16 +18,17 @@ from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, Rec
 class OwnerState(Enum):
     """The state of an owner.
 
-    ``LEFT_OVER``: a record that is no longer needed, of a program that has ended. ``HIDDEN``: nobody has the status queue open,
-    and a unit of work hides the record, or the record is lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is
-    needed, and of another queue manager: a start refuses it. ``SEVERAL_USERS``: records of several users; a start believes those
-    of its own user. ``UNKNOWN``: there is no status queue: this name was never used, or its queue was deleted. ``UNSEEN``: the
-    status queue could not be browsed.
+    ``DONE``: its record keeps the name of its last group, which is complete. ``LEFT_OVER``: a record that is no longer needed, of
+    a program that has ended. ``HIDDEN``: nobody has the status queue open, and a unit of work hides the record, or the record is
+    lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is needed, and of another queue manager: a start refuses it.
+    ``SEVERAL_USERS``: records of several users; a start believes those of its own user. ``UNKNOWN``: there is no status queue:
+    this name was never used, or its queue was deleted. ``UNSEEN``: the status queue could not be browsed.
     """
 
     ACTIVE = "active"
     INTERRUPTED = "interrupted"
     CHECKPOINT = "checkpoint kept"
+    DONE = "done"
     LEFT_OVER = "left over"
     CLEAN = "clean"
     HIDDEN = "hidden"
@@ -43,7 +44,7 @@ class OwnerState(Enum):
 # An operator has to act before the owner can start.
 DISARRAY = frozenset({OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.MOVED})
 # Nothing is interrupted, and nobody is at work.
-AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.LEFT_OVER})
+AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.DONE, OwnerState.LEFT_OVER})
 # A program is at work, or its unit of work is not backed out yet.
 AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
@@ -117,8 +118,11 @@ class SeenOwner:
 
     @property
     def group_name(self) -> str:
-        """The name of the group in its record; empty if it has none."""
-        return name_of(self.record.properties) if self.record else ""
+        """The name of the group in its record; empty if it has none, or the record does not say it."""
+        record = self.record
+        if record is None:
+            return ""
+        return name_of(record.properties) or (record.done.name if record.done and not self.has_group else "")
 
 
 def state_of(record: StatusRecord | None) -> OwnerState:
@@ -127,7 +131,9 @@ def state_of(record: StatusRecord | None) -> OwnerState:
         return OwnerState.CLEAN
     if record.state is RecordState.IN_GROUP or record.suspect is not None:
         return OwnerState.INTERRUPTED
-    return OwnerState.LEFT_OVER if record.checkpoint is None else OwnerState.CHECKPOINT
+    if record.checkpoint is not None:
+        return OwnerState.CHECKPOINT
+    return OwnerState.LEFT_OVER if record.done is None else OwnerState.DONE
 
 
 def state_of_queue(

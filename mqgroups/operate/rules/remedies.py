@@ -71,8 +71,8 @@ def _batches(owner: SeenOwner) -> str:
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
-    if owner.record is not None and owner.record.checkpoint is not None:
-        yield "the next command shows its checkpoint, which goes with its record"
+    if owner.record is not None and (owner.record.checkpoint is not None or owner.record.done is not None):
+        yield "the next command shows its checkpoint and the name of its last group, which go with its record"
         yield f"mqgroups check {owner.name} --role {owner.role}"
     yield f"CLEAR QLOCAL('{owner.status_queue}')"
 
