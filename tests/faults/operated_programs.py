@@ -1,4 +1,4 @@
-"""Applications of the campaign that an operator helps first: records are rebuilt and taken over, the rest of a group is moved.
+"""Applications of the campaign that an operator helps first: a record is rebuilt, or a group is moved.
 
 What the operator does is part of each start. It is done again as long as it is needed, as an operator would after an error.
 """
@@ -13,45 +13,29 @@ from mqgroups.errors import RepairRefused
 from tests.faults.application import MODEL, Application
 from tests.faults.pattern import Pattern, cut
 from tests.faults.programs import GetProgram, PutProgram
-from tests.faults.reader import Reader, Seen, says_nothing
+from tests.faults.reader import Reader
 
 # So many messages of the group are committed when the record is lost.
 _COMMITTED = 2
 
 
-class _Given(Application):
-    def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
-        super().__init__(pattern, queue, name)
-        self._giver = f"{name}.GIVER"
-        self.others = (f"MQGROUPS.{self.owner.upper()}.{self._giver}",)
-
-    def _take_over(self, connection: mqgroups.QueueManager, **more: Any) -> None:
-        """Rebuild the giver's record, and take it over; both may end with a lost connection, and are done again."""
-        role, interrupted = self.owner, operate.OwnerState.INTERRUPTED
+class _Rebuilt(Application):
+    def _rebuild(self, connection: mqgroups.QueueManager, **more: Any) -> None:
+        """Rebuild the record. This may end with a lost connection, and is done again."""
         self.asks_again = True
-        if not self.is_there and operate.inspect_owner(connection, self.name, role).state is not interrupted:
-            if operate.inspect_owner(connection, self._giver, role).state is not interrupted:
-                self._rebuild(connection, **more)
-            operate.take_over(connection, self._giver, role, by=self.name, wait_s=self.patience_s)
+        if not self.is_there:
+            try:
+                operate.salvage_owner(
+                    connection, self.name, self.owner, queue=self.queue, wait_s=self.patience_s, **more
+                )
+            except RepairRefused as error:
+                if error.because != "record-there":
+                    raise
         self.asks_again = False
 
-    def _rebuild(self, connection: mqgroups.QueueManager, **more: Any) -> None:
-        try:
-            operate.salvage_owner(connection, self._giver, self.owner, queue=self.queue, wait_s=self.patience_s, **more)
-        except RepairRefused as error:
-            # It was hidden, as by a takeover that has lost its connection.
-            if error.because != "record-there":
-                raise
 
-    def left_behind(self, reader: Reader) -> dict[str, list[Seen]]:
-        """Return what is left, but for a giver's record that says nothing: a takeover that stands may not have removed it."""
-        seen = reader.browse(self.others[0])
-        of_giver = {self.others[0]: seen} if seen and not says_nothing(seen) else {}
-        return of_giver | super().left_behind(reader)
-
-
-class GivenPutProgram(_Given, PutProgram):
-    """Goes on with a group whose producer and whose status record are lost."""
+class RebuiltPutProgram(_Rebuilt, PutProgram):
+    """Goes on with a group whose status record is lost."""
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)
@@ -59,12 +43,12 @@ class GivenPutProgram(_Given, PutProgram):
         reader.put_group(self.queue, begun, whole=False)
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
-        self._take_over(connection)
+        self._rebuild(connection)
         return super()._make(connection)
 
 
-class GivenGetProgram(_Given, GetProgram):
-    """Goes on with a group whose consumer and whose status record are lost."""
+class RebuiltGetProgram(_Rebuilt, GetProgram):
+    """Goes on with a group whose status record is lost."""
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)
@@ -74,7 +58,7 @@ class GivenGetProgram(_Given, GetProgram):
             self.notes.write(b"%s %s" % (key.hex().encode(), seen.data))
 
     def _make(self, connection: mqgroups.QueueManager) -> Any:
-        self._take_over(connection, checkpoint=_COMMITTED)
+        self._rebuild(connection, checkpoint=_COMMITTED)
         return super()._make(connection)
 
 
