@@ -1,7 +1,7 @@
 """A task that is cancelled: nothing is lost, nothing doubled, and everything can go on.
 
-The campaign (``tests/faults/cancellations.py``) cancels at each await of producers, consumers and pipes, and goes on; here is what
-its programs do not do.
+The campaign (``tests/faults/cancellations.py``) cancels at each await of producers, consumers and pipes, and goes on. Here is
+what its programs do not do.
 """
 
 from __future__ import annotations
