@@ -114,70 +114,45 @@ def test_another_schema_version_is_told_from_damage(schema):
     assert caught.value.because is RejectedBecause.VERSION
 
 
-@table(
-    "wrong",
-    [
-        {"role": "browse"},
-        {"state": "open"},
-        {"persistence": 2},
-        {"group_id": "00"},
-        {"group_id": "zz" * 24},
-        {"group_id": 7},
-        {"first_msg_id": "00"},
-        {"msg_seq_number": 0},
-        {"msg_seq_number": MAX_MSG_SEQ_NUMBER + 1},
-        {"msg_seq_number": "1"},
-        {"checkpoint": {"bytes": "?"}},
-        {"checkpoint": {"yaml": 1}},
-        {"checkpoint": 1},
-        {"traceparent": None},
-        {"outgoing": 1},
-        {"outgoing": ["00" * 24]},
-        {"outgoing": ["00", 1]},
-        {"outgoing": ["00" * 24, -1]},
-        {"properties": []},
-        {"properties": {"file": ["a"]}},
-        {"properties": {"file": {"bytes": "?"}}},
-        {"properties": {"file": {"bytes": 5}}},
-        {"properties": {"file": {"float": "1.5"}}},
-        {"properties": {"file": {"float": []}}},
-        {"properties": {"file": {}}},
-        {"properties": {"file": 1 << 63}},
-        {"properties": {"file": "\udfff"}},
-        {"properties": {"\udfff": "file"}},
-        {"role": ["put"]},
-        {"epoch": True},
-        {"epoch": 1.0},
-        {"epoch": -1},
-        {"unit_of_work": "12"},
-        {"offset": True},
-        {"offset": 0.0},
-        {"persistence": True},
-        {"in_last_message": 0},
-        {"quarantine": "no"},
-        {"group_id": "AB" * 24},
-        {"group_id": " " + "ab" * 24},
-        {"group_id": "00" * 24},
-        {"queue": None},
-        {"queue": "Q" * 49},
-        {"resolved_q_mgr_name": "Q" * 49},
-        {"owner_id": 7},
-        {"name": "\ud800"},
-        {"suspect": []},
-        {"suspect": "abc"},
-        {"suspect": ["ab" * 24, 1, None, "ab" * 24]},
-        {"suspect": ["ab" * 24, True, 1, "ab" * 24]},
-        {"suspect": ["ab" * 24, 1, 1, "AB" * 24]},
-        {"checkpoint": []},
-        {"checkpoint": {"bytes": 5}},
-        {"checkpoint": {"bytes": "AA==", "json": 1}},
-        {"checkpoint": {"json": "\udfff"}},
-        {"checkpoint": {"json": {"\ud800": 1}}},
-        {"checkpoint": {"json": 1 << 2049}},
-        {"name": "x" * 1_000_000, "queue": "y" * 1_000_000},
-        {"queue": ["y" * 1_000_000] * 9},
+LONG = "y" * 1_000_000
+WRONG: dict[str, list[object]] = {
+    "role": ["browse", ["put"]],
+    "state": ["open"],
+    "name": ["\ud800"],
+    "owner_id": [7],
+    "epoch": [True, 1.0, -1],
+    "unit_of_work": ["12"],
+    "queue": [None, "Q" * 49, [LONG] * 9],
+    "group_id": ["00", "zz" * 24, 7, "AB" * 24, " " + "ab" * 24, "00" * 24],
+    "first_msg_id": ["00"],
+    "msg_seq_number": [0, MAX_MSG_SEQ_NUMBER + 1, "1"],
+    "offset": [True, 0.0],
+    "in_last_message": [0],
+    "quarantine": ["no"],
+    "persistence": [2, True],
+    "resolved_q_mgr_name": ["Q" * 49],
+    "traceparent": [None],
+    "suspect": [
+        [],
+        "abc",
+        *(["ab" * 24, *rest] for rest in ([1, None, "ab" * 24], [True, 1, "ab" * 24], [1, 1, "AB" * 24])),
     ],
-)
+    "checkpoint": [
+        *({"bytes": "?"}, {"yaml": 1}, 1, [], {"bytes": 5}, {"bytes": "AA==", "json": 1}),
+        *({"json": "\udfff"}, {"json": {"\ud800": 1}}, {"json": 1 << 2049}),
+    ],
+    "outgoing": [1, ["00" * 24], ["00", 1], ["00" * 24, -1]],
+    "properties": [
+        *([], {"\udfff": "file"}),
+        *(
+            {"file": each}
+            for each in (["a"], {"bytes": "?"}, {"bytes": 5}, {"float": "1.5"}, {"float": []}, {}, 1 << 63, "\udfff")
+        ),
+    ],
+}
+
+
+@table("wrong", [{name: value} for name, values in WRONG.items() for value in values] + [{"name": LONG, "queue": LONG}])
 def test_a_field_that_cannot_be_is_rejected_even_with_a_right_digest(wrong):
     with pytest.raises(RecordRejected, match="field") as caught:
         decode(sealed(values_of(RECORD) | wrong))
