@@ -133,9 +133,8 @@ WRONG: dict[str, list[object]] = {
     "resolved_q_mgr_name": ["Q" * 49],
     "traceparent": [None],
     "suspect": [
-        [],
-        "abc",
-        *(["ab" * 24, *rest] for rest in ([1, None, "ab" * 24], [True, 1, "ab" * 24], [1, 1, "AB" * 24])),
+        *([], "abc", ["ab" * 24, 1, None, "ab" * 24]),
+        *(["ab" * 24, True, 1, "ab" * 24], ["ab" * 24, 1, 1, "AB" * 24]),
     ],
     "checkpoint": [
         *({"bytes": "?"}, {"yaml": 1}, 1, [], {"bytes": 5}, {"bytes": "AA==", "json": 1}),
@@ -143,11 +142,8 @@ WRONG: dict[str, list[object]] = {
     ],
     "outgoing": [1, ["00" * 24], ["00", 1], ["00" * 24, -1]],
     "properties": [
-        *([], {"\udfff": "file"}),
-        *(
-            {"file": each}
-            for each in (["a"], {"bytes": "?"}, {"bytes": 5}, {"float": "1.5"}, {"float": []}, {}, 1 << 63, "\udfff")
-        ),
+        *([], {"\udfff": "file"}, {"file": ["a"]}, {"file": {"bytes": "?"}}, {"file": {"bytes": 5}}),
+        *({"file": {"float": "1.5"}}, {"file": {"float": []}}, {"file": {}}, {"file": 1 << 63}, {"file": "\udfff"}),
     ],
 }
 
