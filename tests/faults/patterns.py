@@ -33,6 +33,9 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "aio-pipe": AioPipeProgram,
     "files": FilesProgram,
     "sent": SentProgram,
+    "rebuilt-put": RebuiltPutProgram,
+    "rebuilt-get": RebuiltGetProgram,
+    "moved": MovedProgram,
     "quarantined": QuarantinedProgram,
     "skipped": SkippedProgram,
     "strangers": StrangersProgram,
@@ -41,16 +44,18 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
     "abandon": AbandonProgram,
-    "rebuilt-put": RebuiltPutProgram,
-    "rebuilt-get": RebuiltGetProgram,
-    "moved": MovedProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "remote-put": RemotePutProgram,
     "cluster-get": ClusterGetProgram,
 }
 CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
-OPERATED_ROLES = ("rebuilt-put", "rebuilt-get", "moved")
+# Thin layers over producers, consumers and pipes, and the phases that disturb what is the layer's own.
+THIN_ROLES = {
+    **dict.fromkeys(("aio-put", "aio-get", "aio-pipe"), ("cancellations",)),
+    **dict.fromkeys(("files", "sent"), ("single", "single_kills", "zombies")),
+    **dict.fromkeys(("rebuilt-put", "rebuilt-get", "moved"), ("single", "single_kills")),
+}
 # Of these no group is interrupted if nothing goes wrong.
 CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
 
@@ -74,22 +79,9 @@ def _batch_patterns() -> list[Pattern]:
     return [Pattern("batch", "classic", False, 5, every, groups=2) for every in (100, 2)]
 
 
-def _aio_patterns() -> list[Pattern]:
-    """Return those of asyncio."""
-    return [
-        Pattern("aio-put", "classic", False, 3, 100),
-        Pattern("aio-put", "classic", False, 5, 2),
-        Pattern("aio-put", "segmented", True, 3, 2),
-        Pattern("aio-get", "classic", False, 5, 2),
-        Pattern("aio-get", "segmented", True, 3, 2),
-        Pattern("aio-pipe", "classic", False, 5, 2),
-    ]
-
-
-def _files_patterns() -> list[Pattern]:
-    """Return those of files: between two groups the first one's file is put in place, or in the archive."""
-    received = [Pattern("files", "classic", False, 3, every, groups=2) for every in (2, 100)]
-    return [*received, *(Pattern("sent", "classic", segmented, 3, 2, groups=2) for segmented in (False, True))]
+def _thin_patterns() -> list[Pattern]:
+    """Return one of each thin layer. Between two groups of files the first one's is put in place, or in the archive."""
+    return [Pattern(role, "classic", False, 5, 2, groups=2 if role in ("files", "sent") else 1) for role in THIN_ROLES]
 
 
 def _poison_patterns() -> list[Pattern]:
@@ -115,11 +107,6 @@ def _dressed_patterns() -> list[Pattern]:
 def _abandon_patterns() -> list[Pattern]:
     """Return those whose group is abandoned, one in the middle of a message."""
     return [Pattern("abandon", "classic", False, 5, 2), Pattern("abandon", "segmented", True, 3, 2)]
-
-
-def _operated_patterns() -> list[Pattern]:
-    """Return those that an operator helps first."""
-    return [Pattern(role, "classic", False, 5, 2) for role in OPERATED_ROLES]
 
 
 def _cluster_patterns() -> list[Pattern]:
@@ -155,13 +142,11 @@ PATTERNS = {
     for pattern in (
         *_patterns(),
         *_batch_patterns(),
-        *_aio_patterns(),
-        *_files_patterns(),
+        *_thin_patterns(),
         *_poison_patterns(),
         *_stalled_patterns(),
         *_dressed_patterns(),
         *_abandon_patterns(),
-        *_operated_patterns(),
         *_cluster_patterns(),
         *_asynchronous_patterns(),
     )
