@@ -2,8 +2,7 @@
 
     mqembedded exec -- python orders_as_json.py
 
-A message that is no order is poison. On a queue with BOTHRESH and BOQNAME, such as ORDERS, it goes to the backout queue, and
-its group goes on. Otherwise the program ends with PoisonMessage, which says what is wrong with the message.
+A message that is no order is poison: the program ends with PoisonMessage, which says what is wrong with the message.
 """
 
 import os
@@ -45,7 +44,7 @@ def load(q_mgr: mqgroups.QueueManager, orders: list[Order]) -> None:
 
 
 def drain(q_mgr: mqgroups.QueueManager) -> None:
-    with q_mgr.group_consumer("ORDERS", name="orders.sink", codec=Orders(), poison="skip", wait_s=0) as consumer:
+    with q_mgr.group_consumer("ORDERS", name="orders.sink", codec=Orders(), wait_s=0) as consumer:
         for group in consumer:
             pieces = 0
             for message in group:

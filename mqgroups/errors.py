@@ -470,8 +470,8 @@ class PoisonMessage(EnvironmentFailure):
         )
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} {how}. It stays on the queue. Correct the "
-            "program, or what it needs, and start it again: it gets the message once more. Or let the consumer move the message: "
-            "poison='skip' or poison='quarantine', for a queue with BOTHRESH and BOQNAME"
+            "program, or what it needs, and start it again: it gets the message once more. Or let the consumer move it with the "
+            "rest of its group: poison='quarantine', for a queue with BOTHRESH and BOQNAME"
         )
         self.reason = reason
         self.queue = queue

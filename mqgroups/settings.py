@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
+from mqgroups.core.modes import Bind, PutResponse, Repeats, StatusLayout, Trace, Unprocessed
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -194,8 +194,8 @@ class Getting(Owning):
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
-            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME;
-            ``"quarantine"`` moves the rest of its group there and raises ``GroupQuarantined``.
+            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
+            BOQNAME and raises ``GroupQuarantined``.
         repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
             same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
             handed out. After a stop in order the first group is not compared.
@@ -210,9 +210,9 @@ class Getting(Owning):
     group_wait_s: float = 300.0
     complete_groups_only: bool = False
     convert: Annotated[bool | int, _check_ccsid] = False
-    poison: Poison = "halt"
+    poison: Unprocessed = "halt"
     repeats: Repeats = "tell"
-    stalled: Stalled = "halt"
+    stalled: Unprocessed = "halt"
     on_abandon: Annotated[OnAbandon | None, checked_hook] = None
 
     @property

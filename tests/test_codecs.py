@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import pickle
 import struct
 from types import SimpleNamespace
@@ -207,31 +206,8 @@ def test_a_message_that_does_not_decode_halts_its_consumer_which_commits_those_b
 
 
 @pytest.mark.parametrize("every", [1, 2, 100])
-def test_a_message_that_does_not_decode_is_moved_away_and_its_group_goes_on(poisoned, every, caplog):
-    caplog.set_level(logging.WARNING, logger="mqgroups")
-    handled, flushed, error = run(poisoned, commit_every=every, poison="skip")
-    assert (handled, error) == ([1, [2], "3", 4, None], None)
-    assert flushed == handled
-    assert [found.data for found in poisoned.on_queue(BACKOUT)] == [SECRET]
-    (line,) = (record.getMessage() for record in caplog.records)
-    assert "message 3 of group" in line
-    assert "cannot be decoded (it is not JSON" in line
-    assert poisoned.records("get") == []
-
-
-@pytest.mark.parametrize("payloads", [[SECRET, b"1"], [b"1", SECRET], [SECRET, SECRET]], ids=str)
-def test_the_first_and_the_last_message_may_be_moved_too(make_owner, payloads):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
-    owner.put_raw_group(payloads)
-    owner.put_raw_group([b"9"])
-    handled, _, error = run(owner, poison="skip")
-    assert (handled, error) == ([1] * payloads.count(b"1") + [9], None)
-    assert [found.data for found in owner.on_queue(BACKOUT)] == [SECRET] * payloads.count(SECRET)
-    empty(owner, BACKOUT)
-
-
-def test_the_rest_of_its_group_may_be_moved_away(poisoned):
-    handled, flushed, error = run(poisoned, commit_every=100, poison="quarantine")
+def test_a_message_that_does_not_decode_is_moved_away_with_the_rest_of_its_group(poisoned, every):
+    handled, flushed, error = run(poisoned, commit_every=every, poison="quarantine")
     assert (handled, flushed) == ([1, [2]], [1, [2]])
     assert isinstance(error, errors.GroupQuarantined)
     assert (error.msg_seq_number, error.reason[:14]) == (3, "it is not JSON")
@@ -240,14 +216,14 @@ def test_the_rest_of_its_group_may_be_moved_away(poisoned):
 
 def test_where_the_queue_has_no_bothresh_nothing_is_moved(owner):
     owner.put_raw_group([b"1", SECRET])
-    handled, _, error = run(owner, poison="skip")
+    handled, _, error = run(owner, poison="quarantine")
     assert (handled, type(error), error.threshold) == ([1], errors.PoisonMessage, 0)
     assert owner.data() == [SECRET]
     owner.get_groups()
 
 
 @pytest.mark.parametrize("decodes", ["codec", "text"])
-@pytest.mark.parametrize("policy", ["skip", "quarantine", "halt"])
+@pytest.mark.parametrize("policy", ["quarantine", "halt"])
 def test_text_without_a_code_page_is_never_poison(make_owner, policy, decodes):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     for number, ccsid in enumerate((1208, 930, 1208), 1):
@@ -311,17 +287,16 @@ def test_another_failure_of_a_codec_is_the_programs_own_and_the_group_goes_on(ow
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("policy", "expected"), [("skip", [1, [2], "3", 4, None]), ("halt", [1, [2]])], ids=str)
-def test_it_is_moved_away_or_halted_at_once_whatever_commit_loses_the_connection(
-    poisoned, faults, policy, expected, when
-):
+@pytest.mark.parametrize("policy", ["quarantine", "halt"])
+def test_it_is_moved_away_or_halted_at_once_whatever_commit_loses_the_connection(poisoned, faults, policy, when):
     connection = poisoned.connect(reconnect_wait_s=30)
     faults.arm(Fault("drop", when, verb="MQCMIT"))
     handled, flushed, error = run(poisoned, qmgr=connection, commit_every=100, poison=policy)
     assert faults.faults_fired() == 1
-    assert (handled, flushed) == (expected, expected)
-    if policy == "skip":
-        assert (error, [found.data for found in poisoned.on_queue(BACKOUT)]) == (None, [SECRET])
+    assert (handled, flushed) == ([1, [2]], [1, [2]])
+    if policy == "quarantine":
+        assert isinstance(error, errors.GroupQuarantined)
+        assert [found.data for found in poisoned.on_queue(BACKOUT)] == [SECRET, *GOOD[2:]]
     else:
         assert isinstance(error, errors.PoisonMessage)
         assert poisoned.data() == [SECRET, *GOOD[2:]]

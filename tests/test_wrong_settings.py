@@ -31,11 +31,11 @@ def bind(q_mgr: mqgroups.QueueManager) -> object:
 
 
 def poison(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_consumer("Q", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
+    return q_mgr.group_consumer("Q", name="N", poison="Halt")  # type: ignore[arg-type]  # "halt"
 
 
 def pipe_s_poison(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_pipe("Q", "R", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
+    return q_mgr.group_pipe("Q", "R", name="N", poison="Halt")  # type: ignore[arg-type]  # "halt"
 
 
 def repeats(q_mgr: mqgroups.QueueManager) -> object:
@@ -83,7 +83,14 @@ def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_don
 
 
 def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused():
-    every: tuple[Any, ...] = (modes.StatusLayout, modes.Bind, modes.Poison, modes.Repeats, modes.Trace, modes.RoleName)
+    every: tuple[Any, ...] = (
+        modes.StatusLayout,
+        modes.Bind,
+        modes.Unprocessed,
+        modes.Repeats,
+        modes.Trace,
+        modes.RoleName,
+    )
     for mode in every:
         words = get_args(mode)
         assert all(modes.problem("setting", word, mode) is None for word in words)

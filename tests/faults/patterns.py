@@ -19,7 +19,7 @@ from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram,
 from tests.faults.files_program import FilesProgram, SentProgram
 from tests.faults.operated_programs import GivenGetProgram, GivenPutProgram, MovedProgram
 from tests.faults.pattern import Pattern
-from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
+from tests.faults.poison_program import QuarantinedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 from tests.faults.stalled_program import StalledProgram
 from tests.faults.strangers_program import StrangersProgram
@@ -36,7 +36,6 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "files": FilesProgram,
     "sent": SentProgram,
     "quarantined": QuarantinedProgram,
-    "skipped": SkippedProgram,
     "strangers": StrangersProgram,
     "stalled": StalledProgram,
     "dressed-put": DressedPutProgram,
@@ -98,7 +97,7 @@ def _files_patterns() -> list[Pattern]:
 
 def _poison_patterns() -> list[Pattern]:
     """Return those whose good group is behind two that have poison, or behind what partners put that are not mqgroups."""
-    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped", "strangers")]
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "strangers")]
 
 
 def _stalled_patterns() -> list[Pattern]:
