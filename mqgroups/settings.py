@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, PutResponse, Repeats, StatusLayout, Trace, Unprocessed
+from mqgroups.core.modes import Bind, PutResponse, StatusLayout, Trace, Unprocessed
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -196,9 +196,6 @@ class Getting(Owning):
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
             has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
             BOQNAME and raises ``GroupQuarantined``.
-        repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
-            same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
-            handed out. After a stop in order the first group is not compared.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
             ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
             it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
@@ -211,7 +208,6 @@ class Getting(Owning):
     complete_groups_only: bool = False
     convert: Annotated[bool | int, _check_ccsid] = False
     poison: Unprocessed = "halt"
-    repeats: Repeats = "tell"
     stalled: Unprocessed = "halt"
     on_abandon: Annotated[OnAbandon | None, checked_hook] = None
 

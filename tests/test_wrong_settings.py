@@ -38,10 +38,6 @@ def pipe_s_poison(q_mgr: mqgroups.QueueManager) -> object:
     return q_mgr.group_pipe("Q", "R", name="N", poison="Halt")  # type: ignore[arg-type]  # "halt"
 
 
-def repeats(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_consumer("Q", name="N", repeats="stop")  # type: ignore[arg-type]  # "halt"
-
-
 def trace(_: mqgroups.QueueManager) -> object:
     return mqgroups.connect("QM1", trace="messages")  # type: ignore[arg-type]  # "message"
 
@@ -69,7 +65,6 @@ def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_don
         bind,
         poison,
         pipe_s_poison,
-        repeats,
         trace,
         role,
         examined_role,
@@ -87,7 +82,6 @@ def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused(
         modes.StatusLayout,
         modes.Bind,
         modes.Unprocessed,
-        modes.Repeats,
         modes.Trace,
         modes.RoleName,
     )

@@ -78,9 +78,7 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     help="The number of the first worker, for commands that share NAME.",
 )
 @click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
-@setting_options(
-    Consuming, "commit_every", "complete_groups_only", "poison", "repeats", "group_wait_s", "stalled", "record_users"
-)
+@setting_options(Consuming, "commit_every", "complete_groups_only", "poison", "group_wait_s", "stalled", "record_users")
 @click.option(
     "--codec",
     type=click.Choice(codecs.__all__),

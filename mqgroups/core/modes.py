@@ -16,7 +16,6 @@ StatusLayout: TypeAlias = Literal["classic", "segmented"]
 PutResponse: TypeAlias = Literal["sync", "async"]
 Bind: TypeAlias = Literal["group", "open"]
 Unprocessed: TypeAlias = Literal["halt", "quarantine"]
-Repeats: TypeAlias = Literal["tell", "halt"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]
 # Which checks of a salvage an operator may override (``operate.rules.salvage.DOUBTS``).
 Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted", "dead-letters"]
