@@ -21,10 +21,7 @@ class Order:
 
 
 class Orders:
-    """The codec: `encode` gets what `put_value` was given, `decode` returns what `message.value` is."""
-
-    def encode(self, order: Order) -> str:
-        return codecs.json.encode(asdict(order))
+    """The codec: `decode` returns what `message.value` is."""
 
     def decode(self, data: str | bytes) -> Order:
         try:
@@ -36,11 +33,11 @@ class Orders:
 
 def load(q_mgr: mqgroups.QueueManager, orders: list[Order]) -> None:
     with (
-        q_mgr.group_producer("ORDERS", name="orders.loader", codec=Orders()) as producer,
+        q_mgr.group_producer("ORDERS", name="orders.loader") as producer,
         producer.group(name="orders of today") as group,
     ):
         for order in orders[group.resume_from :]:
-            group.put_value(order)
+            group.put(codecs.json.encode(asdict(order)))
 
 
 def drain(q_mgr: mqgroups.QueueManager) -> None:

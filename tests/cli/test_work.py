@@ -29,7 +29,7 @@ def add(group):
 
 async def double(group, out):
     for message in group:
-        out.put_value(message.value * 2)
+        out.put(message.value * 2)
 
 def hang(group):
     pathlib.Path("hangs").touch()
@@ -158,7 +158,7 @@ def test_a_worker_that_cannot_work_says_why_in_one_sentence(work):
     assert "failed: MQOPEN for queue NO.SUCH.QUEUE" in " ".join(said.split())
 
 
-def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, work, make_queue):
+def test_with_a_target_workers_are_pipes_which_may_have_a_codec(owner, work, make_queue):
     target = make_queue()
     owner.put_group([b"a", b"b"])
     process = work("my_handlers:double", "--codec", "text", "--target", target, "--commit-every", 1, "--workers", 1)

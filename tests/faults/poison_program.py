@@ -27,10 +27,6 @@ class _Failed(Exception):
 
 class _Codec:
     @staticmethod
-    def encode(value: bytes) -> bytes:
-        return value
-
-    @staticmethod
     def decode(data: bytes) -> bytes:
         if data == _UNDECODABLE:
             raise NotDecoded("it is not")
