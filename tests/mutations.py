@@ -438,20 +438,6 @@ MUTATIONS = (
         "tests/workers/test_health.py -k says_nothing",
     ),
     Mutation(
-        "workers: health files that cannot be kept end nothing",
-        "workers/health.py",
-        "except OSError as error:\n                if not told:",
-        "except ChildProcessError as error:\n                if not told:",
-        "tests/workers/test_health.py -k end_nothing",
-    ),
-    Mutation(
-        "workers: health files follow no link",
-        "workers/health.py",
-        "| os.O_NOFOLLOW ",
-        "",
-        "tests/workers/test_health.py -k link",
-    ),
-    Mutation(
         "spark: a group without its last message is not taken for a shorter one",
         "spark/browse.py",
         "            return 0\n",
