@@ -166,6 +166,18 @@ with qmgr.group_consumer("INVOICES", name="CHECK") as check:
 """,
         prints="{'order': 815, 'lines': [1, 2, 3]}\n[b'ORDER']\n",
     ),
+    "docs/how-to/unfinished-groups.md": Given(
+        ORDERS
+        + """
+put_orders()
+refused = []
+def handle(data):
+    if data == b"order 500":
+        raise ValueError("it is out of stock")
+consumer = qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0)
+""",
+        after="assert refused == [b'order 500']\n",
+    ),
     "docs/how-to/workers.md": Given(
         # Each worker is a process that imports the program, so only its first process puts.
         f"""
@@ -269,6 +281,7 @@ file: BinaryIO
 queue_manager: Any
 directory: str
 handled: list[bytes]
+refused: list[bytes]
 database: Any
 def handle(*values: object) -> Any: ...
 def invoice(data: bytes) -> bytes: return data

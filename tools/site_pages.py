@@ -71,12 +71,12 @@ _API = {
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],
-    "Stopping": ["stop_on_signals", "StopOnSignals"],
+    "Stopping": ["stop_on_signals"],
     "Several groups at once": ["Workers", "WorkerStatus"],
     "Groups as files": ["FileSink"],
     "Progress": ["Progress", "ProgressBar"],
     "Objects as message data": ["codecs.json", "codecs.text"],
-    "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "GroupStatus", "MsgFlag"],
+    "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "MsgFlag"],
 }
 _ALIASES = {
     "mqgroups.Checkpoint": "An application's own value: bytes, or what JSON returns unchanged. ``None`` means that there is none."

@@ -142,10 +142,10 @@ def test_only_apply_changes_something(owner, doctor):
 
 @pytest.mark.embedded
 def test_what_is_applied_does_not_keep_a_consumer_from_starting(owner, doctor):
-    owner.consumer(poison="skip").close()
+    owner.consumer(poison="quarantine").close()
     _, found = doctor("--fix", "--apply")
     assert f"queue {owner.queue}: BOTHRESH, BOQNAME" in problems(found, "warning")
-    owner.consumer(poison="skip").close()
+    owner.consumer(poison="quarantine").close()
 
 
 def test_a_status_queue_in_disarray_is_an_error(owner, doctor):

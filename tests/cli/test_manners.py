@@ -70,7 +70,6 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
         ((*WORK, "--group-wait", "nan"), "--group-wait", "group_wait_s must be 0 or more seconds, got nan"),
         ((*WORK, "--record-user", ""), "--record-user", "'' is not a user as UserIdentifier in MQMD has it"),
         ((*WORK, "--grace", "nan"), "--grace", "it must be 0 or more seconds, got nan"),
-        ((*WORK, "--health-dir", ""), "--health-dir", "it is empty"),
         (("owners", "--wait", "-1"), "--wait", "it must be 0 or more seconds, got -1.0"),
         (("groups", "--queue", "Q", "--only", ""), "--only", "'' is not one of 'complete'"),
     ],

@@ -17,7 +17,7 @@ from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram,
 from tests.faults.files_program import FilesProgram, SentProgram
 from tests.faults.operated_programs import MovedProgram, RebuiltGetProgram, RebuiltPutProgram
 from tests.faults.pattern import Pattern
-from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
+from tests.faults.poison_program import QuarantinedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 from tests.faults.stalled_program import StalledProgram
 from tests.faults.strangers_program import StrangersProgram
@@ -37,7 +37,6 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "rebuilt-get": RebuiltGetProgram,
     "moved": MovedProgram,
     "quarantined": QuarantinedProgram,
-    "skipped": SkippedProgram,
     "strangers": StrangersProgram,
     "stalled": StalledProgram,
     "dressed-put": DressedPutProgram,
@@ -86,7 +85,7 @@ def _thin_patterns() -> list[Pattern]:
 
 def _poison_patterns() -> list[Pattern]:
     """Return those whose good group is behind two that have poison, or behind what partners put that are not mqgroups."""
-    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped", "strangers")]
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "strangers")]
 
 
 def _stalled_patterns() -> list[Pattern]:

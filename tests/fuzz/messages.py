@@ -299,7 +299,7 @@ class Fuzzer:
         """Do what the documents say after this stop; raises Found if they say nothing."""
         if isinstance(error, errors.PoisonMessage) and not settings.keys() & {"poison", "stream"}:
             self.done["ways: poison="] += 1
-            settings["poison"] = random.choice(("skip", "quarantine"))
+            settings["poison"] = "quarantine"
         elif (
             isinstance(error, errors.GroupStalled)
             and name not in ("FUZZ.STREAM", "FUZZ.FILES")
