@@ -1710,13 +1710,6 @@ MUTATIONS = (
         "tests/spark/test_rows.py -k size",
     ),
     Mutation(
-        "spark: another user's java is not run",
-        "spark/java.py",
-        "    check_own(wrapper)\n",
-        "",
-        "tests/spark/test_java.py -k another_user",
-    ),
-    Mutation(
         "a group that Managed File Transfer did not complete is abandoned",
         "mqi/message.py",
         "            if code := _whole_number(self.properties.get(code_name)):",
