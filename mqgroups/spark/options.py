@@ -82,7 +82,6 @@ class SourceOptions(_Options):
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
         include_headers: message properties in column ``headers``.
-        include_incomplete: also read groups with missing messages, to look at what has come of them.
         max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
         max_messages_per_trigger: maximum number of messages in a micro-batch, if some groups are much longer than others; it
             always has at least one group.
@@ -94,7 +93,6 @@ class SourceOptions(_Options):
     convert: Annotated[bool, Use.READ] = False
     include_mqmd: Annotated[bool, Use.READ] = False
     include_headers: Annotated[bool, Use.READ] = False
-    include_incomplete: Annotated[bool, Use.BATCH_READ] = False
     max_groups_per_trigger: Annotated[int, _COUNT, Use.STREAM_READ] = 1000
     max_messages_per_trigger: Annotated[int | None, _COUNT, Use.STREAM_READ] = None
     poll_timeout_ms: Annotated[int, _NUMBER, Use.STREAM_READ] = 500

@@ -42,7 +42,7 @@ Caused by: java.io.IOException: Other: nothing of it
 NO_READER = """[PYTHON_DATA_SOURCE_ERROR] Failed to plan Python data source initialize source: Traceback (most recent call last):
   File "/python/mqgroups/spark/failures.py", line 58, in briefly
     raise _without_frames(error) from None
-mqgroups.spark.errors.SparkOptionError: option includeIncomplete of format 'ibmmq': it is for batch read, not for stream read
+mqgroups.spark.errors.SparkOptionError: option txnAppId of format 'ibmmq': it is for batch write, not for stream read
 
 During handling of the above exception, another exception occurred:
 
@@ -62,7 +62,7 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         (STREAM_FAILED.format(WORKER.format("ValueError: the sink is not there")), "ValueError: the sink is not there"),
         (
             STREAM_FAILED.format(NO_READER),
-            "SparkOptionError: option includeIncomplete of format 'ibmmq': it is for batch read",
+            "SparkOptionError: option txnAppId of format 'ibmmq': it is for batch write",
         ),
         (STREAM_FAILED.format(""), "a Python process of Spark ended without an error: it was killed"),
         ("org.apache.spark.SparkException: Job aborted: java.io.EOFException", "a Python process of Spark ended"),

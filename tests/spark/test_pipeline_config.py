@@ -140,7 +140,6 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "The nearest is maxGroupsPerTrigger",
         ),
         ("= 7", '= "many"', "source.maxGroupsPerTrigger", "'many' is not valid; expected integer"),
-        ("convert = true", "includeIncomplete = true", "source.includeIncomplete", "it is for batch read"),
         ("convert = true", "includeMqmd = true", "source.includeMqmd", "the pipeline sets it itself"),
         ("convert = true", "convert = []", "source.convert", r"found \[\], expected text, a number"),
         ('passwordFile = "secrets/password"', 'password = "x"', "mq.password", "passwordFile or passwordEnv$"),
