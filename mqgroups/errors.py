@@ -221,7 +221,7 @@ class RepairRefused(StatusError):
     Attributes:
         because: what is in the way. A record is not rebuilt, or a group not moved: a value of ``operate.rules.salvage.Obstacle``
             (an operator may override some of them), or ``"owned"``: another owner's record names the group. A group is not taken
-            over: ``"half-a-pipe"`` or ``"needed"``. A batch's records are not purged: ``"whole-groups"``.
+            over: ``"half-a-pipe"`` or ``"needed"``.
         owner: the other owner, if a record of it is in the way; for a batch sink, batch and key. Otherwise empty.
     """
 

@@ -1381,6 +1381,20 @@ MUTATIONS = (
         "tests/batch/test_batch_producer.py -k late",
     ),
     Mutation(
+        "batch: a group of an earlier batch that may be at work keeps its records",
+        "batch/completion.py",
+        "if of <= batch and group.status is not None]",
+        "if of <= batch]",
+        "tests/batch/test_batch_producer.py -k hides_keeps",
+    ),
+    Mutation(
+        "spark: the mark of a batch that can be repeated stays unless the user says so",
+        "spark/sink.py",
+        "return None if can_be_repeated else _DAY_S",
+        "return _DAY_S",
+        "tests/spark/test_sink.py -k mark",
+    ),
+    Mutation(
         "batch: other messages for a group that was begun are refused",
         "batch/producer.py",
         'if digest.value() != claim_values(checkpoint)["digest"]:',

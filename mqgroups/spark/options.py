@@ -28,6 +28,8 @@ from mqgroups.spark.option import Option, Use, camel, options_of, options_of_con
 
 _COUNT = Whole(1)
 _NUMBER = Whole(0)
+# A late attempt of a task must find the mark. Expiry in MQMD is an MQLONG, in tenths of a second.
+_DAYS = Whole(1, (2**31 - 1) // (24 * 60 * 60 * 10))
 # A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
 _FIRST_WAIT_S = 10.0
 
@@ -107,6 +109,8 @@ class SinkOptions(_Options):
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
+        keep_mark_days: how many days the mark of the last completed batch is kept, which tells that the batch is not to be put
+            again if it is repeated. Default: until the next one is completed; without ``txnAppId`` a day.
         priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
@@ -116,6 +120,7 @@ class SinkOptions(_Options):
     sequence_column: Annotated[str | None, Use.WRITE] = None
     txn_app_id: Annotated[str | None, Use.BATCH_WRITE] = None
     txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
+    keep_mark_days: Annotated[int | None, _DAYS, Use.WRITE] = None
     persistence: Annotated[Persistence, Use.WRITE] = Producing.persistence
     put_response: Annotated[PutResponse, Use.WRITE] = Producing.put_response
     priority: Annotated[Priority, Use.WRITE] = Producing.priority
