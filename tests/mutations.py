@@ -1392,7 +1392,7 @@ MUTATIONS = (
         "spark/sink.py",
         "return None if can_be_repeated else _DAY_S",
         "return _DAY_S",
-        "tests/spark/test_sink.py -k mark",
+        "tests/spark/test_sink.py -k user_says_so",
     ),
     Mutation(
         "batch: other messages for a group that was begun are refused",

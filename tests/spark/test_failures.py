@@ -67,6 +67,10 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         (STREAM_FAILED.format(""), "a Python process of Spark ended without an error: it was killed"),
         ("org.apache.spark.SparkException: Job aborted: java.io.EOFException", "a Python process of Spark ended"),
         ("o112.save.\n: java.io.IOException: Stream closed\n\tat java.base", "a Python process of Spark ended"),
+        (
+            "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.",
+            "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer",
+        ),
         ("[PYTHON_WORKER_FAILED] Python worker failed to connect back.", "Spark could not start its Python processes."),
         (
             "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmmq. Make sure",
