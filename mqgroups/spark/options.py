@@ -109,8 +109,8 @@ class SinkOptions(_Options):
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
-        keep_mark_days: how many days the mark of the last completed batch is kept, which tells that the batch is not to be put
-            again if it is repeated. Default: until the next one is completed; without ``txnAppId`` a day.
+        keep_mark_days: days after which the mark of the last completed batch expires; a batch that is repeated later is put
+            twice. Default: never; without ``txnAppId`` a day.
         priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
