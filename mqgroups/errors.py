@@ -219,8 +219,7 @@ class RepairRefused(StatusError):
 
     Attributes:
         because: what is in the way. A record is not rebuilt, or a group not moved: a value of ``operate.rules.salvage.Obstacle``
-            (an operator may override some of them), or ``"owned"``: another owner's record names the group. A batch's records are
-            not purged: ``"whole-groups"``.
+            (an operator may override some of them), or ``"owned"``: another owner's record names the group.
         owner: the other owner, if a record of it is in the way; for a batch sink, batch and key. Otherwise empty.
     """
 

@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import TypeVar
 
 from mqgroups.demo.supervisor import DemoFailed
-from mqgroups.spark.java import java_home
 
 _DEPLOY = "org.apache.spark.deploy"
 _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
@@ -154,7 +153,7 @@ class SparkCluster:
         command = [str(home / "bin" / "spark-class"), f"{_DEPLOY}.{name}", "--host", "127.0.0.1", "--webui-port", "0"]
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
-            "JAVA_HOME": str(java_home()),
+            "JAVA_HOME": os.environ.get("JAVA_HOME", ""),
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.work / "local"),

@@ -8,7 +8,6 @@
      └─ CheckpointUnusable      what a query's checkpoint says does not fit what is on the queues
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
-     ├─ JavaMissing             no Java that Spark can use was found
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
      └─ AmbiguousGroup          two groups have one GroupId, and their messages cannot be told apart
@@ -82,10 +81,6 @@ class CheckpointUnusable(StatusError):
     ) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)
         self.because = because
-
-
-class JavaMissing(EnvironmentFailure):
-    """There is no Java 17 or newer."""
 
 
 class QueueReserved(EnvironmentFailure):

@@ -42,7 +42,6 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         "check",
         "adopt",
         "salvage",
-        "batches",
     }
     settings = {each.name for each in settings_of(ConnectArguments)} - {*SECRETS, "fips"}
     assert settings | {f"{secret}_{where}" for secret in SECRETS for where in ("file", "env")} <= names
@@ -62,7 +61,7 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
             (command, "--queue", BAD_NAME)
             for command in ("groups", "owners", "doctor", "watch", "send", "receive", "work")
         ),
-        *((command, "--status-queue", BAD_NAME) for command in ("batches list", "groups", "check", "adopt", "owners")),
+        *((command, "--status-queue", BAD_NAME) for command in ("groups", "check", "adopt", "owners")),
         ("salvage rebuild", "--other-status-queue", BAD_NAME),
         ("salvage rebuild", "--record-user", "'bad name' is not a user as UserIdentifier in MQMD has it"),
         (WORK, "--target", BAD_NAME),

@@ -139,12 +139,10 @@ def _commands(_: QueueManager, _put: list[Hostile]) -> None:
 def _spark(q_mgr: QueueManager, _: list[Hostile]) -> None:
     for headers in (False, True):
         with BrowsedQueue(connection_of(q_mgr), _QUEUE, headers=headers, convert=headers) as queue:
-            queue.everything()
             for head in list(queue.heads()):
                 planned = queue.counted(head)
                 for got in queue.messages(planned):
                     taken_off(got.data, st.long_at(got.md, st.MD_ENCODING), st.long_at(got.md, st.MD_CODED_CHAR_SET_ID))
-                list(queue.messages_there(head.key))
 
 
 # --- readers that get the messages

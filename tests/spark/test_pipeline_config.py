@@ -140,7 +140,6 @@ def test_a_status_queue_can_be_named_and_quarantine_be_a_queue(config):
             "The nearest is maxGroupsPerTrigger",
         ),
         ("= 7", '= "many"', "source.maxGroupsPerTrigger", "'many' is not valid; expected integer"),
-        ("convert = true", "includeIncomplete = true", "source.includeIncomplete", "it is for batch read"),
         ("convert = true", "includeMqmd = true", "source.includeMqmd", "the pipeline sets it itself"),
         ("convert = true", "convert = []", "source.convert", r"found \[\], expected text, a number"),
         ('passwordFile = "secrets/password"', 'password = "x"', "mq.password", "passwordFile or passwordEnv$"),
@@ -224,10 +223,9 @@ def test_an_override_that_is_none_is_refused(config, text):
 
 def test_a_process_is_set_up_for_spark_submit(monkeypatch):
     monkeypatch.setattr(os, "environ", {"SPARK_SUBMIT_OPTS": "-Xmx1g"})
-    monkeypatch.setattr(run, "java_home", lambda: Path("/java"))
     run.set_up(["--py-files", "a b.zip"], quiet=True)
     given = os.environ
-    assert (given["JAVA_HOME"], given["PYSPARK_SUBMIT_ARGS"]) == ("/java", "--py-files 'a b.zip' pyspark-shell")
+    assert given["PYSPARK_SUBMIT_ARGS"] == "--py-files 'a b.zip' pyspark-shell"
     assert given["SPARK_SUBMIT_OPTS"].startswith("-Dlog4j2.configurationFile=file:///")
     assert given["SPARK_SUBMIT_OPTS"].endswith(" -Xmx1g")
     assert given["PYSPARK_DRIVER_PYTHON"] == sys.executable

@@ -12,6 +12,7 @@ import re
 import runpy
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import cause, register
+from tests.batch.test_batch_producer import Died, dying
+from tests.fix_batches import messages
 from tests.spark.test_browse import put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -435,6 +438,20 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     shutil.rmtree(files.checkpoint)
     said = cause(error_of(lambda: files.run(start)))
     assert re.search(r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is", said)
+
+
+def test_an_empty_batch_removes_what_a_batch_that_is_never_repeated_has_left(spark, frame, target):
+    """The lines of docs/spark/night.md, as they stand there."""
+    page = (ROOT / "docs" / "spark" / "night.md").read_text()
+    (lines,) = re.findall(r"((?:    .*\n)*    empty = .*\n(?:    .*\n)*)", page)
+    target.attempt().put_group("A", messages("A", 3))
+    with pytest.raises(Died):
+        target.attempt().put_group("B", dying("B", 5, after=4))
+    assert [each["checkpoint"]["json"]["kind"] for each in target.records()].count("status") == 2
+    given = {"spark": spark, "options": target.options, "NAME": target.sink, "BATCH": 0}
+    exec(textwrap.dedent(lines), given)
+    assert records(target) == [("high-water mark", 1)]
+    assert (set(target.groups()), target.depth()) == ({"A"}, 3 + 2)
 
 
 # --- the examples of the guide

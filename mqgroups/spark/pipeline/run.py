@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from mqgroups.errors import MQGroupsError
 from mqgroups.spark import register
 from mqgroups.spark.failures import cause
-from mqgroups.spark.java import java_home
 from mqgroups.spark.pipeline.config import PipelineConfig
 from mqgroups.spark.pipeline.errors import QueryFailed
 from mqgroups.spark.pipeline.micro_batch import MicroBatches, Watcher
@@ -37,18 +36,14 @@ _DEFAULTS = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress"
 
 
 def set_up(submit_arguments: Sequence[str], *, quiet: bool) -> None:
-    """Prepare this process's environment for a session: Java, the driver's Python, arguments for ``spark-submit``.
+    """Prepare this process's environment for a session: the driver's Python, arguments for ``spark-submit``.
 
     Args:
         submit_arguments: arguments of spark-submit, without a program.
         quiet: whether Spark logs errors only.
-
-    Raises:
-        JavaMissing: no Java that Spark can use was found.
     """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
-    os.environ["JAVA_HOME"] = str(java_home())
     if quiet:
         options = [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", os.environ.get("SPARK_SUBMIT_OPTS", "")]
         os.environ["SPARK_SUBMIT_OPTS"] = " ".join(options).strip()
