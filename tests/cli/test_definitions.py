@@ -288,5 +288,5 @@ def test_the_queues_of_the_examples_are_printed_for_a_queue_manager_of_developme
     texts = [[command.text for command in commands(text)] for text in (printed.stdout, DEVELOPMENT_MQSC.read_text())]
     assert texts[0] == texts[1]
     with EmbeddedQueueManager("QM6", mqsc=[tmp_path / "queues.mqsc"]) as q_mgr:
-        assert q_mgr.control.mqsc("DISPLAY QLOCAL(FLIGHTS.REJECTED)")[0]
+        assert q_mgr.control.mqsc("DISPLAY QLOCAL(FLIGHTS.DELAYS)")[0]
         assert not q_mgr.control.mqsc("DISPLAY QLOCAL(NO.SUCH)")[0]
