@@ -1,6 +1,7 @@
 """examples/pipeline: what is killed while its program runs, and when. ``make demo OF=pipeline-cluster`` runs it."""
 
 import sys
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from examples.pipeline.kills import DONE, PLANNED, Kill, Kind, Program, any_kill
 from mqgroups.demo.supervisor import DemoFailed
 
+PIPELINE = Path(__file__).parents[1] / "examples" / "pipeline" / "pipeline.py"
 # Plans a micro-batch, and ends when it is told to.
 PROGRAM = """
 import sys, time
@@ -43,11 +45,12 @@ def killed(tmp_path):
 
 
 @pytest.fixture
-def program(killed, tmp_path):
+def program(killed, tmp_path, monkeypatch):
     def make(*kills):
-        told = []
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-        return Program(command, {}, tmp_path, tmp_path / "log", list(kills), told.append, killed, killed), told
+        told: list[object] = []
+        made = Program(tmp_path, tmp_path / "log", {}, {}, list(kills), told.append, killed, killed)
+        monkeypatch.setattr(made, "command", lambda: [sys.executable, "-c", PROGRAM, str(tmp_path)])
+        return made, told
 
     return make
 
@@ -59,6 +62,14 @@ def test_a_kill_is_drawn_in_one_of_the_micro_batches_by_the_seed():
     assert {kill.batch for kill in drawn(7)} <= {3, 4}
     assert {kill.path for kill in drawn(7)} <= {PLANNED, DONE}
     assert drawn(7) == drawn(7) != drawn(8)
+
+
+def test_the_program_is_submitted_as_it_is_with_its_folder_and_options_of_a_connection(tmp_path):
+    made = Program(tmp_path, tmp_path / "log", {"spark.master": "local[2]"}, {"mq.user": "app"}, [], print)
+    submit, *words = made.command()
+    assert submit.endswith("/bin/spark-submit")
+    assert words[-5:-3] == ["--conf", "spark.master=local[2]"]
+    assert words[-3:] == [str(PIPELINE), str(tmp_path), "mq.user=app"]
 
 
 def test_each_kill_happens_once_after_its_path_has_appeared(program, killed):

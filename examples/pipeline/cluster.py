@@ -12,7 +12,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,6 @@ _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
 _URL = r"Starting Spark master at (spark://\S+)"
 _REGISTERED = r"Successfully registered with (master)"
 _STARTS_WITHIN_S = 120.0
-_EXECUTOR_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.1
 # For JVMs that live a minute and share two cores.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -32,12 +31,7 @@ JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 @dataclass
 class SparkCluster:
-    """A master and workers of one core, which run until the block ends.
-
-    Attributes:
-        work: an empty folder for logs and for the workers' own files.
-        workers: how many.
-    """
+    """A master and workers of one core, which run until the block ends. ``work`` is an empty folder for logs and their files."""
 
     work: Path
     workers: int = 2
@@ -80,18 +74,11 @@ class SparkCluster:
         }
 
     def kill_executor(self, place: float) -> None:
-        """SIGKILL one executor, waiting for one if there is none.
-
-        Args:
-            place: which, from 0 (the one that was started first) to less than 1.
-
-        Raises:
-            DemoFailed: there was no executor for a minute.
-        """
-        deadline_s = time.monotonic() + _EXECUTOR_WITHIN_S
+        """SIGKILL one executor, from 0 (the one that was started first) to less than 1; waits for one. Raises DemoFailed."""
+        deadline_s = time.monotonic() + _STARTS_WITHIN_S
         while not (executors := self._executors()):
             if time.monotonic() > deadline_s:
-                raise DemoFailed(f"no executor was started in {_EXECUTOR_WITHIN_S:g} s")
+                raise DemoFailed(f"no executor was started in {_STARTS_WITHIN_S:g} s")
             time.sleep(_LOOK_EVERY_S)
         _kill(executors[int(place * len(executors))])
 
@@ -120,8 +107,15 @@ class SparkCluster:
         self._master.clear()
 
     def _executors(self) -> list[int]:
-        """Return the process ids of the executors that live, in ascending order."""
-        return sorted(pid for worker in self._running for pid in _executors_of(worker.pid))
+        """Return the executors that live, the JVMs below a worker: not their Python processes."""
+        workers = {worker.pid for worker in self._running}
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
+                if parent in workers and _EXECUTOR in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+        return sorted(found)
 
     def _worker(self) -> tuple[Path, subprocess.Popen[bytes]]:
         self._started += 1
@@ -170,14 +164,3 @@ def _awaited(pattern: str, process: subprocess.Popen[bytes], log: Path) -> str:
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def _executors_of(worker: int) -> Iterator[int]:
-    """Yield the JVMs below a worker that are executors: not their Python processes."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
-            if parent == worker and _EXECUTOR in (entry / "cmdline").read_bytes():
-                yield int(entry.name)

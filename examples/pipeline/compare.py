@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import mqgroups
-from examples.pipeline.feed import Group
+from examples.pipeline.feed import QUEUE, Group
 from mqgroups.connection.holder import connection_of
 from mqgroups.demo.source import Day
 from mqgroups.mqi import constants as mq
 
+DELAYS = "FLIGHTS.DELAYS"
 _CARRIER, _DEP_TIME, _DEP_DELAY, _ARR_DELAY = 9, 3, 5, 8
 _DELAYED_MINUTES = 15
 
@@ -48,8 +49,8 @@ def _of_carrier(date: str, carrier: str, flights: list[list[str]]) -> dict[str, 
     }
 
 
-def of_tables(folder: Path, expected: Delays, bad: Iterable[Group]) -> Iterator[str]:
-    """Yield what is different in the table of delays, and in that of rejects: whole groups with their reason."""
+def differences(folder: Path, q_mgr: mqgroups.QueueManager, expected: Delays, bad: Iterable[Group]) -> Iterator[str]:
+    """Yield what is different in the tables and on the queues, of which that of the delays is empty afterwards."""
     import pyarrow.parquet
 
     found: Delays = defaultdict(list)
@@ -57,8 +58,9 @@ def of_tables(folder: Path, expected: Delays, bad: Iterable[Group]) -> Iterator[
         found[row["date"].isoformat()].append({**row, "date": row["date"].isoformat()})
     for of_day in found.values():
         of_day.sort(key=lambda row: str(row["carrier"]))
-    yield from _differences("table delays", found, expected)
+    yield from _of_delays("table delays", found, expected)
 
+    # A whole group has all its messages, with one reason.
     rejects: dict[tuple[bytes, str | None], list[tuple[int, str]]] = defaultdict(list)
     for row in pyarrow.parquet.read_table(folder / "rejects", partitioning=None).to_pylist():
         rejects[row["group_id"], row["reason"]].append((row["msg_seq_number"], row["value"].decode()))
@@ -68,31 +70,26 @@ def of_tables(folder: Path, expected: Delays, bad: Iterable[Group]) -> Iterator[
         for messages, reason in difference:
             yield f"table rejects: a group of {len(messages)} messages with reason {reason} {what}"
 
-
-def of_queue(q_mgr: mqgroups.QueueManager, queue: str, expected: Delays) -> Iterator[str]:
-    """Yield what is different on the outgoing queue; it is empty afterwards."""
-    found: Delays = {}
-    with q_mgr.group_consumer(queue, name="PIPELINE.BALANCE", wait_s=0) as consumer:
+    found = {}
+    with q_mgr.group_consumer(DELAYS, name="PIPELINE.BALANCE", wait_s=0) as consumer:
         for group in consumer:
-            messages = [json.loads(message.data) for message in group]
-            dates = {message["date"] for message in messages}
+            delays_of_day = [json.loads(message.data) for message in group]
+            dates = {row["date"] for row in delays_of_day}
             if len(dates) != 1 or dates & found.keys():
-                yield f"queue {queue}: a group has messages of {len(dates)} days, or the second one of a day"
-            found.update(dict.fromkeys(dates, messages))
-    yield from _differences(f"queue {queue}", found, expected)
+                yield f"queue {DELAYS}: a group has messages of {len(dates)} days, or the second one of a day"
+            found.update(dict.fromkeys(dates, delays_of_day))
+    yield from _of_delays(f"queue {DELAYS}", found, expected)
 
-
-def of_depths(q_mgr: mqgroups.QueueManager, expected: dict[str, int]) -> Iterator[str]:
-    """Yield what is different in how many messages queues hold."""
-    for name, wanted in expected.items():
+    # The sink's mark is left of any number of micro-batches.
+    for name, wanted_depth in ((QUEUE, 0), (f"MQGROUPS.SPARK.{DELAYS}", 1)):
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)
         depth = queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         queue.close()
-        if depth != wanted:
-            yield f"queue {name} holds {depth} messages, expected {wanted}"
+        if depth != wanted_depth:
+            yield f"queue {name} holds {depth} messages, expected {wanted_depth}"
 
 
-def _differences(where: str, found: Delays, expected: Delays) -> Iterator[str]:
+def _of_delays(where: str, found: Delays, expected: Delays) -> Iterator[str]:
     for date in sorted(expected.keys() | found.keys()):
         if found.get(date) != expected.get(date):
             yield f"{where}: of {date} it has {found.get(date)}, expected {expected.get(date)}"

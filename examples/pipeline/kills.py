@@ -1,4 +1,4 @@
-"""Run a program of Spark to its end, and kill it and what it runs on, when files of its folder appear.
+"""Run ``pipeline.py`` as it is, and kill it and what it runs on, when files of its folder appear.
 
 The program reports nothing for that: Spark's checkpoint and the tables show how far it is.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +16,19 @@ from enum import Enum
 from pathlib import Path
 from random import Random
 
-from examples.pipeline.cluster import SparkCluster
+from examples.pipeline.cluster import JVM_OPTIONS, SparkCluster
 from mqembedded import EmbeddedQueueManager
 from mqgroups.demo.supervisor import DemoFailed
+from mqgroups.spark.java import java_home
 
+PROGRAM = Path(__file__).with_name("pipeline.py")
 # A micro-batch is planned; it is done; the rejects, or the delays, are in their table.
 PLANNED, DONE = "checkpoint/offsets/{}", "checkpoint/commits/{}"
 REJECTS, DELAYS = "rejects/query=*/batch={}", "delays/query=*/batch={}"
 _LOOK_EVERY_S = 0.02
-_LONGEST_S = 600.0
+_LONGEST_S = 900.0
+# What a session compiles takes longer than it runs here.
+_SQL = {"codegen.wholeStage": "false", "codegen.factoryMode": "NO_CODEGEN", "shuffle.partitions": "2"}
 
 
 class Kind(Enum):
@@ -37,12 +42,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill, a time after a path appears in the program's folder.
-
-    Attributes:
-        path: PLANNED, DONE, REJECTS or DELAYS.
-        place: which of several is killed, from 0 to less than 1.
-    """
+    """One kill, a time after a path appears in the program's folder; ``place``: which of several, from 0 to less than 1."""
 
     kind: Kind
     batch: int
@@ -63,40 +63,23 @@ def any_kill(chance: Random, kind: Kind, batches: Sequence[int]) -> Kill:
 
 @dataclass
 class Program:
-    """A program, and what it runs on.
+    """The program and what it runs on. ``kills`` are those that have not happened yet; ``tell`` gets each."""
 
-    Attributes:
-        command, environment: what runs it.
-        folder: its folder.
-        log: the file for what it prints.
-        kills: those that have not happened yet.
-        tell: is called for each kill.
-    """
-
-    command: Sequence[str]
-    environment: Mapping[str, str]
     folder: Path
     log: Path
+    settings: Mapping[str, str]
+    mq: Mapping[str, str]
     kills: list[Kill]
     tell: Callable[[object], None]
     cluster: SparkCluster | None = None
     q_mgr: EmbeddedQueueManager | None = None
 
     def run(self) -> bool:
-        """Run it to its end, or until its driver is killed; returns whether it was killed.
-
-        Raises:
-            DemoFailed: it ended with an error, or not within ten minutes.
-        """
+        """Run it to its end, or until its driver is killed; returns whether it was killed. Raises DemoFailed."""
         with self.log.open("ab") as log:
             # A process group of its own: the driver and its JVM are killed in one step, and the others end with them.
             process = subprocess.Popen(
-                self.command,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
+                self.command(), env=self._environment(), stdout=log, stderr=log, start_new_session=True
             )
         seen_s: dict[Kill, float] = {}
         deadline_s = time.monotonic() + _LONGEST_S
@@ -118,6 +101,26 @@ class Program:
         if process.returncode:
             raise DemoFailed(f"the program ended with exit code {process.returncode}; its log is {self.log}")
         return False
+
+    def command(self) -> list[str]:
+        """Return what runs it."""
+        # Without pyspark the example ends in words of its own (``year.check``), so it is not imported above.
+        import pyspark
+
+        settings = {**{f"spark.sql.{name}": value for name, value in _SQL.items()}, **self.settings}
+        words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+        submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+        return [submit, *words, str(PROGRAM), str(self.folder), *(f"{name}={self.mq[name]}" for name in self.mq)]
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "JAVA_HOME": str(java_home()),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(PROGRAM.parents[2]),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_SUBMIT_OPTS": JVM_OPTIONS,
+        }
 
     def _due(self, seen_s: dict[Kill, float]) -> list[Kill]:
         now_s = time.monotonic()

@@ -74,7 +74,7 @@ def test_any_rows_are_judged_as_one_by_one(spark):
     """Given groups of any numbers, in any order, when Spark counts them, then the verdicts are those of counting in Python."""
     chance = Random(20)
     groups = {bytes([number]): _group(chance) for number in range(200)}
-    rows = [
+    rows: list[Any] = [
         (b"", key, key, number, last, _DATAGRAM, 0, {}, declared)
         for key, messages in groups.items()
         for number, last, declared in messages

@@ -6,15 +6,12 @@ OF=pipeline-cluster`` kills executors, a worker and the queue manager, too.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 import mqgroups
 from examples.pipeline import compare, feed
-from examples.pipeline.__main__ import environment, submit
 from examples.pipeline.kills import DELAYS, DONE, PLANNED, REJECTS, Kill, Kind, Program
 from mqgroups.demo.source import Day
 
@@ -56,13 +53,15 @@ def groups():
 
 
 @pytest.mark.parametrize("kills", [[SAMPLE], pytest.param(KILLS, marks=pytest.mark.ci)], ids=["one", "all"])
-def test_a_driver_that_is_killed_does_every_group_once(kills, own_queue_manager, spark_environment, tmp_path):
+def test_a_driver_that_is_killed_does_every_group_once(
+    kills, own_queue_manager, spark_environment, monkeypatch, tmp_path
+):
     q_mgr = own_queue_manager("QM4")
     mq = {"mq.queueManager": "QM4", "mq.channel": q_mgr.channel, "mq.connectionNameList": q_mgr.conn_name}
+    for name, value in {**spark_environment, **q_mgr.environment()}.items():
+        monkeypatch.setenv(name, value)
     folder = tmp_path / "results"
-    command = submit({"spark.master": "local[2]"}, folder, mq)
-    variables = {**os.environ, **spark_environment, **q_mgr.environment(), **environment()}
-    program = Program(command, variables, folder, tmp_path / "log", list(kills), lambda _: None)
+    program = Program(folder, tmp_path / "log", {"spark.master": "local[2]"}, mq, list(kills), lambda _: None)
     given, good = groups()
     with mqgroups.connect("QM4", q_mgr.channel, q_mgr.conn_name) as connection:
         with connection.group_producer(feed.QUEUE, name=feed.NAME) as producer:
@@ -71,9 +70,5 @@ def test_a_driver_that_is_killed_does_every_group_once(kills, own_queue_manager,
         while program.run():
             starts += 1
         assert (starts, program.kills) == (len(kills) + 1, [])
-        expected = compare.delays(good)
         bad = [group for group in given if group.reason is not None]
-        assert list(compare.of_tables(folder, expected, bad)) == []
-        assert list(compare.of_queue(connection, "FLIGHTS.DELAYS", expected)) == []
-        # The sink's mark is left of any number of micro-batches.
-        assert list(compare.of_depths(connection, {feed.QUEUE: 0, "MQGROUPS.SPARK.FLIGHTS.DELAYS": 1})) == []
+        assert list(compare.differences(folder, connection, compare.delays(good), bad)) == []
