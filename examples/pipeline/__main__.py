@@ -32,8 +32,7 @@ WORK = ROOT / "build" / "pipeline"
 DAYS_OF_SHORT = 3
 # maxGroupsPerTrigger of pipeline.py.
 BATCH = 4
-ON_CLUSTER = (Kind.EXECUTOR, Kind.WORKER, Kind.QUEUE_MANAGER)
-MORE_ON_CLUSTER = (Kind.EXECUTOR, Kind.EXECUTOR, Kind.EXECUTOR)
+ON_CLUSTER = (Kind.EXECUTOR, Kind.WORKER, Kind.QUEUE_MANAGER, *[Kind.EXECUTOR] * 3)
 
 _console = Console(highlight=False, soft_wrap=True)
 
@@ -62,10 +61,8 @@ def _differences(short: bool, on_cluster: bool, seed: int) -> list[str]:
     groups = feed.groups(year.TABLE, days, chance)
     bad = [group for group in groups if group.reason is not None]
     expected = compare.delays(source.days(year.TABLE, days))
-    _say(
-        f"{len(groups)} groups, {len(bad)} of them bad, on the embedded queue manager (for development; it is not IBM MQ). "
-        f"--seed {seed}"
-    )
+    on = "on the embedded queue manager (for development; it is not IBM MQ)"
+    _say(f"{len(groups)} groups, {len(bad)} of them bad, {on}. --seed {seed}")
     half = len(groups) // 2
     # The first start does half of the groups. In its last micro-batch the program may end before a kill.
     kills = [any_kill(chance, Kind.DRIVER, range(half // BATCH))]
@@ -93,7 +90,7 @@ def _differences(short: bool, on_cluster: bool, seed: int) -> list[str]:
             _say(f"Spark's master is ready at {cluster.url}, with {cluster.workers} workers")
             binding = {name: os.environ[name] for name in ["MQGROUPS_MQI"] if name in os.environ}
             settings = cluster.settings({**q_mgr.environment(), **binding, "PYTHONPATH": str(ROOT)})
-            for kind in ON_CLUSTER if short else (*ON_CLUSTER, *MORE_ON_CLUSTER):
+            for kind in ON_CLUSTER[:3] if short else ON_CLUSTER:
                 kills.append(any_kill(chance, kind, range(len(groups) // BATCH - 1)))
         program = Program(WORK / "results", WORK / "log", settings, mq, kills, _say, cluster, q_mgr)
         with connection.group_producer(feed.QUEUE, name=feed.NAME, commit_every=feed.EVERY) as producer:

@@ -38,7 +38,6 @@ class SparkCluster:
     url: str = field(default="", init=False)
     _master: list[subprocess.Popen[bytes]] = field(default_factory=list, init=False, repr=False)
     _running: list[subprocess.Popen[bytes]] = field(default_factory=list, init=False, repr=False)
-    _started: int = field(default=0, init=False, repr=False)
 
     def __enter__(self) -> SparkCluster:
         """Start the master and the workers, and wait until all are registered. Raises DemoFailed."""
@@ -84,8 +83,7 @@ class SparkCluster:
 
     def kill_worker(self, place: float) -> None:
         """SIGKILL one worker, and start another one in its stead. Its executors end by themselves."""
-        worker = self._running[int(place * len(self._running))]
-        worker.kill()
+        (worker := self._running[int(place * len(self._running))]).kill()
         worker.wait()
         self.replace_ended()
 
@@ -118,9 +116,8 @@ class SparkCluster:
         return sorted(found)
 
     def _worker(self) -> tuple[Path, subprocess.Popen[bytes]]:
-        self._started += 1
-        log, folder = self.work / f"worker-{self._started}.log", self.work / f"worker-{self._started}"
-        options = ("--port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder))
+        log = self.work / f"worker-{len(list(self.work.glob('worker-*.log'))) + 1}.log"
+        options = ("--port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(log.with_suffix("")))
         process = self._process(log, "worker.Worker", *options, self.url)
         self._running.append(process)
         return log, process

@@ -78,9 +78,8 @@ class Program:
         """Run it to its end, or until its driver is killed; returns whether it was killed. Raises DemoFailed."""
         with self.log.open("ab") as log:
             # A process group of its own: the driver and its JVM are killed in one step, and the others end with them.
-            process = subprocess.Popen(
-                self.command(), env=self._environment(), stdout=log, stderr=log, start_new_session=True
-            )
+            environment, command = self._environment(), self.command()
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         seen_s: dict[Kill, float] = {}
         deadline_s = time.monotonic() + _LONGEST_S
         try:

@@ -15,7 +15,6 @@ from mqgroups.mqi import constants as mqi
 from mqgroups.spark import checked
 from mqgroups.spark.errors import SparkOptionError
 from mqgroups.spark.verdicts import GroupFacts, Step, Trailers, verdict
-from tests.test_document_code import blocks
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "spark" / "pipelines.md"
@@ -49,6 +48,9 @@ def test_groups_of_a_queue_that_fail_have_a_row_and_good_ones_have_none(spark, o
     # Two messages outside groups, whose CorrelId is the same.
     owner.put_raw(b"alone")
     owner.put_raw(b"alone")
+    # Not above: mutations run tests of this file without the documents.
+    from tests.test_document_code import blocks
+
     (code,) = blocks(PAGE, "python")
     of_page: dict[str, Any] = {"batch": read(spark, mq_options, owner.queue)}
     exec(code, of_page)
