@@ -118,7 +118,7 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "All commands and options, as their own help describes them.",
-        'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`, `pipeline` needs `spark`.',
+        'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`.',
         """Exit codes of `mqgroups`: 0 done; 1 failed, or something needs an operator: the output says what; 2 the command
 line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
 A command says what each means for it.""",

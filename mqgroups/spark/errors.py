@@ -65,15 +65,14 @@ class CheckpointUnusable(StatusError):
     """What a query's checkpoint says does not fit what is on the queues. Nothing was removed.
 
     Attributes:
-        because: ``"version"``: this version did not write the offset, or a record of the pipeline. ``"foreign"``: the pipeline's
-            records belong to another checkpoint. ``"missing"``: the list of a micro-batch's groups is not on the source's status
-            queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
+        because: ``"version"``: this version did not write the offset. ``"missing"``: the list of a micro-batch's groups is not on
+            the source's status queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(
         self,
         message: str,
-        because: Literal["version", "foreign", "missing", "not-read"],
+        because: Literal["version", "missing", "not-read"],
         *,
         status_queue: str = "",
         found: object = None,

@@ -89,7 +89,7 @@ def values(frame):
 def test_a_queue_as_rows_which_two_actions_see_alike_and_which_stay_on_the_queue(spark, owner, load):
     register(spark)
     owner.put_group(["a1", "a2"])
-    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    owner.put_raw(b"single")
     a1, a2, single = owner.on_queue()
     frame = load(maxPartitions="3")
     rows = frame.orderBy("group_id", "msg_seq_number").collect()
@@ -99,7 +99,7 @@ def test_a_queue_as_rows_which_two_actions_see_alike_and_which_stay_on_the_queue
         (b"a2", owner.queue, 2, True),
     ]
     assert [row.group_id and bytes(row.group_id) for row in rows] == [None, a1.group_id, a1.group_id]
-    assert [bytes(row.key) for row in rows] == [b"C" * 24, a1.group_id, a1.group_id]
+    assert [bytes(row.key) for row in rows] == [single.md.MsgId, a1.group_id, a1.group_id]
     assert [bytes(row.msg_id) for row in rows] == [single.md.MsgId, a1.md.MsgId, a2.md.MsgId]
     put = a1.md.PutDate + a1.md.PutTime[:6]
     assert rows[1].timestamp.strftime("%Y%m%d%H%M%S").encode() == put
@@ -191,7 +191,7 @@ def stream(spark, owner, mq_options, tmp_path):
 def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_failed(owner, stream):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name + b"1", name + b"2"])
-    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    owner.put_raw(b"single")
     stream.fails = True
     assert "the sink is not there" in error_of(lambda: stream.run(maxGroupsPerTrigger="2"))
     assert len(owner.data()) == 7
