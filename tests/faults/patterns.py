@@ -52,8 +52,8 @@ CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
 # Thin layers over producers, consumers and pipes, and the phases that disturb what is the layer's own.
 THIN_ROLES = {
     **dict.fromkeys(("aio-put", "aio-get", "aio-pipe"), ("cancellations",)),
-    **dict.fromkeys(("files", "sent"), ("single", "single_kills", "zombies")),
-    **dict.fromkeys(("rebuilt-put", "rebuilt-get", "moved"), ("single", "single_kills")),
+    **dict.fromkeys(("files", "sent"), ("single", "single_kills", "zombies", "refusals")),
+    **dict.fromkeys(("rebuilt-put", "rebuilt-get", "moved"), ("single", "single_kills", "refusals")),
 }
 # Of these no group is interrupted if nothing goes wrong.
 CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
