@@ -113,7 +113,6 @@ class Program:
     def _environment(self) -> dict[str, str]:
         return {
             **os.environ,
-            "JAVA_HOME": os.environ.get("JAVA_HOME", ""),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(PROGRAM.parents[2]),
             "SPARK_LOCAL_IP": "127.0.0.1",
