@@ -67,7 +67,7 @@ faults_workers = tests.faults.workers
 faults_spark = tests.faults.spark.campaign
 faults: setup ## faults at every MQI call, and pairs of them: nothing lost, nothing doubled (OF=workers|spark, SHORT=1)
 	@$(RUN) -m $(call one_of,faults) $(A_SAMPLE) $(ARGS)
-	@$(if $(SHORT),,$(if $(filter spark,$(OF)),MQGROUPS_PIPELINE_KILLS=all $(PYTEST) tests/spark/test_pipeline_crash.py))
+	@$(if $(SHORT),,$(if $(filter spark,$(OF)),$(PYTEST) tests/spark/test_pipeline_crash.py))
 
 mutations: setup ## each safety of the library taken away in turn: the tests have to notice
 	@$(RUN) -m tests.mutations $(ARGS)

@@ -2,8 +2,7 @@
 
     mqembedded exec -- python orders_as_json.py
 
-A message that is no order is poison. On a queue with BOTHRESH and BOQNAME, such as ORDERS, it goes to the backout queue, and
-its group goes on. Otherwise the program ends with PoisonMessage, which says what is wrong with the message.
+A message that is no order is poison: the program ends with PoisonMessage, which says what is wrong with the message.
 """
 
 import os
@@ -22,10 +21,7 @@ class Order:
 
 
 class Orders:
-    """The codec: `encode` gets what `put_value` was given, `decode` returns what `message.value` is."""
-
-    def encode(self, order: Order) -> str:
-        return codecs.json.encode(asdict(order))
+    """The codec: `decode` returns what `message.value` is."""
 
     def decode(self, data: str | bytes) -> Order:
         try:
@@ -37,15 +33,15 @@ class Orders:
 
 def load(q_mgr: mqgroups.QueueManager, orders: list[Order]) -> None:
     with (
-        q_mgr.group_producer("ORDERS", name="orders.loader", codec=Orders()) as producer,
+        q_mgr.group_producer("ORDERS", name="orders.loader") as producer,
         producer.group(name="orders of today") as group,
     ):
         for order in orders[group.resume_from :]:
-            group.put_value(order)
+            group.put(codecs.json.encode(asdict(order)))
 
 
 def drain(q_mgr: mqgroups.QueueManager) -> None:
-    with q_mgr.group_consumer("ORDERS", name="orders.sink", codec=Orders(), poison="skip", wait_s=0) as consumer:
+    with q_mgr.group_consumer("ORDERS", name="orders.sink", codec=Orders(), wait_s=0) as consumer:
         for group in consumer:
             pieces = 0
             for message in group:

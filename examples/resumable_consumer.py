@@ -31,6 +31,10 @@ log = logging.getLogger("resumable_consumer")
 
 def get_lines(consumer: mqgroups.GroupConsumer, directory: Path) -> None:
     for group in consumer:  # the interrupted one first
+        if group.repeats:
+            sys.exit(
+                "a group with the identifiers of the last one would be written over its file: compare, and move it away"
+            )
         with (directory / group.key.hex()).open("ab") as file:
             length = group.checkpoint or 0
             assert isinstance(length, int)  # it is set below
@@ -82,7 +86,7 @@ def main(directory: Path, wait_s: float | None) -> int:
         with (
             connect() as q_mgr,
             q_mgr.group_consumer(
-                "ORDERS", name="lines.sink", wait_s=wait_s, repeats="halt", on_resume=resumed, on_in_doubt=in_doubt
+                "ORDERS", name="lines.sink", wait_s=wait_s, on_resume=resumed, on_in_doubt=in_doubt
             ) as consumer,
             mqgroups.stop_on_signals(consumer),
         ):

@@ -43,7 +43,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mqgroups import codecs, errors
-from mqgroups.core.model import GroupStatus, MsgFlag, Persistence
+from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.core.status import Checkpoint
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import MQGroupsError
@@ -58,7 +58,7 @@ from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 from mqgroups.queue_manager import QueueManager, connect, wrap
 from mqgroups.status.hooks import InDoubt, Progress, Resumed
-from mqgroups.stopping import StopOnSignals, stop_on_signals
+from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
     from mqgroups import operate
@@ -72,7 +72,6 @@ __all__ = [
     "GroupConsumer",
     "GroupPipe",
     "GroupProducer",
-    "GroupStatus",
     "InDoubt",
     "IncomingGroup",
     "MQGroupsError",
@@ -86,7 +85,6 @@ __all__ = [
     "QueueManager",
     "Resumed",
     "Secret",
-    "StopOnSignals",
     "WorkerStatus",
     "Workers",
     "codecs",

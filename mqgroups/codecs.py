@@ -1,9 +1,9 @@
 """Codecs: an application's values as message data, and back.
 
-    qmgr.group_producer("ORDERS", name="LOADER", codec=mqgroups.codecs.json)      group.put_value({"order": 815})
+    group.put(mqgroups.codecs.json.encode({"order": 815}))
     qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
 
-``text`` and ``json`` are here. Every other object with the same two methods is a codec too (``mqgroups.settings.Codec``).
+``text`` and ``json`` are here. Every other object with ``decode`` is a codec too (``mqgroups.settings.Codec``).
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from mqgroups.errors import MessageRefused, NotDecoded
 
 
 class Text:
-    """``str`` as text: UTF-8 when it is put; when it is got, whatever the message's CCSID says."""
-
-    def encode(self, value: str) -> str:
-        """Return the text itself; raises MessageRefused if it is no text."""
-        if not isinstance(value, str):
-            raise MessageRefused(f"codecs.text encodes str, got {type(value).__name__}")
-        return value
+    """``str``, by the message's CCSID. ``group.put`` takes ``str`` as it is."""
 
     def decode(self, data: str | bytes) -> str:
         """Return text; data of a message that is not text must be UTF-8, perhaps with a mark. Raises NotDecoded if it is not."""

@@ -24,7 +24,6 @@
          ├─ GroupAbandoned          the producer ended a group without completing it
          ├─ PoisonMessage           a message fails whenever it is processed, or cannot be decoded or joined
          ├─ GroupQuarantined        such a message, or what is behind one that did not come, went to the backout queue
-         ├─ GroupRepeated           a group came again, or one that has the same identifiers
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone; the queue manager backs out the unit of work
@@ -220,8 +219,7 @@ class RepairRefused(StatusError):
 
     Attributes:
         because: what is in the way. A record is not rebuilt, or a group not moved: a value of ``operate.rules.salvage.Obstacle``
-            (an operator may override some of them), or ``"owned"``: another owner's record names the group. A batch's records are
-            not purged: ``"whole-groups"``.
+            (an operator may override some of them), or ``"owned"``: another owner's record names the group.
         owner: the other owner, if a record of it is in the way; for a batch sink, batch and key. Otherwise empty.
     """
 
@@ -417,33 +415,6 @@ class GroupAbandoned(EnvironmentFailure):
         self.key = key
 
 
-class GroupRepeated(EnvironmentFailure):
-    """A group has the GroupId of the one that was completed before it, and its first message has the same MsgId.
-
-    With ``repeats="halt"`` the consumer raises it before it hands out a message. The group stays on the queue.
-
-    Attributes:
-        queue, group_id: the group, and its queue.
-        first_msg_id: the MsgId of its first message, 24 bytes.
-        found: what was found, and the usual causes.
-    """
-
-    def __init__(self, queue: str, group_id: bytes, first_msg_id: bytes) -> None:
-        self.found = (
-            f"group {group_id.hex()} on queue {queue} repeats the group completed before it: its first message has the same "
-            f"MsgId, {first_msg_id.hex()}. Either messages are there twice (after RESOLVE CHANNEL, a restored queue, or dead "
-            "letters that were put back twice), or their putter uses identifiers again (for example an ACE flow that copies the "
-            "MsgId of its input)"
-        )
-        super().__init__(
-            f"{self.found}. Compare it with what was processed. If it is a copy, move it away, for example with `mqgroups "
-            "salvage move`; if not, start once with repeats='tell'"
-        )
-        self.queue = queue
-        self.group_id = group_id
-        self.first_msg_id = first_msg_id
-
-
 class PoisonMessage(EnvironmentFailure):
     """A message cannot be decoded; or it failed when it was processed alone, and has reached BOTHRESH. It stays on the queue.
 
@@ -470,8 +441,8 @@ class PoisonMessage(EnvironmentFailure):
         )
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} {how}. It stays on the queue. Correct the "
-            "program, or what it needs, and start it again: it gets the message once more. Or let the consumer move the message: "
-            "poison='skip' or poison='quarantine', for a queue with BOTHRESH and BOQNAME"
+            "program, or what it needs, and start it again: it gets the message once more. Or let the consumer move it with the "
+            "rest of its group: poison='quarantine', for a queue with BOTHRESH and BOQNAME"
         )
         self.reason = reason
         self.queue = queue

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.interruptions import Turn
@@ -46,7 +45,6 @@ from mqgroups.put.payload import (
     abandonment,
     check_stream,
     data_and_kind,
-    encoded,
     pieces,
 )
 from mqgroups.put.properties import group_properties, passed_on, resumed_with, with_group_properties
@@ -113,24 +111,6 @@ class PipedGroup:
             payload = b"".join(data for data, _ in pieces(payload, SEGMENT_BYTES, 0))
         properties = self._output.with_properties(properties)
         self._output.add(self, *data_and_kind(payload, format, correl_id, properties, ccsid))
-
-    def put_value(
-        self,
-        value: Any,
-        *,
-        format: str | None = None,
-        ccsid: int | None = None,
-        correl_id: bytes | None = None,
-        properties: Mapping[str, PropertyValue] | None = None,
-    ) -> None:
-        """Put the next message of the group, with the data that the pipe's codec makes of ``value``; see ``put``.
-
-        Raises:
-            GroupUsage: the pipe has no codec; or as ``put``.
-            MessageRefused: the value cannot be encoded; or as ``put``.
-        """
-        payload = encoded(self._output.putter.settings.codec, value)
-        self.put(payload, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
 
 
 class PipeOutput:

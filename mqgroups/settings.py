@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder
 from mqgroups.connection.retry import Sleep
 from mqgroups.core.model import Persistence, Role
-from mqgroups.core.modes import Bind, Interrupted, Poison, PutResponse, Repeats, Stalled, StatusLayout, Trace
+from mqgroups.core.modes import Bind, Interrupted, PutResponse, StatusLayout, Trace, Unprocessed
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
@@ -36,14 +36,11 @@ SEGMENT_BYTES = 1_048_576
 
 
 class Codec(Protocol):
-    """What ``codec=`` accepts: turns values into message data, and back.
+    """What ``codec=`` accepts: makes values of message data.
 
-    Text is a ``str`` on both sides: put as UTF-8 (MQSTR), and got, if the format is MQSTR, decoded by the message's CCSID. All
-    other data is ``bytes``. Text in a CCSID without a code page never gets here (``errors.CcsidUnknown``).
+    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a code
+    page never gets here (``errors.CcsidUnknown``).
     """
-
-    def encode(self, value: Any, /) -> str | bytes:
-        """Return message data. ValueError and TypeError mean that there is none for this value."""
 
     def decode(self, data: Any, /) -> Any:
         """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
@@ -82,8 +79,8 @@ def _check_users(what: str, users: Collection[str]) -> None:
 
 
 def _check_codec(what: str, codec: object) -> None:
-    if not all(hasattr(codec, method) for method in ("encode", "decode")):
-        raise ConfigurationError(f"{what} must have encode and decode, for example mqgroups.codecs.json, got {codec!r}")
+    if not hasattr(codec, "decode"):
+        raise ConfigurationError(f"{what} must have decode, for example mqgroups.codecs.json, got {codec!r}")
 
 
 def _check_ccsid(what: str, ccsid: bool | int) -> None:
@@ -113,10 +110,6 @@ class Owning(Settings):
         owner_wait_s: how long to wait for another owner of the same name to end, seconds.
         record_users: users whose status records are believed besides those of this program's own user. For example operators, or
             the user that the program ran under before. As UserIdentifier of MQMD has them, up to 12 characters.
-        codec: turns values into message data and back: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
-            ``encode(value)``, which returns ``str`` or ``bytes``, and ``decode(data)``, which gets ``str`` for text.
-            ``group.put_value`` and ``message.value`` use it. A message that it cannot decode (ValueError) is poison; text in a
-            CCSID without a code page ends the loop with ``CcsidUnknown``.
         on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
             error, so does that call.
         on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
@@ -131,7 +124,6 @@ class Owning(Settings):
     status_layout: StatusLayout = "classic"
     owner_wait_s: float = 30.0
     record_users: Users = ()
-    codec: Annotated[Codec | None, _check_codec] = None
     on_resume: Annotated[OnResume | None, checked_hook] = None
     on_in_doubt: Annotated[OnInDoubt | None, checked_hook] = None
     on_progress: Annotated[OnProgress | None, checked_hook] = None
@@ -194,12 +186,12 @@ class Getting(Owning):
             that never is does not keep back the others.
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
+        codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
+            ``decode(data)``, which gets ``str`` for text. A message that it cannot decode (ValueError) is poison; text in a CCSID
+            without a code page ends the loop with ``CcsidUnknown``.
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
-            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"skip"`` moves the message to the queue's BOQNAME;
-            ``"quarantine"`` moves the rest of its group there and raises ``GroupQuarantined``.
-        repeats: what to do with a group that has the GroupId of the group completed before it, and whose first message has the
-            same MsgId (``group.repeats``). ``"tell"`` logs a warning; ``"halt"`` raises ``GroupRepeated`` before a message is
-            handed out. After a stop in order the first group is not compared.
+            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
+            BOQNAME and raises ``GroupQuarantined``.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
             ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
             it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
@@ -211,9 +203,9 @@ class Getting(Owning):
     group_wait_s: float = 300.0
     complete_groups_only: bool = False
     convert: Annotated[bool | int, _check_ccsid] = False
-    poison: Poison = "halt"
-    repeats: Repeats = "tell"
-    stalled: Stalled = "halt"
+    codec: Annotated[Codec | None, _check_codec] = None
+    poison: Unprocessed = "halt"
+    stalled: Unprocessed = "halt"
     on_abandon: Annotated[OnAbandon | None, checked_hook] = None
 
     @property

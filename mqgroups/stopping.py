@@ -83,6 +83,8 @@ class StopOnSignals:
 def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
     """Return a context manager: while its block runs, a signal calls ``stop()`` of all ``owners``.
 
+    ``as stopping``: ``stopping.signal`` is the signal that came; ``None`` if none did.
+
     A ``Stopped`` error ends the block and goes no further. So what must not happen after a stop belongs in the block: renaming
     the input, forgetting a checkpoint. A second signal has the effect that it had before the block: SIGTERM ends the process,
     SIGINT raises KeyboardInterrupt. Both leave the group resumable.

@@ -18,7 +18,7 @@ from mqgroups.cli.main import main
 
 SCHEMA = Path(__file__).parents[1] / "docs" / "reference" / "json-schema.json"
 # These print a line for each look, file or step; the others one document.
-OF_LINES = ("watch", "send", "receive", "pipeline run")
+OF_LINES = ("watch", "send", "receive")
 MQGROUPS = [sys.executable, "-m", "mqgroups"]
 
 
@@ -75,7 +75,7 @@ def check_json(words: tuple[object, ...], stdout: str) -> None:
     said = [str(word) for word in words]
     if not stdout or "-o" not in said or said[said.index("-o") + 1] != "json":
         return
-    name = " ".join(said[:2]) if said[0] in ("batches", "pipeline") else said[0]
+    name = " ".join(said[:2]) if said[0] == "batches" else said[0]
     if name == "groups" and "--group" in said:
         name = "groups --group"
     for text in stdout.splitlines() if name in OF_LINES else [stdout]:

@@ -25,7 +25,6 @@ ROOMS: dict[str, set[str]] = {
     "core": set(),
     "operate.rules": {"core"},
     "mqi.constants": set(),
-    "cache": set(),
     "definitions": set(),
     "public_names": set(),
     "printable": set(),
@@ -66,7 +65,7 @@ ROOMS: dict[str, set[str]] = {
         "workers",
     }
     | OWNERS,
-    "spark": {"batch", "cache", "queue_manager"} | OWNERS,
+    "spark": {"batch", "queue_manager"} | OWNERS,
     "demo": {"__init__", "connection", "definitions", "files", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",

@@ -13,6 +13,8 @@ from mqembedded.serve.cluster_file import read
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.mqi.secret import Secret
 from mqgroups.settings import STATUS_MODEL
+from mqgroups.spark.option import Use
+from mqgroups.spark.options import source_options
 
 DOCKER = Path(__file__).resolve().parents[1] / "docker"
 SPARK = DOCKER / "spark"
@@ -80,7 +82,7 @@ def test_status_queues_are_permanent_and_have_one_owner(commands):
     assert "NOSHARE" in model
 
 
-@table("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS", "FLIGHTS.REJECTED"])
+@table("queue", ["ORDERS", "INVOICES", "FLIGHTS", "FLIGHTS.DELAYS"])
 def test_data_queues_take_a_long_backlog_and_are_shared(commands, queue):
     parameters = commands["DEFINE", "QLOCAL", queue].parameters
     assert (parameters["MAXDEPTH"], parameters["DEFPSIST"], parameters["DEFSOPT"]) == ("999999999", "YES", "SHARED")
@@ -177,24 +179,15 @@ def test_driver_and_executors_have_one_image_one_volume_and_the_password_as_a_fi
     assert set(spark_compose["volumes"]) == {"work"}
 
 
-def test_the_pipelines_command_is_one_and_keeps_its_files_where_all_containers_have_them(spark_compose):
-    from mqgroups.cli.pipeline import run
-    from mqgroups.spark.pipeline.config import read_config
-
-    words = spark_compose["services"]["pipeline"]["command"]
-    assert words[:3] == ["mqgroups", "pipeline", "run"]
-    given = run.make_context("run", words[3:]).params
-    assert given["available_now"]
-    assert "spark.master=spark://spark-master:7077" in given["settings"]
-    found = read_config(DOCKER.parent / "examples" / "pipeline" / given["config"].name, given["overrides"])
-    assert found.connection.conn_name == "qm1(1414)"
-    assert found.connection.password == Secret.from_file("/run/secrets/mqAppPassword")
-    assert found.parquet is not None
-    assert {found.checkpoint, found.parquet.path, str(found.report)} == {
-        "/data/checkpoint",
-        "/data/delays",
-        "/data/report",
-    }
+def test_the_pipeline_is_submitted_to_the_master_with_options_of_a_connection_and_a_folder_that_all_have(spark_compose):
+    command, master, *words = spark_compose["services"]["pipeline"]["command"]
+    assert (command, master) == ("spark-submit", "--master=spark://spark-master:7077")
+    program, folder, *options = [word for word in words if not word.startswith("--conf=")]
+    assert (program, folder) == ("/opt/pipeline/pipeline.py", "/data")
+    given = {"mq.queueManager": "QM1", "queue": "FLIGHTS", **dict(option.split("=", 1) for option in options)}
+    connection = source_options(given, Use.STREAM_READ).connection
+    assert connection.conn_name == "qm1(1414)"
+    assert connection.password == Secret.from_file("/run/secrets/mqAppPassword")
 
 
 def test_the_spark_image_is_made_of_files_that_exist_and_a_client_outside_git():

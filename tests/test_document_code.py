@@ -185,6 +185,18 @@ with qmgr.group_consumer("INVOICES", name="CHECK") as check:
 """,
         prints="{'order': 815, 'lines': [1, 2, 3]}\n[b'ORDER']\n",
     ),
+    "docs/how-to/unfinished-groups.md": Given(
+        ORDERS
+        + """
+put_orders()
+refused = []
+def handle(data):
+    if data == b"order 500":
+        raise ValueError("it is out of stock")
+consumer = qmgr.group_consumer("ORDERS", name="ORDERS.SINK", wait_s=0)
+""",
+        after="assert refused == [b'order 500']\n",
+    ),
     "docs/how-to/workers.md": Given(
         # Each worker is a process that imports the program, so only its first process puts.
         f"""
@@ -230,6 +242,7 @@ COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
+    "docs/spark/pipelines.md": "tests/spark/test_group_checks.py runs it",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",
     "docs/how-to/security.md": "TLS, which the embedded queue manager does not have",
@@ -290,6 +303,7 @@ file: BinaryIO
 queue_manager: Any
 directory: str
 handled: list[bytes]
+refused: list[bytes]
 database: Any
 def handle(*values: object) -> Any: ...
 def invoice(data: bytes) -> bytes: return data
@@ -341,7 +355,9 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
             check=False,
         )
     # Pages show parts of programs, which leave open what the part does not end.
-    said = [line for line in done.stderr.splitlines() if not line.startswith("WARNING:") and "was not closed" not in line]
+    said = [
+        line for line in done.stderr.splitlines() if not line.startswith("WARNING:") and "was not closed" not in line
+    ]
     assert (done.returncode, said) == (0, []), "\n".join(said)
     assert given.prints is None or done.stdout == given.prints
 

@@ -23,7 +23,6 @@ from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.secret import SECRETS
 from mqgroups.setting import settings_of
 from mqgroups.spark import errors as spark_errors
-from mqgroups.spark.pipeline import errors as pipeline_errors
 from tools import docs_source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +45,7 @@ ERRORS: set[type] = {
     BatchRefused,
     *(
         thing
-        for module in (errors, spark_errors, pipeline_errors)
+        for module in (errors, spark_errors)
         for thing in vars(module).values()
         if inspect.isclass(thing) and issubclass(thing, errors.MQGroupsError)
     ),

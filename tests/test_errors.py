@@ -23,7 +23,6 @@ SAMPLES = [
     errors.GroupAbandoned("ORDERS", bytes(24), 4, 7, "because"),
     errors.PoisonMessage("ORDERS", bytes(24), 4, 7, 3),
     errors.GroupQuarantined("ORDERS", bytes(24), 4, "ORDERS.BACKOUT"),
-    errors.GroupRepeated("ORDERS", bytes(24), b"M" * 24),
     errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, mq.MQRC_Q_FULL),
     errors.mqi_error("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN),
 ]

@@ -1,6 +1,5 @@
 """examples/: they run, and the demo's balance finds what it is there to find."""
 
-import itertools
 import os
 import runpy
 import shlex
@@ -14,6 +13,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
+import examples.workers as workers_example
 import mqgroups
 import mqgroups.aio
 from embedded_tests.fix_mqi import PATIENCE_S
@@ -307,23 +307,22 @@ def workers_manifest() -> dict[str, Any]:
     return cast(dict[str, Any], manifest["spec"]["template"])
 
 
-def test_pods_that_share_a_name_have_workers_of_their_own_and_as_many_as_there_are_names():
+def test_pods_that_share_a_name_have_workers_of_their_own_and_as_many_as_there_are_names(monkeypatch):
     stateful_set, scaled = manifests("orders-scaled.yaml")
     (container,) = stateful_set["spec"]["template"]["spec"]["containers"]
-    (line,) = container["args"]
-    most = scaled["spec"]["maxReplicaCount"]
-    numbers: list[int] = []
-    for pod in range(most):
-        shown = f"{line.replace('exec mqgroups work orders:handle', 'echo')}"
-        done = subprocess.run(
-            [*container["command"], shown], env={"POD": str(pod)}, capture_output=True, text=True, check=True
-        )
-        given = dict(itertools.pairwise(done.stdout.split()))
-        numbers += range(int(given["--first"]), int(given["--first"]) + int(given["--workers"]))
-    assert numbers == list(range(1, 101))
-    assert {word for word in line.split() if word.startswith("--")} <= {
-        option for parameter in work.params for option in parameter.opts
-    }
+    (program,) = container["args"]
+    monkeypatch.setitem(sys.modules, "orders", workers_example)
+    served: list[object] = []
+    monkeypatch.setattr(mqgroups.Workers, "run", lambda _, http: served.append(http))
+    names: list[str] = []
+    for pod in range(scaled["spec"]["maxReplicaCount"]):
+        monkeypatch.setenv("POD", str(pod))
+        made: dict[str, Any] = {}
+        exec(program, made)
+        names += [one.name for one in made["workers"].status()]
+    assert names == [f"orders.sink.{number}" for number in range(1, 101)]
+    (port,) = container["ports"]
+    assert set(served) == {("0.0.0.0", port["containerPort"])}
     assert scaled["spec"]["scaleTargetRef"]["name"] == stateful_set["metadata"]["name"]
     assert scaled["spec"]["minReplicaCount"] >= 1
 

@@ -9,9 +9,9 @@ import pytest
 
 from embedded_tests.tables import table
 from mqembedded import READINGS, EmbeddedQueueManager, ReadingError
+from mqembedded.cache import cache
 from mqembedded.readings import chosen_by, recorded_in
 from mqembedded.testing.under_test import QueueManagerUnderTest
-from mqgroups.cache import cache
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.mqi.constants import (
     MQGMO_SYNCPOINT,
@@ -128,7 +128,7 @@ def test_every_folder_of_contract_tests_has_a_meaning():
 
 @pytest.mark.embedded
 def test_a_run_writes_what_became_of_its_tests(pytester, monkeypatch):
-    monkeypatch.setenv("MQGROUPS_CACHE", str(CACHE))
+    monkeypatch.setenv("MQEMBEDDED_CACHE", str(CACHE))
     pytester.makeconftest('pytest_plugins = ["mqembedded.testing.plugin", "tests.fix_findings"]')
     pytester.makepyfile(
         """

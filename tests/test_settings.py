@@ -33,20 +33,9 @@ ADDED = {
         ("    segment_bytes: Annotated", "    greetings: Annotated[int, Whole(0, 9)] = 3\n"),
     ),
 }
-PIPELINE = """
-name = "P"
-checkpoint = "c"
-mq = { queueManager = "QM1", motto = "of the pipeline" }
-source = { queue = "IN" }
-body = { format = "json", columns = { a = "string" } }
-parquet = { path = "out" }
-quarantine = { path = "bad" }
-report = { path = "report" }
-"""
 # Runs on a copy of the package that has the two fields.
 PROGRAM = """
 import inspect
-from pathlib import Path
 
 import click, pytest
 from click.testing import CliRunner
@@ -60,7 +49,6 @@ from mqgroups.setting import table
 from mqgroups.settings import Connecting, Piping, Producing
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import markdown, source_options
-from mqgroups.spark.pipeline.config import read_config
 
 def invoke(*words, command=main, **variables):
     return " ".join(CliRunner(env=variables).invoke(command, words).output.split())
@@ -95,11 +83,10 @@ for words, variables, expected in (
 command = click.command()(setting_options(Producing, "greetings")(click.echo))
 assert "--greetings NUMBER How often the producer greets." in invoke("--help", command=command)
 assert "'--greetings': greetings must be a whole number, 0 to 9, got 10" in invoke("--greetings", "10", command=command)
-# Spark and its pipelines; which of a producer's settings Spark has is a list (SinkOptions).
+# Spark; which of a producer's settings Spark has is a list (SinkOptions).
 assert "| `mq.motto` |  | what the connection says |\\n" in markdown()
 given = {"mq.queueManager": "QM1", "queue": "Q", "mq.motto": "of Spark"}
 assert source_options(given, Use.BATCH_READ).connection.motto == "of Spark"
-assert read_config(Path("pipeline.toml")).connection.motto == "of the pipeline"
 """
 
 
@@ -112,7 +99,6 @@ def test_a_setting_that_is_added_is_found_everywhere(tmp_path):
             assert text.count(before) == 1
             text = text.replace(before, added + before)
         (copy / name).write_text(text, encoding="utf-8")
-    (tmp_path / "pipeline.toml").write_text(PIPELINE, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MQ")}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -28,12 +28,12 @@ class Order:
     number: int
     text: str
 
+    def as_json(self) -> str:
+        return mqgroups.codecs.json.encode([self.number, self.text])
+
 
 class OrderCodec:
     """Orders as JSON."""
-
-    def encode(self, value: Order) -> str:
-        return mqgroups.codecs.json.encode([value.number, value.text])
 
     def decode(self, data: str | bytes) -> Order:
         number, text = mqgroups.codecs.json.decode(data)
@@ -63,16 +63,14 @@ class Application:
         every = mqgroups.Every(messages=2, seconds=5)
         with (
             self.connect() as q_mgr,
-            q_mgr.group_producer(
-                self.orders, name=self.name, commit_every=every, codec=OrderCodec(), on_progress=tell
-            ) as producer,
+            q_mgr.group_producer(self.orders, name=self.name, commit_every=every, on_progress=tell) as producer,
         ):
             assert_type(producer, mqgroups.GroupProducer)
             with producer.group(name=file, properties={"Region": "north", "Rows": len(orders)}) as group:
                 assert_type(group, mqgroups.OutgoingGroup)
                 for number, order in enumerate(orders[group.resume_from :], group.resume_from + 1):
                     group.set_checkpoint({"row": number})
-                    group.put_value(order, last=number == len(orders))
+                    group.put(order.as_json(), last=number == len(orders))
             producer.forget()
 
     async def check(self) -> int:
@@ -89,7 +87,7 @@ class Application:
                 async for message in incoming:
                     assert_type(message, mqgroups.Message)
                     order: Order = message.value
-                    await outgoing.put_value(Order(order.number, f"{order.text}, checked"))
+                    await outgoing.put(Order(order.number, f"{order.text}, checked").as_json())
                     count += 1
         return count
 
@@ -160,7 +158,7 @@ if TYPE_CHECKING:
         mqgroups.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]  # "channel"
         aio.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]  # "channel"
         q_mgr.group_consumer("ORDERS")  # type: ignore[call-arg]  # no name
-        q_mgr.group_producer("ORDERS", name="N", codec=Order)  # type: ignore[arg-type]  # no codec
+        q_mgr.group_consumer("ORDERS", name="N", codec=Order)  # type: ignore[arg-type]  # no codec
         q_mgr.group_producer("ORDERS", name="N", on_progress=handle)  # type: ignore[arg-type]  # other arguments
         mqgroups.FileSink("/", q_mgr.group_producer("ORDERS", name="N"))  # type: ignore[arg-type]  # no consumer
         opening = functools.partial(application.open_checking, codec=mqgroups.codecs.json)

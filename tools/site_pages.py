@@ -71,12 +71,12 @@ _API = {
     "Putting": ["GroupProducer", "OutgoingGroup"],
     "Getting": ["GroupConsumer", "IncomingGroup", "Message"],
     "Getting and putting": ["GroupPipe", "PipedGroup"],
-    "Stopping": ["stop_on_signals", "StopOnSignals"],
+    "Stopping": ["stop_on_signals"],
     "Several groups at once": ["Workers", "WorkerStatus"],
     "Groups as files": ["FileSink"],
     "Progress": ["Progress", "ProgressBar"],
     "Objects as message data": ["codecs.json", "codecs.text"],
-    "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "GroupStatus", "MsgFlag"],
+    "Values": ["Every", "Checkpoint", "Resumed", "InDoubt", "Persistence", "MsgFlag"],
 }
 _ALIASES = {
     "mqgroups.Checkpoint": "An application's own value: bytes, or what JSON returns unchanged. ``None`` means that there is none."
@@ -118,7 +118,7 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "All commands and options, as their own help describes them.",
-        'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`, `pipeline` needs `spark`.',
+        'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`.',
         """Exit codes of `mqgroups`: 0 done; 1 failed, or something needs an operator: the output says what; 2 the command
 line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
 A command says what each means for it.""",

@@ -12,63 +12,47 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TypeVar
 
 from mqgroups.demo.supervisor import DemoFailed
-from mqgroups.spark.java import java_home
 
 _DEPLOY = "org.apache.spark.deploy"
 _EXECUTOR = b"org.apache.spark.executor.CoarseGrainedExecutorBackend"
-_URL = re.compile(r"Starting Spark master at (spark://\S+)")
-_REGISTERED = re.compile(r"Successfully registered with master")
+_URL = r"Starting Spark master at (spark://\S+)"
+_REGISTERED = r"Successfully registered with (master)"
 _STARTS_WITHIN_S = 120.0
-_EXECUTOR_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.1
 # For JVMs that live a minute and share two cores.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-_T = TypeVar("_T")
-
 
 @dataclass
 class SparkCluster:
-    """A master and workers of one core, which run until the block ends.
-
-    Attributes:
-        work: an empty folder for logs and for the workers' own files.
-        workers: how many.
-        executor_memory: of each executor, in Spark's words.
-    """
+    """A master and workers of one core, which run until the block ends. ``work`` is an empty folder for logs and their files."""
 
     work: Path
     workers: int = 2
-    executor_memory: str = "512m"
     url: str = field(default="", init=False)
-    _master: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
+    _master: list[subprocess.Popen[bytes]] = field(default_factory=list, init=False, repr=False)
     _running: list[subprocess.Popen[bytes]] = field(default_factory=list, init=False, repr=False)
-    _started: int = field(default=0, init=False, repr=False)
 
     def __enter__(self) -> SparkCluster:
         """Start the master and the workers, and wait until all are registered. Raises DemoFailed."""
         self.work.mkdir(parents=True, exist_ok=True)
         try:
             log = self.work / "master.log"
-            self._master = self._process(log, "master.Master", "--port", "0")
-            self.url = _awaited(lambda: _found(_URL, log), self._master, log)
+            self._master.append(self._process(log, "master.Master", "--port", "0"))
+            self.url = _awaited(_URL, self._master[0], log)
             for log, process in [self._worker() for _ in range(self.workers)]:
-                _awaited(lambda log=log: _found(_REGISTERED, log), process, log)  # type: ignore[misc]  # bound at once
+                _awaited(_REGISTERED, process, log)
         except BaseException:
             self.stop()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End all of it."""
         self.stop()
 
@@ -78,7 +62,7 @@ class SparkCluster:
             "spark.master": self.url,
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.executor.memory": self.executor_memory,
+            "spark.executor.memory": "512m",
             "spark.executor.cores": "1",
             "spark.cores.max": str(self.workers),
             "spark.executor.extraJavaOptions": JVM_OPTIONS,
@@ -87,61 +71,52 @@ class SparkCluster:
             **{f"spark.executorEnv.{name}": value for name, value in environment.items()},
         }
 
-    def executors(self) -> list[int]:
-        """Return the process ids of the executors that live, in ascending order."""
-        return sorted(pid for worker in self._running for pid in _executors_of(worker.pid))
-
-    def kill_executor(self, place: float) -> int:
-        """SIGKILL one executor, waiting for one if there is none; returns its process id.
-
-        Args:
-            place: which, from 0 (the one that was started first) to less than 1.
-
-        Raises:
-            DemoFailed: there was no executor for a minute.
-        """
-        deadline_s = time.monotonic() + _EXECUTOR_WITHIN_S
-        while not (executors := self.executors()):
+    def kill_executor(self, place: float) -> None:
+        """SIGKILL one executor, from 0 (the one that was started first) to less than 1; waits for one. Raises DemoFailed."""
+        deadline_s = time.monotonic() + _STARTS_WITHIN_S
+        while not (executors := self._executors()):
             if time.monotonic() > deadline_s:
-                raise DemoFailed(f"no executor was started in {_EXECUTOR_WITHIN_S:g} s")
+                raise DemoFailed(f"no executor was started in {_STARTS_WITHIN_S:g} s")
             time.sleep(_LOOK_EVERY_S)
-        pid = executors[int(place * len(executors))]
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        return pid
+        _kill(executors[int(place * len(executors))])
 
-    def kill_worker(self, place: float) -> int:
-        """SIGKILL one worker, and start another one in its stead; returns its process id. Its executors end by themselves."""
-        worker = self._running[int(place * len(self._running))]
-        worker.kill()
+    def kill_worker(self, place: float) -> None:
+        """SIGKILL one worker, and start another one in its stead. Its executors end by themselves."""
+        (worker := self._running[int(place * len(self._running))]).kill()
         worker.wait()
         self.replace_ended()
-        return worker.pid
 
     def replace_ended(self) -> None:
         """Start a worker for each one that has ended."""
-        ended = [worker for worker in self._running if worker.poll() is not None]
-        for worker in ended:
+        for worker in [worker for worker in self._running if worker.poll() is not None]:
             self._running.remove(worker)
             self._worker()
 
     def stop(self) -> None:
-        """End master, workers and their executors."""
-        executors = self.executors()
-        for process in [*self._running, *([self._master] if self._master else [])]:
+        """SIGKILL master, workers and executors."""
+        executors = self._executors()
+        for process in [*self._running, *self._master]:
             process.kill()
             process.wait()
         for pid in executors:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            _kill(pid)
         self._running.clear()
-        self._master = None
+        self._master.clear()
+
+    def _executors(self) -> list[int]:
+        """Return the executors that live, the JVMs below a worker: not their Python processes."""
+        workers = {worker.pid for worker in self._running}
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
+                if parent in workers and _EXECUTOR in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+        return sorted(found)
 
     def _worker(self) -> tuple[Path, subprocess.Popen[bytes]]:
-        self._started += 1
-        log = self.work / f"worker-{self._started}.log"
-        folder = self.work / f"worker-{self._started}"
-        options = ("--port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder))
+        log = self.work / f"worker-{len(list(self.work.glob('worker-*.log'))) + 1}.log"
+        options = ("--port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(log.with_suffix("")))
         process = self._process(log, "worker.Worker", *options, self.url)
         self._running.append(process)
         return log, process
@@ -154,45 +129,34 @@ class SparkCluster:
         command = [str(home / "bin" / "spark-class"), f"{_DEPLOY}.{name}", "--host", "127.0.0.1", "--webui-port", "0"]
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
-            "JAVA_HOME": str(java_home()),
+            "JAVA_HOME": os.environ.get("JAVA_HOME", ""),
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.work / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
         }
-        with log.open("wb") as output:
+        with log.open("wb") as out:
             return subprocess.Popen(
                 [*command, *options],
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
+                stdout=out,
+                stderr=out,
                 start_new_session=True,
             )
 
 
-def _awaited(look: Callable[[], _T | None], process: subprocess.Popen[bytes], log: Path) -> _T:
-    """Return what ``look`` finds; raises DemoFailed if the process ends before, or takes too long."""
+def _awaited(pattern: str, process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return what the group of a pattern matches in a log; raises DemoFailed if the process ends before, or takes too long."""
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
-    while (found := look()) is None:
+    while (found := re.search(pattern, log.read_text(errors="replace"))) is None:
         if process.poll() is not None or time.monotonic() > deadline_s:
             raise DemoFailed(f"a process of Spark's cluster did not start; its log is {log}")
         time.sleep(_LOOK_EVERY_S)
-    return found
+    return found[1]
 
 
-def _found(pattern: re.Pattern[str], log: Path) -> str | None:
-    found = pattern.search(log.read_text(errors="replace"))
-    return None if found is None else found[found.lastindex or 0]
-
-
-def _executors_of(worker: int) -> Iterator[int]:
-    """Yield the JVMs below a worker that are executors: not their Python processes."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
-            if parent == worker and _EXECUTOR in (entry / "cmdline").read_bytes():
-                yield int(entry.name)
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

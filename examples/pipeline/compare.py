@@ -1,98 +1,95 @@
-"""Compare the queues and files with the statistics from the table; each difference is a sentence."""
+"""What the pipeline's results should be, counted from the table in plain Python, and what is different; a sentence for each."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import mqgroups
-from examples.pipeline.delays import Delays
-from examples.pipeline.feed import Group
+from examples.pipeline.feed import QUEUE, Group
 from mqgroups.connection.holder import connection_of
+from mqgroups.demo.source import Day
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
-from mqgroups.spark.browse import BrowsedQueue
-from mqgroups.spark.headers import taken_off
-from mqgroups.spark.pipeline.outputs import REASON
 
-# The sink's high-water mark: what stays of any number of micro-batches.
-MARKS = 1
+DELAYS = "FLIGHTS.DELAYS"
+_CARRIER, _DEP_TIME, _DEP_DELAY, _ARR_DELAY = 9, 3, 5, 8
+_DELAYED_MINUTES = 15
+
+# By date, a row for each carrier, in order of carriers.
+Delays = dict[str, list[dict[str, Any]]]
 
 
-def parquet(path: Path, expected: Delays) -> Iterator[str]:
-    """Yield what is different in the Parquet files."""
+def delays(days: Iterable[Day]) -> Delays:
+    """Return the expected delays."""
+    found: Delays = {}
+    for day in days:
+        flights: dict[str, list[list[str]]] = defaultdict(list)
+        for fields in csv.reader(day.flights):
+            flights[fields[_CARRIER]].append(fields)
+        found[day.date] = [_of_carrier(day.date, carrier, flights[carrier]) for carrier in sorted(flights)]
+    return found
+
+
+def _of_carrier(date: str, carrier: str, flights: list[list[str]]) -> dict[str, Any]:
+    departures = [int(fields[_DEP_DELAY]) for fields in flights if fields[_DEP_DELAY] != "NA"]
+    arrivals = [int(fields[_ARR_DELAY]) for fields in flights if fields[_ARR_DELAY] != "NA"]
+    return {
+        "date": date,
+        "carrier": carrier,
+        "flights": len(flights),
+        "cancelled": sum(fields[_DEP_TIME] == "NA" for fields in flights),
+        "delayed": sum(minutes >= _DELAYED_MINUTES for minutes in departures),
+        "mean_dep_delay": sum(departures) / len(departures) if departures else None,
+        "max_dep_delay": max(departures, default=None),
+        "mean_arr_delay": sum(arrivals) / len(arrivals) if arrivals else None,
+    }
+
+
+def differences(folder: Path, q_mgr: mqgroups.QueueManager, expected: Delays, bad: Iterable[Group]) -> Iterator[str]:
+    """Yield what is different in the tables and on the queues, of which that of the delays is empty afterwards."""
     import pyarrow.parquet
 
-    rows = pyarrow.parquet.read_table(path, partitioning=None).to_pylist()
-    found: Delays = {}
-    for row in rows:
-        row["date"] = row["date"].isoformat()
-        found.setdefault(row["date"], []).append(row)
-    for each in found.values():
-        each.sort(key=lambda row: row["carrier"])
-    yield from _differences("Parquet", found, expected)
+    found: Delays = defaultdict(list)
+    for row in pyarrow.parquet.read_table(folder / "delays", partitioning=None).to_pylist():
+        found[row["date"].isoformat()].append({**row, "date": row["date"].isoformat()})
+    for of_day in found.values():
+        of_day.sort(key=lambda row: str(row["carrier"]))
+    yield from _of_delays("table delays", found, expected)
 
+    # A whole group has all its messages, with one reason.
+    rejects: dict[tuple[bytes, str | None], list[tuple[int, str]]] = defaultdict(list)
+    for row in pyarrow.parquet.read_table(folder / "rejects", partitioning=None).to_pylist():
+        rejects[row["group_id"], row["reason"]].append((row["msg_seq_number"], row["value"].decode()))
+    groups = Counter((tuple(text for _, text in sorted(rows)), reason) for (_, reason), rows in rejects.items())
+    wanted = Counter((group.messages, group.reason) for group in bad)
+    for difference, what in ((wanted - groups, "is missing"), (groups - wanted, "should not be there")):
+        for messages, reason in difference:
+            yield f"table rejects: a group of {len(messages)} messages with reason {reason} {what}"
 
-def outgoing(q_mgr: mqgroups.QueueManager, queue: str, expected: Delays) -> Iterator[str]:
-    """Yield what is different on the outgoing queue; it is empty afterwards."""
-    found: Delays = {}
-    with q_mgr.group_consumer(queue, name="PIPELINE.BALANCE", wait_s=0) as consumer:
+    found = {}
+    with q_mgr.group_consumer(DELAYS, name="PIPELINE.BALANCE", wait_s=0) as consumer:
         for group in consumer:
-            messages = [json.loads(message.data) for message in group]
-            dates = {message["date"] for message in messages}
-            if len(dates) != 1:
-                yield f"queue {queue}: a group has messages of {len(dates)} days"
-            for date in dates & found.keys():
-                yield f"queue {queue}: {date} has more than one group"
-            found.update(dict.fromkeys(dates, messages))
-    yield from _differences(f"queue {queue}", found, expected)
+            delays_of_day = [json.loads(message.data) for message in group]
+            dates = {row["date"] for row in delays_of_day}
+            if len(dates) != 1 or dates & found.keys():
+                yield f"queue {DELAYS}: a group has messages of {len(dates)} days, or the second one of a day"
+            found.update(dict.fromkeys(dates, delays_of_day))
+    yield from _of_delays(f"queue {DELAYS}", found, expected)
 
-
-def quarantine(q_mgr: mqgroups.QueueManager, queue: str, expected: Iterable[Group]) -> Iterator[str]:
-    """Yield what is different on the quarantine queue: whole groups, each message as it was, each with its reason."""
-    wanted = Counter((tuple(group.messages), group.reason) for group in expected)
-    found: Counter[tuple[tuple[str, ...], str | None]] = Counter()
-    with BrowsedQueue(connection_of(q_mgr), queue, headers=True) as browsed:
-        for head in browsed.heads():
-            headed = [
-                taken_off(
-                    message.data, *(st.long_at(message.md, at) for at in (st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID))
-                )
-                for message in browsed.messages(head)
-            ]
-            reasons = {each.properties.get(REASON) if each else None for each in headed}
-            data = tuple(each.data.decode() if each else "" for each in headed)
-            found[data, (reasons.pop() or b"").decode() if len(reasons) == 1 else None] += 1
-    for messages, reason in wanted - found:
-        yield f"queue {queue}: a group of {len(messages)} messages rejected for {reason} is missing"
-    for messages, reason in found - wanted:
-        yield f"queue {queue}: a group of {len(messages)} messages rejected for {reason} should not be there"
-
-
-def depths(q_mgr: mqgroups.QueueManager, expected: dict[str, int]) -> Iterator[str]:
-    """Yield what is different in how many messages queues hold."""
-    for name, wanted in expected.items():
+    # The sink's mark is left of any number of micro-batches.
+    for name, wanted_depth in ((QUEUE, 0), (f"MQGROUPS.SPARK.{DELAYS}", 1)):
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)
         depth = queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         queue.close()
-        if depth != wanted:
-            yield f"queue {name} holds {depth} messages, expected {wanted}"
+        if depth != wanted_depth:
+            yield f"queue {name} holds {depth} messages, expected {wanted_depth}"
 
 
-def _differences(where: str, found: Delays, expected: Delays) -> Iterator[str]:
-    for date in sorted(expected.keys() - found.keys()):
-        yield f"{where}: {date} is missing"
-    for date in sorted(found.keys() - expected.keys()):
-        yield f"{where}: {date} should not be there"
-    for date in sorted(found.keys() & expected.keys()):
-        if found[date] != expected[date]:
-            yield f"{where}: {date} is different: {_first_difference(found[date], expected[date])}"
-
-
-def _first_difference(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> str:
-    if len(found) != len(expected):
-        return f"{len(found)} rows, expected {len(expected)}"
-    return next(f"{one}, expected {other}" for one, other in zip(found, expected, strict=True) if one != other)
+def _of_delays(where: str, found: Delays, expected: Delays) -> Iterator[str]:
+    for date in sorted(expected.keys() | found.keys()):
+        if found.get(date) != expected.get(date):
+            yield f"{where}: of {date} it has {found.get(date)}, expected {expected.get(date)}"

@@ -33,4 +33,3 @@ class PipedGroup(Called[pipe.PipedGroup]):
 
     set_properties = awaited(pipe.PipedGroup.set_properties)
     put = awaited(pipe.PipedGroup.put)
-    put_value = awaited(pipe.PipedGroup.put_value)

@@ -67,7 +67,6 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
         await self._thread.call(lambda: self._sync.__exit__(kind, error, None), certain=True)
 
     put = awaited(group.OutgoingGroup.put)
-    put_value = awaited(group.OutgoingGroup.put_value)
     abandon = awaited(group.OutgoingGroup.abandon)
 
     @property

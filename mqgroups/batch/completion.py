@@ -1,4 +1,4 @@
-"""Removes a batch's records from a shared status queue, when the batch is completed or when an operator purges them.
+"""Completes a batch: puts its high-water mark on a shared status queue, and removes the records of its groups.
 
 ``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time: records
 that are already gone are skipped.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from mqgroups.batch.errors import other_messages, would_put_again
+from mqgroups.batch.errors import other_messages
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
@@ -19,8 +19,6 @@ from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, 
 from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing
-from mqgroups.mqi import constants as mq
-from mqgroups.mqi import structures as st
 from mqgroups.printable import brief
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
@@ -28,9 +26,6 @@ from mqgroups.telemetry import logs
 _log = logging.getLogger("mqgroups.batch")
 
 _IN_A_UNIT_OF_WORK = 100
-_GET_PART = st.gmo(
-    mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING, match_options=mq.MQMO_MATCH_GROUP_ID
-)
 
 
 @dataclass(slots=True)
@@ -41,38 +36,16 @@ class _Group:
     status: FoundRecord | None = None
 
 
-class SinkRecords:
-    """All records of one sink on a shared status queue.
+class _SinkRecords:
+    """All records of one sink: its high-water marks; those of groups, by batch and key."""
 
-    Attributes:
-        sink: the sink that the records belong to.
-        marks: its high-water marks.
-        by_group: the records of the groups in batches that are not completed, or are being completed, by batch and key.
-    """
-
-    def __init__(self, sink: Sink) -> None:
-        self.sink = sink
+    def __init__(self) -> None:
         self.marks: list[FoundRecord] = []
         self.by_group: dict[tuple[int, str], _Group] = {}
 
     @property
     def records(self) -> list[FoundRecord]:
         return [*self.marks, *(each for group in self.by_group.values() for each in _pair(group))]
-
-    @property
-    def completed_batch(self) -> int | None:
-        """The last batch that was completed; ``None`` if none was."""
-        return max(map(_batch, self.marks), default=None)
-
-    @property
-    def groups(self) -> list[StatusRecord]:
-        """The status records of the groups, by batch and key."""
-        return [group.status.record for _, group in sorted(self.by_group.items()) if group.status]
-
-    @property
-    def hidden(self) -> list[str]:
-        """The names of groups whose status record is hidden by a unit of work."""
-        return [each.intent.record.name for each in self.by_group.values() if each.intent and not each.status]
 
     def add(self, kind: RecordKind | None, found: FoundRecord) -> None:
         if kind is RecordKind.HIGH_WATER_MARK:
@@ -99,19 +72,22 @@ def complete_batch(
     owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
 ) -> None:
-    """Record that all groups of a batch, and of those before it, are complete; then remove the records of these groups.
+    """Record that a batch is complete, and that those before it are done; then remove the records of their groups.
 
     Call this when all parts of the batch are put; call it again if it is not known whether it was done. If the connection is lost
     while a unit of work removes records, these may come back. They agree with the high-water mark, so they do no harm until the
-    next batch is completed or an operator purges them.
+    next batch is completed.
+
+    Nobody completes a group of an earlier batch any more: its batch counts as written. So if it is not whole, its record is
+    removed too, which fences a late attempt; a warning names the group, whose messages stay on the queue.
 
     Args:
         connection, status_queue: the status queue that all attempts share, and its queue manager.
         sink_name, queue, batch: which batch.
         token: the caller's identity, for the high-water mark.
         query: the streaming query that wrote the batch, if any; the high-water mark says it.
-        mark_expires_s: how long to keep the high-water mark, seconds, for a sink that will have no other batch; by default for
-            ever.
+        mark_expires_s: how long to keep the high-water mark, seconds; by default for ever. Without it a batch that is repeated
+            would be put again.
         owner_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
         record_users: users whose records are believed besides this program's own.
 
@@ -124,7 +100,7 @@ def complete_batch(
 
     def complete() -> None:
         with closing(SharedStatusQueue(connection, status_queue, record_users=record_users)) as shared:
-            found = _find(shared, sink_name, queue).get(sink, SinkRecords(sink))
+            found = _find(shared, sink)
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
             _refuse_unfinished(found, batch, connection.q_mgr_name)
@@ -156,79 +132,6 @@ def completed_batch(
         return connection.reopening(look)
     except QueueMissing:
         return None
-
-
-def find_sinks(connection: Connection, status_queue: str, sink_name: str | None = None) -> list[SinkRecords]:
-    """Return the records on a shared status queue, of all sinks or of the sinks with one name; raises StatusError, MQIError."""
-    with closing(SharedStatusQueue(connection, status_queue)) as shared:
-        return list(_find(shared, sink_name).values())
-
-
-def purge_sink(
-    connection: Connection,
-    status_queue: str,
-    sink_name: str,
-    *,
-    unfinished_groups: bool = False,
-    whole_groups_too: bool = False,
-    mark: bool = False,
-) -> SinkPurged:
-    """Remove the records of a sink whose batches will not be done again.
-
-    Args:
-        connection, status_queue, sink_name: the status queue that all attempts share, its queue manager, and whose records.
-        unfinished_groups: also remove the messages of incomplete groups from their queue.
-        whole_groups_too: also remove the records of whole groups in batches that are not completed. Their messages stay, so the
-            same batch would put them again.
-        mark: also remove the high-water mark. A batch that is done again is then put again.
-
-    Raises:
-        RepairRefused: there are records of whole groups in batches that are not completed, without ``whole_groups_too``.
-        StatusError, MQIError: a record cannot be used, or a call failed; records that were removed before stay removed.
-    """
-    purged = SinkPurged()
-    with closing(SharedStatusQueue(connection, status_queue)) as shared:
-        sinks = _find(shared, sink_name).values()
-        purged.whole = [record for found in sinks for record in _whole(found)]
-        if purged.whole and not whole_groups_too:
-            raise would_put_again(status_queue, sink_name, purged.whole)
-        for found in sinks:
-            groups = [group for group in found.by_group.values() if group.status is not None]
-            known, before = len(found.by_group), purged.groups
-            if unfinished_groups:
-                for group in groups:
-                    if _is_here(connection, group):
-                        taken, messages = _take_with_messages(connection, shared, group)
-                        purged.groups += taken
-                        purged.messages += messages
-                groups = [group for group in groups if not _is_here(connection, group)]
-            purged.unfinished += [
-                group.status.record for group in groups if group.status and _is_begun(group.status.record)
-            ]
-            purged.groups += _take(connection, shared, [_pair(group) for group in groups])
-            purged.left += known - (purged.groups - before)
-            if mark:
-                purged.marks += _take(connection, shared, [(each,) for each in found.marks])
-    return purged
-
-
-@dataclass(slots=True)
-class SinkPurged:
-    """What was removed, and what stays.
-
-    Attributes:
-        groups, messages, marks: how many groups' records, messages of unfinished groups and high-water marks were removed.
-        left: how many groups' records stay, because another program's unit of work hides or has replaced them.
-        whole: records of whole groups that were removed; the messages stay on their queue.
-        unfinished: the same of incomplete groups.
-    """
-
-    groups: int = 0
-    messages: int = 0
-    marks: int = 0
-    left: int = 0
-    whole: list[StatusRecord] = field(default_factory=list)
-    unfinished: list[StatusRecord] = field(default_factory=list)
 
 
 def adopt_records(
@@ -277,27 +180,16 @@ def adopt_records(
         return [record for _, record in changed]
 
 
-def _find(shared: SharedStatusQueue, sink_name: str | None, queue: str | None = None) -> dict[Sink, SinkRecords]:
-    found: dict[Sink, SinkRecords] = {}
+def _find(shared: SharedStatusQueue, sink: Sink) -> _SinkRecords:
+    found = _SinkRecords()
     for each in shared.find_all():
         record = each.record
-        sink = Sink(claim_values(record.checkpoint)["sink"], record.queue, record.q_mgr_identifier)
-        if sink_name in (None, sink.name) and queue in (None, sink.queue):
-            found.setdefault(sink, SinkRecords(sink)).add(kind_of_record(record), each)
+        if Sink(claim_values(record.checkpoint)["sink"], record.queue, record.q_mgr_identifier) == sink:
+            found.add(kind_of_record(record), each)
     return found
 
 
-def _whole(found: SinkRecords) -> list[StatusRecord]:
-    """Return the records of whole groups that the sink would put again without them: no high-water mark includes their batch."""
-    completed = -1 if found.completed_batch is None else found.completed_batch
-    return [
-        group.status.record
-        for (batch, _), group in sorted(found.by_group.items())
-        if batch > completed and group.status is not None and group.status.record.state is RecordState.COMPLETED
-    ]
-
-
-def _refuse_hidden(shared: SharedStatusQueue, found: SinkRecords, batch: int) -> None:
+def _refuse_hidden(shared: SharedStatusQueue, found: _SinkRecords, batch: int) -> None:
     """Raise OwnerActive if a status record of the batch is hidden: its group may have been interrupted."""
     if any(_batch(mark) >= batch for mark in found.marks):
         return
@@ -311,7 +203,7 @@ def _refuse_hidden(shared: SharedStatusQueue, found: SinkRecords, batch: int) ->
             raise error
 
 
-def _refuse_unfinished(found: SinkRecords, batch: int, q_mgr_name: str) -> None:
+def _refuse_unfinished(found: _SinkRecords, batch: int, q_mgr_name: str) -> None:
     for (of, _), group in found.by_group.items():
         if of > batch or group.status is None or not _is_begun(group.status.record):
             continue
@@ -320,9 +212,11 @@ def _refuse_unfinished(found: SinkRecords, batch: int, q_mgr_name: str) -> None:
             raise other_messages(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
         _log.warning(
             "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
-            "`mqgroups batches purge --remove unfinished-groups` removes them",
+            "`mqgroups salvage move --queue %s --group %s` moves them away",
             brief(record.name),
             record.msg_seq_number,
+            record.queue,
+            record.group_id.hex(),
             extra=logs.fields(
                 q_mgr_name=q_mgr_name,
                 role=record.role.value,
@@ -335,12 +229,9 @@ def _refuse_unfinished(found: SinkRecords, batch: int, q_mgr_name: str) -> None:
         )
 
 
-def _done_with(found: SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
-    return [
-        _pair(group)
-        for (of, _), group in found.by_group.items()
-        if of <= batch and group.status is not None and not _is_begun(group.status.record)
-    ]
+def _done_with(found: _SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
+    # Without its status record a group may be at work: a unit of work hides it.
+    return [_pair(group) for (of, _), group in found.by_group.items() if of <= batch and group.status is not None]
 
 
 def _is_begun(record: StatusRecord) -> bool:
@@ -357,47 +248,11 @@ def _batch(mark: FoundRecord) -> int:
     return claim_values(mark.record.checkpoint)["batch"]
 
 
-def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> int:
-    """Remove records, each tuple in one unit of work; returns for how many tuples the first record was there."""
-    taken = 0
+def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> None:
+    """Remove records, each tuple in one unit of work, if its first record is still there."""
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:
                 if shared.take(first):
-                    taken += 1
                     for other in others:
                         shared.take(other)
-    return taken
-
-
-def _is_here(connection: Connection, group: _Group) -> bool:
-    """Whether messages of an incomplete group are on this queue manager."""
-    assert group.status is not None
-    record = group.status.record
-    return _is_begun(record) and record.resolved_q_mgr_name in ("", connection.q_mgr_name)
-
-
-def _take_with_messages(connection: Connection, shared: SharedStatusQueue, group: _Group) -> tuple[int, int]:
-    """Remove the records of an incomplete group, and its messages; returns how many of both.
-
-    The record goes with the first messages, so an attempt at work is fenced, and cannot complete a group whose beginning is gone.
-    If an attempt has replaced the record meanwhile, the group is left to it: nothing is removed.
-    """
-    assert group.status is not None
-    record = group.status.record
-    records, number = _pair(group), 0
-    with closing(connection.open_queue(record.queue, mq.MQOO_INPUT_SHARED)) as queue:
-        more = True
-        while more:
-            with connection.unit_of_work(shared):
-                if records and not shared.take(records[0]):
-                    return 0, 0
-                for other in records[1:]:
-                    shared.take(other)
-                records = ()
-                for _ in range(_IN_A_UNIT_OF_WORK):
-                    more = queue.get(st.md(group_id=record.group_id), _GET_PART) is not None
-                    if not more:
-                        break
-                    number += 1
-    return 1, number

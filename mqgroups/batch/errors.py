@@ -1,15 +1,10 @@
-"""Errors of batches: one must not be put as it is, another attempt has a group, or records must not be purged."""
+"""Errors of batches: one must not be put as it is, or another attempt has a group."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from mqgroups.core.claim import claim_values
-from mqgroups.core.status import StatusRecord
-from mqgroups.errors import ApplicationError, OwnershipLost, RepairRefused
-
-_MOST_NAMED = 10
+from mqgroups.errors import ApplicationError, OwnershipLost
 
 BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-query"]
 
@@ -41,8 +36,8 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
         f"group {name}: {committed} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
         "batch must give each group the same messages in the same order: no random values, no current time, no "
         "undefined order. Nothing was put. Make the batch give the messages of before, and run it again. Only if it cannot, "
-        "`mqgroups batches purge` forgets what was put: whole groups stay on the queue, and have to be moved from it before "
-        "the batch is run again, or consumers get them twice",
+        "give it another status queue, which knows of no group; move the whole groups from the queue before, or consumers get "
+        "them twice",
         "other-messages",
     )
 
@@ -60,27 +55,3 @@ def another_attempt(name: str, status_queue: str, found: tuple[str, int], expect
         found=found,
         expected=expected,
     )
-
-
-def would_put_again(status_queue: str, sink: str, groups: Sequence[StatusRecord]) -> RepairRefused:
-    """Return the error for whole groups of a batch that is not completed; without their records they would be put again."""
-    queues = ", ".join(sorted({record.queue for record in groups}))
-    more = len(groups) - _MOST_NAMED
-    named = "; ".join(map(_named, groups[:_MOST_NAMED]))
-    return RepairRefused(
-        f"sink {sink}: found a batch that is not complete, with whole groups ({len(groups)}) on queue {queues}: "
-        f"{named}{f'; and {more} more (`mqgroups batches list`)' if more > 0 else ''}. Without its record, a whole "
-        "group is put a second time if the batch is run again. Nothing was changed. Best make the batch give each group the "
-        "same messages as before, and run it again: it puts what is missing. Otherwise use --remove whole-groups, which removes "
-        "these records and lists the groups; then move them from the queue (`mqgroups salvage move`) before the batch is run "
-        "again, and undo what consumers have done with those that are no longer there",
-        status_queue=status_queue,
-        because="whole-groups",
-        found=len(groups),
-        expected=0,
-    )
-
-
-def _named(record: StatusRecord) -> str:
-    claim = claim_values(record.checkpoint)
-    return f"batch {claim['batch']} key {claim['key']!r} GroupId {record.group_id.hex()}"

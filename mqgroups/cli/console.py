@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The widths of text and of tables for a file or a pipe, which has none of its own.
 _WIDTH, _WIDEST = 200, 10_000
 # The extras to install for a module that is missing.
-_EXTRAS = {"mqembedded": "ibmmq,demo", "pyspark": "cli,spark", "pyarrow": "cli,spark"}
+_EXTRAS = {"mqembedded": "ibmmq,demo"}
 
 
 def console(*, err: bool = False) -> Console:
@@ -104,11 +104,11 @@ def log(verbose: bool) -> None:
 
 
 @contextmanager
-def one_message(*, with_cause: bool = False) -> Iterator[None]:
+def one_message() -> Iterator[None]:
     """End the command with one message and an exit code instead of a traceback.
 
     This is for errors that a user can correct: a package that is not installed, a file that cannot be read, and this package's
-    own errors, which say what to do. Any other exception is a bug and keeps its traceback. ``with_cause``: also print the cause.
+    own errors, which say what to do. Any other exception is a bug and keeps its traceback.
     """
     try:
         yield
@@ -129,8 +129,6 @@ def one_message(*, with_cause: bool = False) -> Iterator[None]:
         if not type(error).__module__.startswith("mqgroups."):
             raise
         complain(str(error))
-        if with_cause and error.__cause__ is not None:
-            echo(printable(str(error.__cause__)), err=True)
         if isinstance(error, ConfigurationError):
             sys.exit(ExitCode.USAGE)
     sys.exit(ExitCode.FAILED)

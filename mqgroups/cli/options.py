@@ -36,13 +36,6 @@ def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], 
     return convert
 
 
-def directory(text: str) -> Path:
-    """Read the name of a directory. An empty one, as of a variable that is not set, would be the working directory."""
-    if not text:
-        raise click.BadParameter("it is empty")
-    return Path(text)
-
-
 NAME = checked("NAME", checked_name)
 QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
 SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)

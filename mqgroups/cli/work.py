@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import NAME, QUEUE, SECONDS, WAIT_S, directory, host_and_port, setting_options
+from mqgroups.cli.options import NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
@@ -70,17 +69,7 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     "--name", required=True, type=NAME, help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
 )
 @click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="How many.")
-@click.option(
-    "--first",
-    type=click.IntRange(1, MOST_WORKERS),
-    default=1,
-    metavar="NUMBER",
-    help="The number of the first worker, for commands that share NAME.",
-)
-@click.option("--threads", is_flag=True, help="Threads instead of processes, for functions that mostly wait.")
-@setting_options(
-    Consuming, "commit_every", "complete_groups_only", "poison", "repeats", "group_wait_s", "stalled", "record_users"
-)
+@setting_options(Consuming, "commit_every", "complete_groups_only", "poison", "group_wait_s", "stalled", "record_users")
 @click.option(
     "--codec",
     type=click.Choice(codecs.__all__),
@@ -107,9 +96,6 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
 @click.option(
-    "--health-dir", type=directory, help="Keep the files 'live' (touched every second) and 'ready' in this directory."
-)
-@click.option(
     "--setup",
     metavar="MODULE:FUNCTION",
     callback=_function,
@@ -124,13 +110,10 @@ def work(
     target: str | None,
     name: str,
     workers: int,
-    first: int,
-    threads: bool,
     codec: str | None,
     grace_s: float,
     stuck_after_s: float | None,
     http: tuple[str, int] | None,
-    health_dir: Path | None,
     setup: Callable[[], object] | None,
     verbose: bool,
     **options: Any,
@@ -154,7 +137,7 @@ def work(
       1  a worker did not stop in time, or failed; a start resumes its group
       2  the command line is wrong
     """
-    _set_up(verbose, setup if threads else None)
+    log(verbose)
     try:
         inspect.signature(handler).bind(*[None] * (2 if target else 1))
     except TypeError as error:
@@ -174,8 +157,6 @@ def work(
         open=opens,
         name=name,
         workers=workers,
-        first=first,
-        threads=threads,
         grace_s=grace_s,
         stuck_after_s=stuck_after_s,
         setup=partial(_set_up, verbose, setup),
@@ -186,7 +167,7 @@ def work(
     except MQIError as error:
         _log.warning("%s. The workers go on trying", error)
     with stop_on_signals(supervised) as stopping:
-        in_order = supervised.run(http=http, health_directory=health_dir)
+        in_order = supervised.run(http=http)
     if stopping.signal is not None:
         complain(f"stopped by {stopping.signal.name}; the same command goes on")
     if not in_order:

@@ -34,14 +34,6 @@ class MatchOption(IntFlag):
     MATCH_OFFSET = 0x10
 
 
-class GroupStatus(IntEnum):
-    """MQGMO.GroupStatus, one byte: whether the message that was got is in a group, or is its last (IBM MQ, topic q096740)."""
-
-    NOT_IN_GROUP = ord(" ")
-    MSG_IN_GROUP = ord("G")
-    LAST_MSG_IN_GROUP = ord("L")
-
-
 class Persistence(IntEnum):
     """MQMD.Persistence. All messages of a group have the same; the queue's default is never used, because it may change."""
 

@@ -1,7 +1,7 @@
 """Modes: settings whose value is one of a few words.
 
 They are ``Literal`` types, not enums. The same words are written in configuration files, as Spark options and on command lines,
-so a word needs no translation, and mypy refuses a misspelt one (``poison="Skip"``) all the same. A value from outside the
+so a word needs no translation, and mypy refuses a misspelt one (``poison="Halt"``) all the same. A value from outside the
 program is checked against the same type when it is used (``problem``).
 
 Not here: the modes of the Spark data source (``spark/options.py``).
@@ -16,9 +16,7 @@ StatusLayout: TypeAlias = Literal["classic", "segmented"]
 PutResponse: TypeAlias = Literal["sync", "async"]
 Interrupted: TypeAlias = Literal["resume", "abandon"]
 Bind: TypeAlias = Literal["group", "open"]
-Poison: TypeAlias = Literal["halt", "skip", "quarantine"]
-Repeats: TypeAlias = Literal["tell", "halt"]
-Stalled: TypeAlias = Literal["halt", "quarantine"]
+Unprocessed: TypeAlias = Literal["halt", "quarantine"]
 Trace: TypeAlias = Literal["unit of work", "message", "off"]
 # Which checks of a salvage an operator may override (``operate.rules.salvage.DOUBTS``).
 Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrupted", "dead-letters"]

@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
-from mqgroups.core.modes import Poison, Stalled
+from mqgroups.core.modes import Unprocessed
 from mqgroups.errors import ConfigurationError
 from mqgroups.mqi import constants as mq
 
@@ -23,7 +23,7 @@ class BackoutQueue:
         name: BOQNAME; empty if not set.
     """
 
-    def __init__(self, connection: Connection, queue: Queue, poison: Poison, stalled: Stalled) -> None:
+    def __init__(self, connection: Connection, queue: Queue, poison: Unprocessed, stalled: Unprocessed) -> None:
         """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
         Raises MQIError; ConfigurationError if by the consumer's policies messages are moved, but BOQNAME is not set.

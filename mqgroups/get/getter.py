@@ -54,7 +54,7 @@ class Getter(Processing):
         """
         super().__init__(settings, work, partner)
         self.turn = connection.turn
-        self.repetition = Repetition(settings)
+        self.repetition = Repetition(settings.queue)
         self.decode = settings.codec.decode if settings.codec is not None else None
         self.closed = False
         # When the log says next that a message of this group is waited for, in seconds of waiting.
@@ -95,19 +95,16 @@ class Getter(Processing):
         )
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``.
-
-        Raises GroupRepeated if the group has the key of the one before, and ``repeats="halt"``.
-        """
+        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
         try:
             message = self._first()
-            if message is not None:
-                self.repetition.compare(self.owner, message)
         except MQGroupsError as error:
             self.back_out(error)
             raise
         if message is None:
             self.work.release()
+        else:
+            self.repetition.compare(self.owner, message)
         return message
 
     def _first(self) -> Message | None:

@@ -170,10 +170,8 @@ class IncomingGroup:
         return message
 
     def _checked(self, message: Message) -> Message | None:
-        """Return the message if it is for the application, else the next one that is; ``None`` if the group has ended."""
+        """Return the message if it is for the application, else get it again; ``None`` if another consumer has got it."""
         while not self._check(message):
-            if not self._is_current:
-                return None
             again = self._taken_again()
             if again is None:
                 return None
@@ -184,10 +182,10 @@ class IncomingGroup:
         return message
 
     def _taken_again(self) -> Message | None:
-        """Get the next message, after one was backed out or put aside.
+        """Get a message again that was backed out as a suspect.
 
-        Returns ``None`` if another consumer got this group while its first message was backed out as a suspect. The next
-        iteration has what else there is.
+        Returns ``None`` if it was the first of its group, which another consumer has got meanwhile. The next iteration has what
+        else there is.
         """
         getter = self._getter
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,6 @@ from mqgroups.core.poison import Suspect, Treatment, treatment
 from mqgroups.errors import CcsidUnknown, GroupAbandoned, GroupQuarantined, NotDecoded, PoisonMessage
 from mqgroups.get.getter import Getter
 from mqgroups.mqi.message import Message
-
-_log = logging.getLogger("mqgroups.get")
 
 
 class MessageCheck:
@@ -24,7 +21,7 @@ class MessageCheck:
         self._key = key
 
     def __call__(self, message: Message) -> bool:
-        """Return whether the application gets the message; if not, it was backed out or put aside, and the group goes on.
+        """Return whether the application gets the message; if not, it was backed out, and is got again.
 
         Raises:
             GroupAbandoned: it ends a group that its producer has given up. That is committed.
@@ -40,12 +37,12 @@ class MessageCheck:
         if owner.unit.note.quarantine:
             raise self._quarantined(message)
         if reason := message.not_joined_because:
-            self._put_aside(message, f"cannot be got whole ({reason})", reason)
-        elif decode is not None and (reason := self._why_not_decoded(message, decode)):
-            self._is_not_decoded(message, reason)
-        else:
-            return not backout or not backout.suspects(message.backout_count) or self._is_kept(message)
-        return False
+            raise self._poison(message, reason)
+        if decode is not None and (reason := self._why_not_decoded(message, decode)):
+            if not self._can_be_moved:
+                self._commit_those_before()
+            raise self._poison(message, reason)
+        return not backout or not backout.suspects(message.backout_count) or self._is_kept(message)
 
     def _abandoned(self, message: Message, result: int, reason: str) -> GroupAbandoned:
         """Commit the message that abandons the group; returns the error to raise."""
@@ -87,8 +84,7 @@ class MessageCheck:
             # A property of this installation: the message stays, whatever ``poison`` says, and the application gets its error.
             getter.process_alone()
             return True
-        self._put_aside(message, f"was backed out {message.backout_count} times")
-        return False
+        raise self._poison(message)
 
     def _why_not_decoded(self, message: Message, decode: Callable[[Any], Any]) -> str:
         """Decode a message; returns the reason if its data is invalid, else an empty text. Raises CcsidUnknown."""
@@ -105,12 +101,6 @@ class MessageCheck:
             return type(error).__name__
         return ""
 
-    def _is_not_decoded(self, message: Message, reason: str) -> None:
-        """Treat a message that the codec cannot decode. It is poison, whatever its backout count is."""
-        if not self._can_be_moved:
-            self._commit_those_before()
-        self._put_aside(message, f"cannot be decoded ({reason})", reason)
-
     def _commit_those_before(self) -> None:
         """Commit the messages before one that is not decoded, so that they do not come again with it."""
         getter, owner = self._getter, self._getter.owner
@@ -121,40 +111,23 @@ class MessageCheck:
     def _can_be_moved(self) -> bool:
         getter = self._getter
         backout = getter.aside.backout
-        return backout is not None and backout.threshold > 0 and getter.settings.poison in ("skip", "quarantine")
+        return backout is not None and backout.threshold > 0 and getter.settings.poison == "quarantine"
 
-    def _put_aside(self, message: Message, because: str, reason: str = "") -> None:
-        """Treat a poison message by the queue's rules. ``reason``: why it cannot be decoded.
+    def _poison(self, message: Message, reason: str = "") -> PoisonMessage | GroupQuarantined:
+        """Treat a poison message by the consumer's policy; returns the error to raise.
 
-        Raises PoisonMessage or GroupQuarantined by the consumer's policy; otherwise the message was moved, and that is committed.
+        ``reason``: why it cannot be decoded. Then it is poison whatever its backout count is.
         """
-        getter, owner, backout = self._getter, self._getter.owner, self._getter.aside.backout
+        getter, backout = self._getter, self._getter.aside.backout
         queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
-        threshold, moves = backout.threshold if backout is not None else 0, self._can_be_moved
-        owner.telemetry.poison(number, count, backout.name if backout is not None and moves else "")
-        if backout is None or not moves:
-            if not reason and getter.can_isolate:
-                # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
-                getter.isolate(_suspected(message))
-            raise PoisonMessage(queue, message.group_id, number, count, threshold, reason)
-        if getter.settings.poison == "quarantine":
-            raise self._quarantined(message, reason)
-        getter.move(message)
-        owner.log(
-            _log,
-            logging.WARNING,
-            "queue %s: message %d of group %s %s, so it is moved to %s",
-            queue,
-            number,
-            message.group_id.hex(),
-            because,
-            backout.name,
-        )
-        owner.set_suspect(None)
-        if message.is_last:
-            getter.end_group()
-        else:
-            getter.syncpoint()
+        threshold, target = (backout.threshold, backout.name) if backout is not None else (0, "")
+        getter.owner.telemetry.poison(number, count, target if self._can_be_moved else "")
+        if self._can_be_moved:
+            return self._quarantined(message, reason)
+        if not reason and getter.can_isolate:
+            # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
+            getter.isolate(_suspected(message))
+        return PoisonMessage(queue, message.group_id, number, count, threshold, reason)
 
     def _quarantined(self, message: Message, reason: str = "") -> GroupQuarantined:
         """Move the rest of the group to the backout queue; returns the error to raise."""

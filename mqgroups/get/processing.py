@@ -109,7 +109,7 @@ class Processing:
             self.end_group()
             return True
         if self._alone:
-            self.owner.set_suspect(None)
+            self.owner.clear_suspect()
             self.syncpoint()
         elif self.work.due():
             self.syncpoint()

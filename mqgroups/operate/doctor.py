@@ -74,7 +74,7 @@ _STATUS_AUTHORITIES = (
     (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
-_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='skip' or 'quarantine')"),)
+_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
 _MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
 
 # To ask the command server: queues, and the queue manager.

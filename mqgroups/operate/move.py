@@ -7,7 +7,6 @@ record has to go too, and the result names it.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -179,8 +178,7 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
             what = f"a record of {each.name} for group {group_id.hex()}"
             last = f"CLEAR QLOCAL('{each.status_queue}')"
             if each.is_shared:
-                sink = shlex.quote(claim_values(each.record.checkpoint)["sink"])
-                last = f"`mqgroups batches purge --status-queue {each.status_queue} --sink {sink}`"
+                last = f"complete a later, empty batch of its sink {claim_values(each.record.checkpoint)['sink']}"
             remedy = (
                 f"The next start of {each.name} would put the rest of the group to queue {each.record.queue}, away from the "
                 "messages that are moved. Start it, and move the group when it is complete; or if it will never be started "

@@ -28,7 +28,6 @@ from mqgroups.put.payload import (
     Unsent,
     check_stream,
     data_and_kind,
-    encoded,
     is_last,
     pieces,
 )
@@ -197,26 +196,6 @@ class OutgoingGroup(WithBlock):
                 last = is_last(last, self._begun)
                 self._put(payload, kind, checkpoint, last=last)
                 self._ended = last
-
-    def put_value(
-        self,
-        value: Any,
-        *,
-        last: bool | None = None,
-        format: str | None = None,
-        ccsid: int | None = None,
-        correl_id: bytes | None = None,
-        properties: Mapping[str, PropertyValue] | None = None,
-    ) -> None:
-        """Put the next message of the group, with the data that the producer's codec makes of ``value``; see ``put``.
-
-        Raises:
-            GroupUsage: the producer has no codec; or as ``put``.
-            MessageRefused: the value cannot be encoded; or as ``put``. Nothing of it is put, and the group goes on.
-            MQGroupsError: as ``put``.
-        """
-        payload = encoded(self._putter.settings.codec, value)
-        self.put(payload, last=last, format=format, ccsid=ccsid, correl_id=correl_id, properties=properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.

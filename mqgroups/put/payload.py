@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from mqgroups.code_pages import UTF_8
 from mqgroups.core.group import GroupPosition, MessagePart
@@ -21,8 +21,7 @@ from mqgroups.errors import GroupUsage, MessageRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import properties as message_properties
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.mqi.text import encoded as encoded_text
-from mqgroups.settings import Codec
+from mqgroups.mqi.text import encoded
 
 _LONGEST_CHARACTER = 4
 HIGHEST_RESULT = mq.MQFB_APPL_LAST - mq.MQFB_APPL_FIRST
@@ -82,7 +81,7 @@ def data_and_kind(
     if ccsid is not None:
         _check_ccsid(ccsid)
     if isinstance(payload, str):
-        payload, kind = encoded_text(payload, UTF_8 if ccsid is None else ccsid), TEXT
+        payload, kind = encoded(payload, UTF_8 if ccsid is None else ccsid), TEXT
     elif payload is not None and not isinstance(payload, bytes):
         if not isinstance(payload, bytearray | memoryview):
             raise _no_payload(payload)
@@ -121,20 +120,6 @@ def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
             "it is the group's last message has to be known when its first segment is put"
         )
     return last
-
-
-def encoded(codec: Codec | None, value: Any) -> str | bytes:
-    """Return the data that a codec makes of a value; raises GroupUsage without one, MessageRefused if it cannot be encoded."""
-    if codec is None:
-        raise GroupUsage("put_value needs a codec. Make the producer or pipe with codec=, or put bytes or str")
-    try:
-        return codec.encode(value)
-    except MessageRefused:
-        raise
-    except (ValueError, TypeError) as error:
-        # Its text may show the value, and so may a chained error.
-        why = type(error).__name__
-    raise MessageRefused(f"the codec cannot encode a value of type {type(value).__name__}: {why}")
 
 
 def _check_ccsid(ccsid: object) -> None:

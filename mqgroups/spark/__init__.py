@@ -4,12 +4,14 @@
     spark.readStream.format("ibmmq")    reads complete groups as they arrive; removed when Spark has processed them
     df.write.format("ibmmq")            puts a group for each key, each row exactly once, even if a task or the job is repeated
     writeStream.format("ibmmq")         the same for each micro-batch
+    checked(messages)                   the groups that fail, with the reason
 
      driver                                                executors
      data_source.py ──► batch_source, stream_source        read(bundle): browse, by GroupId
          offsets.py   what is planned, what to remove            browse.py → rows.py → Arrow
          reservation  the queue, for one query; removal.py       connections.py  one per worker process
      data_source.py ──► sink                               write(rows): put, with a status record for each group
+     checked ──► group_checks.py                           verdicts.py, on the counts of each group
 
 If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``); otherwise call ``register``. No other
 part of the package imports this one. docs/spark/start.md begins the documentation; docs/spark/options.md has the options.
@@ -23,7 +25,31 @@ from typing import TYPE_CHECKING
 from mqgroups.spark.failures import cause
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> DataFrame:
+    """Return the groups that fail: a row for each, with ``key``, ``reason`` and ``detail``. A good group has no row.
+
+    Join it with the messages by ``key``: ``left_anti`` gives the good groups, an inner join those that fail. Each action computes
+    it again, so ``persist`` messages that come from a queue.
+
+    Args:
+        messages: rows of a batch read, or of a micro-batch in ``foreachBatch``, all of each group, and columns of your own. They
+            need the options ``includeMqmd`` and ``includeHeaders``, without which abandoned groups cannot be told.
+        trailer: if the last message of each group says how many messages are before it, a column with this number, which is null
+            in all other messages.
+
+    Returns:
+        ``key``: as in the messages. ``reason``: the first of abandoned, not_in_group, duplicate, gap, incomplete, sequence and
+        trailer that holds. ``detail``: words for each that holds, with numbers and without data.
+
+    Raises:
+        SparkOptionError: ``messages`` lacks a column.
+    """
+    from mqgroups.spark.group_checks import failures
+
+    return failures(messages, trailer)
 
 
 def register(spark: SparkSession) -> None:
@@ -53,4 +79,4 @@ def is_written(options: Mapping[str, str]) -> bool:
     return completed is not None and completed.number >= number
 
 
-__all__ = ["cause", "is_written", "register"]
+__all__ = ["cause", "checked", "is_written", "register"]

@@ -58,10 +58,7 @@ def read_bundle(bundle: InputPartition, options: SourceOptions) -> Iterator[Reco
 def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOptions) -> Iterator[Got]:
     for planned in groups:
         try:
-            if options.include_incomplete:
-                yield from queue.messages_there(planned.key)
-            else:
-                yield from queue.messages(planned)
+            yield from queue.messages(planned)
         except GroupGone as error:
             if options.fail_on_data_loss:
                 raise
@@ -80,7 +77,7 @@ class GroupBatchReader(DataSourceReader):
         """Browse the queue for its groups. Spark calls this in one process, once for each plan."""
         options = self._options
         with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
-            bundles = bundled(list(self._planned(queue)), options.max_partitions)
+            bundles = bundled(list(_planned(queue)), options.max_partitions)
             # Without any partition Spark would make one itself.
             return [Bundle(tuple(bundle)) for bundle in bundles or [[]]]
 
@@ -89,18 +86,16 @@ class GroupBatchReader(DataSourceReader):
         """Yield the rows of one bundle."""
         return read_bundle(partition, self._options)
 
-    def _planned(self, queue: BrowsedQueue) -> Iterator[Planned]:
-        if self._options.include_incomplete:
-            yield from queue.everything()
-            return
-        # The last head of messages outside groups that are alike stands for all of them.
-        heads = {head.key: head for head in queue.heads()}.values()
-        with_name = Counter(head.key.name for head in heads)
-        messages = 1
-        for head in heads:
-            if with_name[head.key.name] > 1 and queue.beginning(head) != head.key:
-                # It looks complete because of another group with its GroupId.
-                continue
-            planned = queue.counted(head, messages)
-            messages = planned.messages
-            yield planned
+
+def _planned(queue: BrowsedQueue) -> Iterator[Planned]:
+    # The last head of messages outside groups that are alike stands for all of them.
+    heads = {head.key: head for head in queue.heads()}.values()
+    with_name = Counter(head.key.name for head in heads)
+    messages = 1
+    for head in heads:
+        if with_name[head.key.name] > 1 and queue.beginning(head) != head.key:
+            # It looks complete because of another group with its GroupId.
+            continue
+        planned = queue.counted(head, messages)
+        messages = planned.messages
+        yield planned

@@ -19,7 +19,7 @@ Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -200,24 +200,6 @@ class BrowsedQueue:
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0]).stamp
 
-    def everything(self) -> list[Planned]:
-        """Return all groups, complete or not, and messages outside groups, with the number of physical messages of each.
-
-        Raises MQIError.
-        """
-        return self.again(self._everything)
-
-    def _everything(self) -> list[Planned]:
-        md = st.md()
-        counts: dict[Key, int] = {}
-        step = mq.MQGMO_BROWSE_FIRST
-        while (found := self._walker.get_descriptor(md, st.gmo(step | DESCRIPTOR_ONLY))) is not None:
-            key = key_of(found[0])
-            key = Key(key.identifier) if key.is_group else key
-            counts[key] = counts.get(key, 0) + 1
-            step = mq.MQGMO_BROWSE_NEXT
-        return [Planned(key if key.is_group else replace(key, copies=count), count) for key, count in counts.items()]
-
     # --- the messages of a group
 
     def messages(self, planned: Planned) -> Iterator[Got]:
@@ -264,7 +246,7 @@ class BrowsedQueue:
 
     def _by_seq_numbers(self, planned: Planned, first: int) -> Iterator[Got]:
         for number in range(first, (planned.messages or MAX_MSG_SEQ_NUMBER) + 1):
-            message = next(self._by_seq_number(planned.key, number), None)
+            message = self._by_seq_number(planned.key, number)
             if message is None:
                 raise GroupGone(self.name, planned.key.shown, number - 1, planned.messages)
             yield message
@@ -326,39 +308,15 @@ class BrowsedQueue:
         )
         return found is not None and begins(found[0], key)
 
-    def messages_there(self, key: Key) -> Iterator[Got]:
-        """Yield the messages that have the GroupId of ``key``, by number; messages with missing segments are left out.
-
-        Or the messages outside groups.
-        """
-        if not key.is_group:
-            yield from self._alike(key)
-            return
-        for seq, copies in sorted(self._seq_numbers(key).items()):
-            yield from islice(self._by_seq_number(key, seq), copies)
-
-    def _seq_numbers(self, key: Key) -> Counter[int]:
-        """Return how many messages have each sequence number, of those that begin with the message's first byte."""
-        md = st.md(group_id=key.identifier)
-        places: list[int] = []
-        step = mq.MQGMO_BROWSE_FIRST
-        while found := self._descriptor(md, st.gmo(step | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID)):
-            if st.long_at(found[0], st.MD_OFFSET) == 0:
-                places.append(st.long_at(found[0], st.MD_MSG_SEQ_NUMBER))
-            step = mq.MQGMO_BROWSE_NEXT
-        return Counter(places)
-
-    def _by_seq_number(self, key: Key, seq: int) -> Iterator[Got]:
-        """Yield the messages that have a number, in physical order."""
+    def _by_seq_number(self, key: Key, seq: int) -> Got | None:
+        """Return the first message that has a number, in physical order."""
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
         try:
-            yield from self._in_order(md, _BY_SEQ_NUMBER)
+            return next(self._in_order(md, _BY_SEQ_NUMBER), None)
         except MQIError as error:
             if error.reason not in _NOT_JOINED:
                 raise
-            joined = self._joined(md)
-            if joined is not None:
-                yield joined
+            return self._joined(md)
 
     def _joined(self, md: bytearray) -> Got | None:
         """Return the segments of a message as one: not converted, and described as the first one is."""

@@ -8,7 +8,6 @@
      └─ CheckpointUnusable      what a query's checkpoint says does not fit what is on the queues
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
-     ├─ JavaMissing             no Java that Spark can use was found
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
      └─ AmbiguousGroup          two groups have one GroupId, and their messages cannot be told apart
@@ -66,15 +65,14 @@ class CheckpointUnusable(StatusError):
     """What a query's checkpoint says does not fit what is on the queues. Nothing was removed.
 
     Attributes:
-        because: ``"version"``: this version did not write the offset, or a record of the pipeline. ``"foreign"``: the pipeline's
-            records belong to another checkpoint. ``"missing"``: the list of a micro-batch's groups is not on the source's status
-            queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
+        because: ``"version"``: this version did not write the offset. ``"missing"``: the list of a micro-batch's groups is not on
+            the source's status queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(
         self,
         message: str,
-        because: Literal["version", "foreign", "missing", "not-read"],
+        because: Literal["version", "missing", "not-read"],
         *,
         status_queue: str = "",
         found: object = None,
@@ -82,10 +80,6 @@ class CheckpointUnusable(StatusError):
     ) -> None:
         super().__init__(message, status_queue=status_queue, found=found, expected=expected)
         self.because = because
-
-
-class JavaMissing(EnvironmentFailure):
-    """There is no Java 17 or newer."""
 
 
 class QueueReserved(EnvironmentFailure):

@@ -46,6 +46,10 @@ _KNOWN = {
         "the Python that Spark starts does not exist: PYSPARK_PYTHON must name one that has mqgroups, pyspark and pyarrow, on "
         "the driver and on each executor"
     ),
+    "JAVA_GATEWAY_EXITED": (
+        "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer: that of JAVA_HOME, else the "
+        "java of the PATH. On Debian and Ubuntu: apt-get install openjdk-17-jre-headless"
+    ),
     r"CONCURRENT_QUERY|CONCURRENT_STREAM_LOG_UPDATE": (
         "another query uses the same checkpoint. Stop it, or use another checkpoint"
     ),
@@ -83,7 +87,7 @@ def cause(error: BaseException | str) -> str:
     """Return one sentence for an exception of Spark: the class and text of the Python error in it, and what to do.
 
     Args:
-        error: raised by an action, ``save()``, ``start()`` or ``awaitTermination()``; or its text.
+        error: raised by ``getOrCreate()``, an action, ``save()``, ``start()`` or ``awaitTermination()``; or its text.
     """
     text = error if isinstance(error, str) else _text(error)
     python = _AFTER_PYTHON.split(text.partition("Traceback (most recent call last)")[2], 1)[0]

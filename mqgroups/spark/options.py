@@ -28,6 +28,8 @@ from mqgroups.spark.option import Option, Use, camel, options_of, options_of_con
 
 _COUNT = Whole(1)
 _NUMBER = Whole(0)
+# A late attempt of a task must find the mark. Expiry in MQMD is an MQLONG, in tenths of a second.
+_DAYS = Whole(1, (2**31 - 1) // (24 * 60 * 60 * 10))
 # A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
 _FIRST_WAIT_S = 10.0
 
@@ -82,7 +84,6 @@ class SourceOptions(_Options):
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
         include_headers: message properties in column ``headers``.
-        include_incomplete: also read groups with missing messages, to look at what has come of them.
         max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
         max_messages_per_trigger: maximum number of messages in a micro-batch, if some groups are much longer than others; it
             always has at least one group.
@@ -94,7 +95,6 @@ class SourceOptions(_Options):
     convert: Annotated[bool, Use.READ] = False
     include_mqmd: Annotated[bool, Use.READ] = False
     include_headers: Annotated[bool, Use.READ] = False
-    include_incomplete: Annotated[bool, Use.BATCH_READ] = False
     max_groups_per_trigger: Annotated[int, _COUNT, Use.STREAM_READ] = 1000
     max_messages_per_trigger: Annotated[int | None, _COUNT, Use.STREAM_READ] = None
     poll_timeout_ms: Annotated[int, _NUMBER, Use.STREAM_READ] = 500
@@ -109,6 +109,8 @@ class SinkOptions(_Options):
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
         txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
+        keep_mark_days: days after which the mark of the last completed batch expires; a batch that is repeated later is put
+            twice. Default: never; without ``txnAppId`` a day.
         priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
@@ -118,6 +120,7 @@ class SinkOptions(_Options):
     sequence_column: Annotated[str | None, Use.WRITE] = None
     txn_app_id: Annotated[str | None, Use.BATCH_WRITE] = None
     txn_version: Annotated[int | None, _NUMBER, Use.BATCH_WRITE] = None
+    keep_mark_days: Annotated[int | None, _DAYS, Use.WRITE] = None
     persistence: Annotated[Persistence, Use.WRITE] = Producing.persistence
     put_response: Annotated[PutResponse, Use.WRITE] = Producing.put_response
     priority: Annotated[Priority, Use.WRITE] = Producing.priority

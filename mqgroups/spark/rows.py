@@ -141,7 +141,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     in_group = group_status != mq.MQGS_NOT_IN_GROUP
     row: tuple[Any, ...] = (
         data,
-        group_id if in_group else correl_id,
+        group_id if in_group else msg_id,
         options.queue,
         group_id if in_group else None,
         msg_seq_number,

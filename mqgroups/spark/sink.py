@@ -49,8 +49,7 @@ _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
 # So that large messages do not fill the queue manager's log.
 _BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
-# A write without txnAppId is never repeated, except by late attempts of its own tasks.
-_MARK_OF_ONE_WRITE_EXPIRES_S = 24 * 60 * 60
+_DAY_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class _GroupWriter:
         options = self._options
         return logs.fields(q_mgr_name=options.connection.q_mgr_name, role="put", queue=options.queue)
 
-    def _complete(self, written: Sequence[WriterCommitMessage | None], mark_expires_s: int | None = None) -> None:
+    def _complete(self, written: Sequence[WriterCommitMessage | None], *, can_be_repeated: bool = True) -> None:
         """Complete the batch that the tasks have written."""
         for batch in {each for each in written if isinstance(each, Batch)}:
             with lent(self._options.connection) as q_mgr:
@@ -141,7 +140,7 @@ class _GroupWriter:
                     batch.number,
                     f"driver-{uuid.uuid4().hex}",
                     query=batch.query,
-                    mark_expires_s=mark_expires_s,
+                    mark_expires_s=mark_expires_s(self._options.keep_mark_days, can_be_repeated=can_be_repeated),
                     owner_wait_s=self._options.connection.reconnect_wait_s,
                     record_users=self._options.record_users,
                 )
@@ -163,7 +162,7 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
     @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Record that all groups are whole, and remove the records of the single groups."""
-        self._complete(messages, None if self._options.txn_app_id else _MARK_OF_ONE_WRITE_EXPIRES_S)
+        self._complete(messages, can_be_repeated=self._options.txn_app_id is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they are not needed
         """Log the failure only: a late attempt may still put, and the next one resumes."""
@@ -192,6 +191,19 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
         _log.warning(
             "micro-batch %d to queue %s failed; its status records are kept", batchId, queue, extra=self._log_fields()
         )
+
+
+def mark_expires_s(keep_mark_days: int | None, *, can_be_repeated: bool) -> int | None:
+    """Return how long the mark of a completed batch is kept, seconds; ``None``: for ever, until the next batch is completed.
+
+    Without its mark a batch that is repeated is put a second time. Only the user knows how long a query or job may stand still
+    and then repeat its last batch, so the mark expires only if the user says so. A write without txnAppId is repeated only by
+    late attempts of its own tasks, for which a day is long. The queue manager counts the time and removes the mark (Expiry in
+    MQMD): that takes no clock of the driver's and no authority, and touches no mark of another sink.
+    """
+    if keep_mark_days is not None:
+        return keep_mark_days * _DAY_S
+    return None if can_be_repeated else _DAY_S
 
 
 def _task() -> TaskContext:

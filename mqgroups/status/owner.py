@@ -17,7 +17,6 @@ from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Persistence
 from mqgroups.core.next_record import Note, next_record, note_of
 from mqgroups.core.ownership import Ownership, PendingCommit
-from mqgroups.core.poison import Suspect
 from mqgroups.core.restart import position_of
 from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState
 from mqgroups.errors import Stopped
@@ -121,9 +120,9 @@ class Owner:
         _, suspect, quarantine, properties, first_msg_id, done = self.unit.note
         self.unit.note = Note(checkpoint, suspect, quarantine, properties, first_msg_id, done)
 
-    def set_suspect(self, suspect: Suspect | None) -> None:
-        """Set the message that the next record names as processed alone; ``None`` removes it."""
-        self.unit.note = self.unit.note._replace(suspect=suspect)
+    def clear_suspect(self) -> None:
+        """Note that no message is suspected any more: the one that was processed alone is not poison."""
+        self.unit.note = self.unit.note._replace(suspect=None)
 
     def set_quarantine(self) -> None:
         """Note in the next record that the rest of the group goes to the backout queue."""

@@ -22,7 +22,7 @@ consumer or pipe is promised for each worker, because a worker is nothing else: 
     supervisor.py    Workers: starts workers, starts them again, stops them
     run.py           one start of a worker, in a process or in a thread
     worker.py        what a worker does: its groups, and the rest of groups that a name without a worker has left
-    health.py        whether workers are alive and ready, by HTTP and by files; metrics
+    health.py        whether workers are alive and ready, and their figures, as pages
     status.py        what is known of a worker from outside
 """
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from math import inf
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import overload
 
 import tenacity
@@ -25,11 +24,12 @@ import tenacity
 from mqgroups.errors import ConfigurationError
 from mqgroups.get.group import IncomingGroup
 from mqgroups.names import checked_name
+from mqgroups.pages import Pages
 from mqgroups.pipe import PipedGroup
 from mqgroups.queue_manager import QueueManager
 from mqgroups.setting import Whole, check_flag, checked_seconds
 from mqgroups.status.hooks import checked_hook
-from mqgroups.workers.health import Health
+from mqgroups.workers.health import health_pages
 from mqgroups.workers.run import ProcessRun, Run, ThreadRun
 from mqgroups.workers.status import Board, WorkerStatus
 from mqgroups.workers.worker import MOST_WORKERS, Job, OpenConsumer, OpenPipe
@@ -156,23 +156,20 @@ class Workers:
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake, b"\0")
 
-    def run(self, *, http: tuple[str, int] | None = None, health_directory: Path | str | None = None) -> bool:
+    def run(self, *, http: tuple[str, int] | None = None) -> bool:
         """Work until ``stop`` is called. Then the workers have ``grace_s`` to stop; those that take longer are killed.
 
         Args:
             http: host and port to serve ``/livez``, ``/readyz`` and ``/metrics`` at.
-            health_directory: where to keep the files ``live`` and ``ready``.
 
         Returns:
             Whether all workers have stopped by themselves and in order.
 
         Raises:
-            OSError: the address or the directory cannot be used.
+            OSError: the address cannot be used.
             Exception: workers are processes, and what they are given cannot be pickled.
         """
-        with contextlib.ExitStack() as health:
-            if http is not None or health_directory is not None:
-                health.enter_context(Health(self, http, health_directory))
+        with contextlib.nullcontext() if http is None else Pages(http, health_pages(self)):
             try:
                 while not self.stopping:
                     self._turned_s = time.monotonic()

@@ -1,8 +1,7 @@
-"""A task that is cancelled at any of its awaits: nothing is lost, nothing doubled, and everything can go on.
+"""A task that is cancelled: nothing is lost, nothing doubled, and everything can go on.
 
-The task is cancelled while its call is under way, or when the call is done and nobody has its result yet. It goes on at one of
-three levels: with the same producer or consumer, with a new one on the same connection, or on a new connection. The campaign
-(``tests/faults/cancellations.py``) has that at each await; here is one in the middle of each level.
+The campaign (``tests/faults/cancellations.py``) cancels at each await of producers, consumers and pipes, and goes on. Here is
+what its programs do not do.
 """
 
 from __future__ import annotations
@@ -17,79 +16,11 @@ from pathlib import Path
 import pytest
 
 from mqgroups import errors
-from tests.aio.canceller import Cancellation, Canceller, goes_on
+from tests.aio.canceller import Cancellation, Canceller
 from tests.aio.test_aio import connect, consumer, producer
 from tests.put.whole_groups import THIS, is_whole_group
 
 PATIENT = {"owner_wait_s": 20}
-levels = pytest.mark.parametrize(
-    ("level", "when", "nth"),
-    [("group", "done", 9), ("owner", "under-way", 9), ("connection", "done", 9), ("connection", "done", 1)],
-)
-
-
-async def until_done(owner, level, make, work, forget):
-    """Work until it is done, whatever is cancelled; each level also catches what the level in it has no object for."""
-    done = False
-    while True:
-        try:
-            async with connect(owner) as qmgr:
-                while True:
-                    try:
-                        async with make(qmgr) as it:
-                            while not done:
-                                try:
-                                    await work(it)
-                                    done = True
-                                except asyncio.CancelledError:
-                                    if level != "group":
-                                        raise
-                                    goes_on()
-                            if forget:
-                                await it.forget()
-                        break
-                    except asyncio.CancelledError:
-                        if level == "connection":
-                            raise
-                        goes_on()
-            return
-        except asyncio.CancelledError:
-            goes_on()
-
-
-def put_until_done(owner, level):
-    async def work(it):
-        while await it.checkpoint() != len(THIS):
-            async with it.group(name="file") as group:
-                assert group.checkpoint == (group.resume_from or None)
-                for number in range(group.resume_from, len(THIS)):
-                    group.set_checkpoint(number + 1)
-                    await group.put(THIS[number])
-
-    return until_done(owner, level, lambda qmgr: producer(owner, qmgr, **PATIENT), work, True)
-
-
-def get_until_done(owner, level, handled):
-    async def work(it):
-        del handled[(await it.checkpoint() or 0) :]
-        async for group in it:
-            assert group.name == "file"
-            async for message in group:
-                handled.append(message.data)
-                group.set_checkpoint(len(handled))
-
-    return until_done(owner, level, lambda qmgr: consumer(owner, qmgr, **PATIENT), work, True)
-
-
-def pipe_until_done(owner, level, target):
-    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0, **PATIENT}
-
-    async def work(pipe):
-        async for incoming, outgoing in pipe:
-            async for message in incoming:
-                await outgoing.put(message.data)
-
-    return until_done(owner, level, lambda qmgr: qmgr.group_pipe(owner.queue, target, **settings), work, False)
 
 
 @pytest.fixture(autouse=True)
@@ -117,43 +48,17 @@ def _sockets() -> int:
     return count
 
 
-# --- in the middle of a group, and at the connection
+@pytest.mark.parametrize("when", ["under-way", "done"])
+@pytest.mark.parametrize("nth", [1, 2], ids=["connection", "producer"])
+def test_what_nobody_gets_is_closed(owner, nth, when):
+    async def main():
+        async with connect(owner) as qmgr, producer(owner, qmgr):
+            raise AssertionError
 
-
-@levels
-def test_a_group_is_put_once_whichever_await_is_cancelled(owner, level, when, nth):
     canceller = Canceller(Cancellation(when, nth))
-    canceller.run(put_until_done(owner, level))
+    with pytest.raises(asyncio.CancelledError):
+        canceller.run(main())
     assert canceller.came == 1
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
-
-
-@levels
-def test_each_message_is_handled_once_whichever_await_is_cancelled(owner, level, when, nth):
-    with owner.producer() as it, it.group(name="file") as group:
-        for data in THIS:
-            group.put(data)
-    canceller = Canceller(Cancellation(when, nth))
-    handled: list[bytes] = []
-    canceller.run(get_until_done(owner, level, handled))
-    assert canceller.came == 1
-    assert handled == THIS
-    assert owner.data() == owner.records("get") == []
-
-
-@levels
-def test_a_pipe_puts_each_message_once_whichever_await_is_cancelled(owner, make_queue, level, when, nth):
-    owner.put_group(THIS)
-    target = make_queue()
-    canceller = Canceller(Cancellation(when, nth))
-    canceller.run(pipe_until_done(owner, level, target))
-    assert canceller.came == 1
-    assert is_whole_group(owner.on_queue(target), THIS)
-    assert owner.data() == owner.records("get") == owner.records("put") == []
-
-
-# --- one by one
 
 
 def test_a_waiting_consumer_is_cancelled_at_once_and_the_iteration_goes_on(owner):

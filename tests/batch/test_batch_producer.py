@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import time
 from dataclasses import replace
 
 import pytest
 
 from embedded_tests.fix_mqi import OK
-from mqgroups import errors
+from mqgroups import errors, operate
 from mqgroups.batch import shared_queue
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchMessage
@@ -184,12 +187,109 @@ def test_a_group_that_was_claimed_and_not_begun_does_not_keep_a_batch_from_being
     assert batches.kinds() == ["high-water mark"]
 
 
-def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches, caplog):
+def test_an_unfinished_group_of_an_earlier_batch_is_left_for_an_operator(batches, make_owner, caplog):
+    """Its record goes, so that the group can be moved away; the log says how."""
     interrupt(batches.attempt(), "A", 5, after=4)
+    group_id = batches.status("A")["group_id"]
     batches.attempt(batch=1).put_group("B", messages("B", 2))
     batches.complete(1)
-    assert batches.kinds() == ["high-water mark", "intent", "status"]
+    assert batches.kinds() == ["high-water mark"]
     assert f"group {batches.sink}/0/A of an earlier batch is incomplete, with 2 messages" in caplog.text
+    assert f"`mqgroups salvage move --queue {batches.queue} --group {group_id.lower()}`" in caplog.text
+    operate.move_group(
+        batches.owner.qmgr, batches.queue, bytes.fromhex(group_id), to=make_owner().queue, accept=["in-use"]
+    )
+    assert (batches.depth(), batches.groups()) == (2, {"B": [b"B:1", b"B:2"]})
+
+
+def test_a_group_of_an_earlier_batch_that_a_unit_of_work_hides_keeps_its_records(batches):
+    interrupt(batches.attempt(), "A", 5, after=4)
+    handle = batches.owner.eye.open(batches.status_queue, mqi.MQOO_INPUT_SHARED)
+    (status,) = [each for each in batches.owner.on_queue(batches.status_queue) if b'"kind":"status"' in each.data]
+    assert handle.get(mqi.MQGMO_SYNCPOINT, match=mqi.MQMO_MATCH_MSG_ID, MsgId=status.md.MsgId).code == OK
+    batches.complete(1)
+    batches.owner.eye.back_out()
+    handle.close()
+    assert batches.kinds() == ["high-water mark", "intent", "status"]
+    batches.complete(2)
+    assert batches.kinds() == ["high-water mark"]
+
+
+def test_an_attempt_at_a_group_of_an_earlier_batch_is_fenced_when_a_later_one_is_complete(batches):
+    def completed_under_way():
+        yield from messages("A", 5)[:4]
+        batches.complete(1)
+        yield from messages("A", 5)[4:]
+
+    with pytest.raises(errors.OwnershipLost, match="End this attempt"):
+        batches.attempt().put_group("A", completed_under_way())
+    assert batches.groups() == {}
+    assert batches.attempt().put_group("A", messages("A", 5)) == 0
+
+
+def test_a_group_that_is_not_moved_says_how_its_record_is_removed(batches, monkeypatch):
+    """Its producer is a sink, which may share its status queue with others."""
+    owner = batches.owner
+    interrupt(batches.attempt(), "A", 5, after=4)
+    (first, _) = owner.on_queue()
+    seen = functools.partial(operate.find_owners, status_queues=[batches.status_queue])
+    monkeypatch.setattr("mqgroups.operate.move.find_owners", seen)
+    with pytest.raises(errors.RepairRefused, match=f"complete a later, empty batch of its sink {batches.sink} before"):
+        operate.move_group(owner.qmgr, owner.queue, first.group_id, to="ORDERS.BACKOUT", accept=["in-use"])
+
+
+def test_a_batch_that_cannot_be_repeated_is_put_once_after_its_groups_are_moved(batches, make_batches):
+    """What docs/spark/night.md says: move the whole groups, run the batch with another status queue, remove the records."""
+    batches.attempt().put_group("A", messages("A", 3))
+    batches.complete(0)
+    batches.attempt(batch=1).put_group("B", messages("B", 3))
+    interrupt(batches.attempt(batch=1), "C", 5, after=4)
+    found = operate.find_owners(batches.owner.qmgr, status_queues=[batches.status_queue]).owners
+    listed = {each.name: each.record.group_id for each in found if each.is_shared and each.record}
+    assert sorted(listed) == [f"{batches.sink}/1/B", f"{batches.sink}/1/C"]
+    other = make_batches()
+
+    def move(key):
+        group_id = listed[f"{batches.sink}/1/{key}"]
+        operate.move_group(batches.owner.qmgr, batches.queue, group_id, to=other.queue, accept=["in-use"])
+
+    move("B")
+    again = {"status_queue": other.status_queue, "run": "run-2", "batch": 1}
+    assert batches.attempt(**again).put_group("B", messages("B", 4)) == 4
+    assert batches.attempt(**again).put_group("C", messages("C", 5)) == 5
+    batches.complete(2)
+    move("C")
+    assert {key: len(each) for key, each in batches.groups().items()} == {"A": 3, "B": 4, "C": 5}
+    assert (batches.depth(), batches.kinds()) == (3 + 4 + 5, ["high-water mark"])
+
+
+def test_a_batch_whose_mark_expired_is_put_again(batches):
+    """The queue manager removes the mark; until then nothing is put."""
+    batches.attempt().put_group("A", messages("A", 2))
+    batches.complete(0, mark_expires_s=1)
+    until = time.monotonic() + 30
+    while batches.attempt().put_group("A", messages("A", 2)) == 0:
+        assert batches.owner.data().count(b"A:1") == 1
+        assert time.monotonic() < until
+    assert batches.owner.data().count(b"A:1") == 2
+    assert batches.kinds() == ["intent", "status"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"v": 1, "manifest": "0" * 32, "seq": 1, "part": 1, "parts": 1, "groups": [["G", 1]]},
+        {"v": 1, "manifest": "0" * 32, "removed": True},
+        {"v": 1, "manifest": "0" * 32, "read": True},
+    ],
+    ids=["manifest", "mark", "sign"],
+)
+def test_the_status_queue_of_a_spark_source_is_told_and_left_alone(batches, value):
+    batches.attempt()
+    batches.owner.put_raw(json.dumps(value).encode(), batches.status_queue)
+    with pytest.raises(errors.StatusQueueUnusable, match="the status queue of a Spark source, not of a sink"):
+        batches.complete(0)
+    assert len(batches.owner.on_queue(batches.status_queue)) == 1
 
 
 def test_a_key_in_two_partitions_of_a_run_is_refused(batches):

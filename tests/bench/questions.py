@@ -76,135 +76,74 @@ def headlines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"- {line}" for line in lines if line]
 
 
-def _client() -> list[Question]:
-    goals = {("put", 500): 1.06, ("get", 500): 1.10, ("put", 10): 1.18, ("get", 10): 1.18}
-    headline = "{}: {{}} times the processor time of a loop written by hand with the same MQI calls"
-    return [
-        Question(
-            "client",
-            f"{way} {every}",
-            f"What does a {way} cost beside MQI calls made by hand?",
-            f"processor time ÷ the same MQI calls, a commit every {every} messages",
-            at_most=goals.get((way, every)),
-            headline=headline.format(way) if every == 500 else "",
-        )
-        for way in ("put", "get")
-        for every in (500, 100, 10)
-    ] + [
-        Question(
-            "client",
-            f"{way} pymqi",
-            f"What does a {way} cost beside plain pymqi?",
-            "processor time ÷ IBM's pseudo-code in pymqi, a commit every 500 messages",
-            at_most=1,
-        )
-        for way in ("put", "get")
-    ]
-
-
-def _latency() -> list[Question]:
-    headline = "put over a line with 1 ms in each direction: asynchronous puts are {} times as fast as synchronous ones"
-    return [
-        *(
-            Question(
-                "latency",
-                f"put {ms}",
-                f"How much faster are asynchronous puts over {ms} ms?",
-                "messages a second, async ÷ sync",
-                at_least=5 if ms == 1 else None,
-                digits=1,
-                headline=headline if ms == 1 else "",
-            )
-            for ms in _LATENCIES_MS
-        ),
-        Question(
-            "latency",
-            "raw 1",
-            "How near are they to asynchronous puts made by hand, over 1 ms?",
-            "messages a second ÷ a loop with the same MQI calls",
-            at_least=0.9,
-        ),
-        *(
-            Question(
-                "latency",
-                f"get {ms}",
-                f"How much faster is getting several groups at a time over {ms} ms?",
-                "rows a second, 8 consumers ÷ one",
-                digits=1,
-            )
-            for ms in _LATENCIES_MS
-        ),
-    ]
-
-
-_LATENCIES_MS = (1, 5)
+_HAND = "processor time ÷ the same MQI calls, a commit every {} messages"
+_PYMQI = "processor time ÷ IBM's pseudo-code in pymqi, a commit every 500 messages"
+_PUT_HEADLINE = (
+    "put over a line with 1 ms in each direction: asynchronous puts are {} times as fast as synchronous ones"
+)
 _DEEP = "processor time of a call, 100,000 ÷ 100"
 _TRACED = "processor time ÷ a library without tracing code"
+_WAYS = ("put", "get")
+
+
+def _client(way: str, every: int, at_most: float | None, headline: str = "") -> Question:
+    asked = f"What does a {way} cost beside MQI calls made by hand?"
+    return Question("client", f"{way} {every}", asked, _HAND.format(every), at_most, headline=headline)
+
+
+def _headline(way: str) -> str:
+    return f"{way}: {{}} times the processor time of a loop written by hand with the same MQI calls"
+
+
+def _latency(
+    way: str, ms: int, asked: str, measured: str, at_least: float | None = None, headline: str = ""
+) -> Question:
+    asked = f"How much faster {asked} over {ms} ms?"
+    return Question("latency", f"{way} {ms}", asked, measured, None, at_least, digits=1, headline=headline)
+
+
+def _spark(name: str, asked: str, measured: str, at_least: float | None = None, digits: int = 2) -> Question:
+    return Question("spark", name, asked, f"rows a second{measured}", None, at_least, digits=digits)
+
+
 QUESTIONS = (
-    *_client(),
+    _client("put", 500, 1.06, _headline("put")),
+    _client("put", 100, None),
+    _client("put", 10, 1.18),
+    _client("get", 500, 1.10, _headline("get")),
+    _client("get", 100, None),
+    _client("get", 10, 1.18),
+    *(Question("client", f"{way} pymqi", f"What does a {way} cost beside plain pymqi?", _PYMQI, 1) for way in _WAYS),
     Question(
-        "starting",
-        "import",
-        "How long does `import mqgroups` take?",
-        "processor time, with bytecode",
-        at_most=0.12,
-        unit="s",
+        "starting", "import", "How long does `import mqgroups` take?", "processor time, with bytecode", 0.12, unit="s"
     ),
-    *_latency(),
-    Question("growth", "messages", "Is the embedded queue manager slower with a deep queue?", _DEEP, at_most=2),
-    Question("growth", "groups", "Is it slower with many incomplete groups?", _DEEP, at_most=2),
+    _latency("put", 1, "are asynchronous puts", "messages a second, async ÷ sync", 5, _PUT_HEADLINE),
+    _latency("put", 5, "are asynchronous puts", "messages a second, async ÷ sync"),
+    Question(
+        "latency",
+        "raw 1",
+        "How near are they to asynchronous puts made by hand, over 1 ms?",
+        "messages a second ÷ a loop with the same MQI calls",
+        at_least=0.9,
+    ),
+    _latency("get", 1, "is getting several groups at a time", "rows a second, 8 consumers ÷ one"),
+    _latency("get", 5, "is getting several groups at a time", "rows a second, 8 consumers ÷ one"),
+    Question("growth", "messages", "Is the embedded queue manager slower with a deep queue?", _DEEP, 2),
+    Question("growth", "groups", "Is it slower with many incomplete groups?", _DEEP, 2),
     *(
-        Question("tracing", f"{way} {trace}", f"What does tracing cost a {way}, {words}?", _TRACED, at_most=most)
-        for way in ("put", "get")
+        Question("tracing", f"{way} {trace}", f"What does tracing cost a {way}, {words}?", _TRACED, most)
+        for way in _WAYS
         for trace, words, most in (
             ("off", 'with `trace="off"`', 1.01),
             ("unit of work", "a span for each unit of work", 1.05),
             ("message", "a span for each message", 1.25),
         )
     ),
-    Question(
-        "spark",
-        "read",
-        "How fast does Spark read groups without removal?",
-        "rows a second ÷ loops that browse by hand",
-        at_least=0.95,
-    ),
-    Question(
-        "spark",
-        "stream",
-        "How fast does a stream read groups and remove them?",
-        "rows a second ÷ loops that browse and get by hand",
-    ),
-    Question(
-        "spark",
-        "write",
-        "How fast does Spark write groups?",
-        "rows a second ÷ loops that put by hand",
-        at_least=0.9,
-    ),
-    Question(
-        "spark",
-        "partitions",
-        "How much do more partitions help over 1 ms?",
-        "rows a second, read by 4 ÷ by one",
-        at_least=3,
-        digits=1,
-    ),
-    Question(
-        "spark",
-        "stream partitions",
-        "How much do they help a stream over 1 ms?",
-        "rows a second, read and removed by 4 ÷ by one",
-        at_least=3,
-        digits=1,
-    ),
-    Question(
-        "spark",
-        "put response",
-        "How much does `putResponse=async` help over 1 ms?",
-        "rows a second, written async ÷ sync",
-        at_least=3,
-        digits=1,
-    ),
+    _spark("read", "How fast does Spark read groups without removal?", " ÷ loops that browse by hand", 0.95),
+    _spark("stream", "How fast does a stream read groups and remove them?", " ÷ loops that browse and get by hand"),
+    _spark("write", "How fast does Spark write groups?", " ÷ loops that put by hand", 0.9),
+    _spark("partitions", "How much do more partitions help over 1 ms?", ", read by 4 ÷ by one", 3, 1),
+    _spark("stream partitions", "How much do they help a stream over 1 ms?", ", read and removed by 4 ÷ by one", 3, 1),
+    _spark("put response", "How much does `putResponse=async` help over 1 ms?", ", written async ÷ sync", 3, 1),
 )
 PARTS = tuple(dict.fromkeys(each.part for each in QUESTIONS))

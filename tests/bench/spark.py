@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any
 
 from mqembedded import EmbeddedQueueManager
-from mqgroups.spark.java import java_home
 from tests.bench.raw_processes import EVERY, PAYLOAD, PROCESSES, raw_processes
 from tests.bench.run import Run
 from tests.bench.site import MODEL, queue_manager
@@ -175,7 +174,6 @@ def _session(qmgr: EmbeddedQueueManager, cores: int) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as directory:
         os.environ.update(
             qmgr.environment(),
-            JAVA_HOME=str(java_home()),
             PYSPARK_PYTHON=sys.executable,
             SPARK_LOCAL_IP="127.0.0.1",
             SPARK_LOCAL_DIRS=directory,

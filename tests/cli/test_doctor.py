@@ -142,10 +142,10 @@ def test_only_apply_changes_something(owner, doctor):
 
 @pytest.mark.embedded
 def test_what_is_applied_does_not_keep_a_consumer_from_starting(owner, doctor):
-    owner.consumer(poison="skip").close()
+    owner.consumer(poison="quarantine").close()
     _, found = doctor("--fix", "--apply")
     assert f"queue {owner.queue}: BOTHRESH, BOQNAME" in problems(found, "warning")
-    owner.consumer(poison="skip").close()
+    owner.consumer(poison="quarantine").close()
 
 
 def test_a_status_queue_in_disarray_is_an_error(owner, doctor):
@@ -163,11 +163,13 @@ def test_a_status_queue_whose_owner_is_not_known_has_a_remedy_without_a_made_up_
     assert remedy == f"mqgroups check NAME --role ROLE --status-queue {owner.queue}"
 
 
-def test_what_a_spark_sink_has_left_is_shown_by_the_command_for_batches(batches, doctor):
+def test_what_a_spark_sink_has_left_goes_when_its_batch_is_run_again(batches, doctor):
     assert batches.attempt().put_group("A", messages("A", 3)) == 3
     _, found = doctor("--status-queue", batches.status_queue, queue=batches.queue)
     remedies = {each["remedy"] for each in found if each["subject"] == f"status queue {batches.status_queue}"}
-    assert remedies == {f"mqgroups batches list --status-queue {batches.status_queue}"}
+    assert remedies == {
+        f"run the Spark query or job again whose sink has the status queue {batches.status_queue}: it completes its batch"
+    }
 
 
 @pytest.fixture

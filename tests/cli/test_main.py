@@ -108,18 +108,16 @@ def test_the_command_says_what_to_install_in_one_sentence(names, words, said):
 def test_a_command_says_which_extra_it_lacks():
     said = in_python("""
 import contextlib, io, sys
-sys.modules["mqembedded"] = sys.modules["pyspark"] = None
+sys.modules["mqembedded"] = None
 from mqgroups.__main__ import main
 def run(*words):
     sys.argv = ["mqgroups", *words]
     with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
         main()
     print(said.getvalue(), end="")
-run("pipeline", "run", "examples/pipeline/flights.toml")
 run("demo")
 """)
     assert [line for line in said.splitlines() if line.startswith("mqgroups: ")] == [
-        "mqgroups: this command needs pyspark: pip install 'mqgroups[cli,spark]'",
         "mqgroups: this command needs mqembedded: pip install 'mqgroups[ibmmq,demo]'",
     ]
 

@@ -42,7 +42,6 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         "check",
         "adopt",
         "salvage",
-        "batches",
     }
     settings = {each.name for each in settings_of(ConnectArguments)} - {*SECRETS, "fips"}
     assert settings | {f"{secret}_{where}" for secret in SECRETS for where in ("file", "env")} <= names
@@ -62,7 +61,7 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
             (command, "--queue", BAD_NAME)
             for command in ("groups", "owners", "doctor", "watch", "send", "receive", "work")
         ),
-        *((command, "--status-queue", BAD_NAME) for command in ("batches list", "groups", "check", "adopt", "owners")),
+        *((command, "--status-queue", BAD_NAME) for command in ("groups", "check", "adopt", "owners")),
         ("salvage rebuild", "--other-status-queue", BAD_NAME),
         ("salvage rebuild", "--record-user", "'bad name' is not a user as UserIdentifier in MQMD has it"),
         (WORK, "--target", BAD_NAME),
@@ -70,7 +69,6 @@ BAD_NAME = "queue 'bad name' has ' ' at position 4"
         ((*WORK, "--group-wait", "nan"), "--group-wait", "group_wait_s must be 0 or more seconds, got nan"),
         ((*WORK, "--record-user", ""), "--record-user", "'' is not a user as UserIdentifier in MQMD has it"),
         ((*WORK, "--grace", "nan"), "--grace", "it must be 0 or more seconds, got nan"),
-        ((*WORK, "--health-dir", ""), "--health-dir", "it is empty"),
         (("owners", "--wait", "-1"), "--wait", "it must be 0 or more seconds, got -1.0"),
         (("groups", "--queue", "Q", "--only", ""), "--only", "'' is not one of 'complete'"),
     ],

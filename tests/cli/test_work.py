@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -29,7 +30,7 @@ def add(group):
 
 async def double(group, out):
     for message in group:
-        out.put_value(message.value * 2)
+        out.put(message.value * 2)
 
 def hang(group):
     pathlib.Path("hangs").touch()
@@ -111,10 +112,23 @@ def work(owner, in_directory, binding):
         process.communicate()
 
 
-def test_workers_wait_for_a_queue_manager_that_is_not_there(owner, work, in_directory):
-    process = work("my_handlers:handle", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", "--health-dir", "health")
-    wait_until((in_directory / "health" / "live").exists)
-    assert not (in_directory / "health" / "ready").exists()
+@pytest.fixture
+def probed(unused_port):
+    """The option of a port for probes, and a function that asks one: returns whether it says yes."""
+
+    def says_yes(path):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{unused_port}{path}", timeout=10):
+            return True
+        return False
+
+    return ("--http", f"127.0.0.1:{unused_port}"), says_yes
+
+
+def test_workers_wait_for_a_queue_manager_that_is_not_there(work, probed):
+    where, says_yes = probed
+    process = work("my_handlers:handle", "--q-mgr", "QM1", "--conn-name", "127.0.0.1(1)", *where)
+    wait_until(lambda: says_yes("/livez"))
+    assert not says_yes("/readyz")
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "The workers go on trying" in said) == (0, True), said
@@ -124,16 +138,14 @@ def handled(directory):
     return sorted(path.read_text() for path in directory.iterdir() if len(path.name) == 48)
 
 
-@pytest.mark.parametrize(
-    ("how", "number"), [((), signal.SIGTERM), (("--threads",), signal.SIGINT)], ids=["processes", "threads"]
-)
-def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how, number):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, probed, number):
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
-    where = ("--setup", "my_handlers:set_up", "--health-dir", "health")
-    process = work("my_handlers:Handler.method", "--workers", 2, *where, *how)
+    where, says_yes = probed
+    process = work("my_handlers:Handler.method", "--workers", 2, "--setup", "my_handlers:set_up", *where)
     # One may have handled everything before the other has opened its consumer, which leaves a record if a signal comes meanwhile.
-    wait_until(lambda: not owner.data() and (in_directory / "health" / "ready").exists())
+    wait_until(lambda: not owner.data() and says_yes("/readyz"))
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
     # There may be warnings in between.
@@ -142,8 +154,8 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, how,
     assert "Traceback" not in said
     assert (process.returncode, f"stopped by {number.name}" in last) == (0, True)
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
-    assert len([*in_directory.glob("set-up-*")]) == (1 if how else 2)
-    assert (in_directory / f"set-up-{process.pid}").exists() is bool(how)
+    assert len([*in_directory.glob("set-up-*")]) == 2
+    assert not (in_directory / f"set-up-{process.pid}").exists()
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 
@@ -158,7 +170,7 @@ def test_a_worker_that_cannot_work_says_why_in_one_sentence(work):
     assert "failed: MQOPEN for queue NO.SUCH.QUEUE" in " ".join(said.split())
 
 
-def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, work, make_queue):
+def test_with_a_target_workers_are_pipes_which_may_have_a_codec(owner, work, make_queue):
     target = make_queue()
     owner.put_group([b"a", b"b"])
     process = work("my_handlers:double", "--codec", "text", "--target", target, "--commit-every", 1, "--workers", 1)
@@ -170,19 +182,18 @@ def test_with_a_target_workers_are_pipes_and_a_codec_is_for_both_sides(owner, wo
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 
-def test_with_a_codec_messages_have_values_and_probes_and_files_are_there_while_workers_work(
-    owner, work, in_directory, unused_port
+def test_with_a_codec_messages_have_values_and_probes_are_answered_while_workers_work(
+    owner, work, in_directory, unused_port, probed
 ):
     owner.put_group([b'{"pieces": 3}', b'{"pieces": 4}'])
-    where = ("--http", f"127.0.0.1:{unused_port}", "--health-dir", "health")
-    process = work("my_handlers:add", "--codec", "json", "--threads", *where)
-    wait_until((in_directory / "health" / "ready").exists)
+    where, says_yes = probed
+    process = work("my_handlers:add", "--codec", "json", *where)
+    wait_until(lambda: says_yes("/readyz"))
     with urllib.request.urlopen(f"http://127.0.0.1:{unused_port}/metrics", timeout=10) as answer:
         assert f'mqgroups_worker_ready{{worker="{owner.name}.2"}} 1' in answer.read().decode()
     wait_until(lambda: not owner.data())
     process.terminate()
     assert (process.wait(PATIENCE_S), (in_directory / "sum").read_text()) == (0, "7")
-    assert not any((in_directory / "health").iterdir())
 
 
 def test_a_worker_that_does_not_stop_in_time_is_told_by_the_exit_code(owner, work, in_directory):

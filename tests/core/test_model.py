@@ -5,7 +5,7 @@ from __future__ import annotations
 from embedded_tests.tables import table
 from mqembedded import constants as mq
 from mqgroups.core import model
-from mqgroups.core.model import GroupStatus, MatchOption, MsgFlag, Persistence
+from mqgroups.core.model import MatchOption, MsgFlag, Persistence
 
 
 @table(
@@ -15,7 +15,6 @@ from mqgroups.core.model import GroupStatus, MatchOption, MsgFlag, Persistence
         for enum, prefix in (
             (MsgFlag, "MQMF_"),
             (MatchOption, "MQMO_"),
-            (GroupStatus, "MQGS_"),
             (Persistence, "MQPER_"),
         )
         for member in enum

@@ -2,7 +2,8 @@
 
 Phases, each in a module of its own:
 
-1. Single faults: at every MQI call of every pattern, everything that can happen there (``call_faults.py``).
+1. Single faults: at every MQI call of every pattern, everything that can happen there (``call_faults.py``). Thin layers have only
+   the phases that disturb what is their own (``THIN_ROLES``).
 2. Double faults: a second one at each call of the recovery from the first. On a queue manager of somebody else also lines that
    fall silent, which both ends notice by their heartbeats.
 3. Zombies: each pattern stopped before each call, replaced by a successor, and let go on (``zombies.py``).

@@ -12,8 +12,8 @@ Allowed is that work is done again as far as it is not committed. No error of th
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
-import random
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -114,18 +114,14 @@ def waits(site: Site, pattern: Pattern) -> int:
 
 
 def tasks(waits: Mapping[Pattern, int], extents: Mapping[Pattern, Extent], sample: Sample) -> Iterator[Task]:
-    """Yield a cancellation at each wait of each pattern, at each level; and with each second fault, at a drawn level."""
+    """Yield a cancellation at each wait of each pattern, at each level; each alone, and with a second fault that is drawn."""
+    seconds = [f"{kind}@{more}" for kind in (*LOST, *KILLED) for more in range(1, _CALLS_AFTER + 1)]
+    seconds += [f"{again}@{more}" for again in WHENS for more in range(1, _WAITS_AFTER + 1)]
     for pattern, count in waits.items():
         cases = []
-        for nth in range(1, count + 1):
-            for when in WHENS:
-                first = f"{when}@{nth}"
-                cases += [f"{PHASE} {pattern.name} {level} {first}" for level in LEVELS]
-                seconds = [f"{kind}@{more}" for kind in (*LOST, *KILLED) for more in range(1, _CALLS_AFTER + 1)]
-                seconds += [f"{again}@{more}" for again in WHENS for more in range(1, _WAITS_AFTER + 1)]
-                for second in seconds:
-                    draw: random.Random = sample.drawing(f"{pattern.name} {first} {second}")
-                    cases.append(f"{PHASE} {pattern.name} {draw.choice(LEVELS)} {first} {second}")
+        for when, nth, level in itertools.product(WHENS, range(1, count + 1), LEVELS):
+            alone = f"{PHASE} {pattern.name} {level} {when}@{nth}"
+            cases += [alone, f"{alone} {sample.drawing(alone).choice(seconds)}"]
         yield from split(PHASE, pattern.name, sample.of(cases, extents[pattern].cancellations))
 
 

@@ -49,15 +49,8 @@ class Functions:
         """Return the settings of these hooks."""
         return {place: self.at(place) for place in places}
 
-    # --- a codec
-
-    def encode(self, value: bytes) -> bytes:
-        """Return the value as it is."""
-        self.call("encode")
-        return value
-
     def decode(self, data: bytes) -> bytes:
-        """Return the data as it is."""
+        """Return the data as it is: a codec."""
         self.call("decode")
         return data
 
@@ -75,7 +68,8 @@ class _Dressed(Application):
 
     def _settings(self) -> dict[str, Any]:
         hooks = self.functions.hooks("on_resume", "on_in_doubt", *self.hooks)
-        return {**super()._settings(), **hooks, "on_progress": self._committed, "codec": self.functions}
+        codec = {} if isinstance(self, PutProgram) else {"codec": self.functions}
+        return {**super()._settings(), **hooks, "on_progress": self._committed, **codec}
 
     def _committed(self, progress: mqgroups.Progress) -> None:
         self._told.write(b"%d" % progress.unit_of_work)
@@ -105,7 +99,7 @@ def _wrong_with_properties(reader: Reader, queue: str) -> str:
 
 
 class DressedPutProgram(_Dressed, PutProgram):
-    """Puts groups with properties. Every second message is a stream, the others are values."""
+    """Puts groups with properties. Every second message is a stream."""
 
     hooks = ()
 
@@ -122,7 +116,7 @@ class DressedPutProgram(_Dressed, PutProgram):
                 for count, payload in enumerate(self._payloads[group.resume_from :], group.resume_from + 1):
                     group.set_checkpoint([number, count])
                     if count % 2:
-                        group.put_value(payload)
+                        group.put(payload)
                     else:
                         group.put(self._read(payload), last=count == len(self._payloads))
 
@@ -176,7 +170,7 @@ class DressedGetProgram(_Dressed, GetProgram):
 
 
 class DressedPipeProgram(_Dressed, PipeProgram):
-    """Gets groups, and puts values that it makes of them, with properties."""
+    """Gets groups of values, and puts what it makes of them, with properties."""
 
     hooks = ("on_abandon",)
 
@@ -189,4 +183,4 @@ class DressedPipeProgram(_Dressed, PipeProgram):
             incoming.before_commit(self.functions.at("before_commit of a group"))
             outgoing.set_properties(_PROPERTIES, name=_NAME)
             for message in incoming:
-                outgoing.put_value(changed(message.value))
+                outgoing.put(changed(message.value))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from tests.faults.pattern import Pattern
-from tests.faults.patterns import CLUSTER_ROLES, OPERATED_ROLES, PLAIN_ROLES
+from tests.faults.patterns import CLUSTER_ROLES, PLAIN_ROLES, THIN_ROLES
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class Extents:
     every_pattern: bool = True
 
     def of(self, pattern: Pattern) -> Extent:
-        """Return what is done of a pattern; of what operators do there are no zombies."""
-        if pattern.role in OPERATED_ROLES:
-            return replace(self.other, zombies=0, zombie_variants=0)
+        """Return what is done of a pattern."""
+        if pattern.role in THIN_ROLES:
+            return Extent(**{phase: getattr(self.other, phase) for phase in THIN_ROLES[pattern.role]})
         if pattern.role in CLUSTER_ROLES:
             return self.cluster
         return self.plain if pattern.role in PLAIN_ROLES else self.other
@@ -122,7 +122,7 @@ _OTHER: _Table = {
     "double_kills": (0, 0, 0.0001, 0.02, 0),
     "zombies": (0.06, 0.03, 0.1, 1, 0.1),
     "zombie_variants": (0.06, 0, 0.05, 2, 0.1),
-    "cancellations": (0.02, 0.002, 0.002, 1, 0.02),
+    "cancellations": (0.3, 0.03, 0.1, 1, 0.1),
     "functions": (0.03, 0.002, 0.01, 1, 0.02),
 }
 _CLUSTER: _Table = {

@@ -30,13 +30,13 @@ from tests.faults.site import Site
 PHASE = "function"
 LEVELS = ("group", "owner", "connection")
 PLACES = {
-    "dressed-put": ("encode", "stream", "on_progress", "on_resume", "on_in_doubt"),
+    "dressed-put": ("stream", "on_progress", "on_resume", "on_in_doubt"),
     "dressed-get": (
         *("decode", "before_commit", "before_commit-of-a-group", "sink", "before_forget"),
         *("on_abandon", "on_progress", "on_resume", "on_in_doubt"),
     ),
     "dressed-pipe": (
-        *("decode", "encode", "before_commit-of-a-group"),
+        *("decode", "before_commit-of-a-group"),
         *("on_abandon", "on_progress", "on_resume", "on_in_doubt"),
     ),
 }

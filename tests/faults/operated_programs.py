@@ -1,4 +1,4 @@
-"""Applications of the campaign that an operator helps first: a record is rebuilt, or the rest of a group is moved.
+"""Applications of the campaign that an operator helps first: a record is rebuilt, or a group is moved.
 
 What the operator does is part of each start. It is done again as long as it is needed, as an operator would after an error.
 """
@@ -21,21 +21,21 @@ _COMMITTED = 2
 
 class _Rebuilt(Application):
     def _rebuild(self, connection: mqgroups.QueueManager, **more: Any) -> None:
-        """Rebuild the record; that may end with a lost connection, and is done again."""
-        role, interrupted = self.owner, operate.OwnerState.INTERRUPTED
+        """Rebuild the record. This may end with a lost connection, and is done again."""
         self.asks_again = True
-        if not self.is_there and operate.inspect_owner(connection, self.name, role).state is not interrupted:
+        if not self.is_there:
             try:
-                operate.salvage_owner(connection, self.name, role, queue=self.queue, wait_s=self.patience_s, **more)
+                operate.salvage_owner(
+                    connection, self.name, self.owner, queue=self.queue, wait_s=self.patience_s, **more
+                )
             except RepairRefused as error:
-                # It was hidden by the unit of work of a lost connection.
                 if error.because != "record-there":
                     raise
         self.asks_again = False
 
 
 class RebuiltPutProgram(_Rebuilt, PutProgram):
-    """Goes on with a group whose status record is lost, as its producer."""
+    """Goes on with a group whose status record is lost."""
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)
@@ -48,7 +48,7 @@ class RebuiltPutProgram(_Rebuilt, PutProgram):
 
 
 class RebuiltGetProgram(_Rebuilt, GetProgram):
-    """Goes on with a group whose status record is lost, as its consumer."""
+    """Goes on with a group whose status record is lost."""
 
     def prepare(self, reader: Reader) -> None:
         super().prepare(reader)

@@ -17,7 +17,7 @@ from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram,
 from tests.faults.files_program import FilesProgram, SentProgram
 from tests.faults.operated_programs import MovedProgram, RebuiltGetProgram, RebuiltPutProgram
 from tests.faults.pattern import Pattern
-from tests.faults.poison_program import QuarantinedProgram, SkippedProgram
+from tests.faults.poison_program import QuarantinedProgram
 from tests.faults.programs import GetProgram, PipeProgram, PutProgram
 from tests.faults.stalled_program import StalledProgram
 from tests.faults.strangers_program import StrangersProgram
@@ -33,24 +33,28 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "aio-pipe": AioPipeProgram,
     "files": FilesProgram,
     "sent": SentProgram,
+    "rebuilt-put": RebuiltPutProgram,
+    "rebuilt-get": RebuiltGetProgram,
+    "moved": MovedProgram,
     "quarantined": QuarantinedProgram,
-    "skipped": SkippedProgram,
     "strangers": StrangersProgram,
     "stalled": StalledProgram,
     "dressed-put": DressedPutProgram,
     "dressed-get": DressedGetProgram,
     "dressed-pipe": DressedPipeProgram,
     "abandon": AbandonProgram,
-    "rebuilt-put": RebuiltPutProgram,
-    "rebuilt-get": RebuiltGetProgram,
-    "moved": MovedProgram,
     "cluster-put": ClusterPutProgram,
     "cluster-put-on-open": ClusterPutOnOpenProgram,
     "remote-put": RemotePutProgram,
     "cluster-get": ClusterGetProgram,
 }
 CLUSTER_ROLES = tuple(role for role, program in PROGRAMS.items() if program.at)
-OPERATED_ROLES = ("rebuilt-put", "rebuilt-get", "moved")
+# Thin layers over producers, consumers and pipes, and the phases that disturb what is the layer's own.
+THIN_ROLES = {
+    **dict.fromkeys(("aio-put", "aio-get", "aio-pipe"), ("cancellations",)),
+    **dict.fromkeys(("files", "sent"), ("single", "single_kills", "zombies", "refusals")),
+    **dict.fromkeys(("rebuilt-put", "rebuilt-get", "moved"), ("single", "single_kills", "refusals")),
+}
 # Of these no group is interrupted if nothing goes wrong.
 CLUSTER_PUT_ROLES = ("cluster-put", "cluster-put-on-open")
 
@@ -74,27 +78,14 @@ def _batch_patterns() -> list[Pattern]:
     return [Pattern("batch", "classic", False, 5, every, groups=2) for every in (100, 2)]
 
 
-def _aio_patterns() -> list[Pattern]:
-    """Return those of asyncio."""
-    return [
-        Pattern("aio-put", "classic", False, 3, 100),
-        Pattern("aio-put", "classic", False, 5, 2),
-        Pattern("aio-put", "segmented", True, 3, 2),
-        Pattern("aio-get", "classic", False, 5, 2),
-        Pattern("aio-get", "segmented", True, 3, 2),
-        Pattern("aio-pipe", "classic", False, 5, 2),
-    ]
-
-
-def _files_patterns() -> list[Pattern]:
-    """Return those of files: between two groups the first one's file is put in place, or in the archive."""
-    received = [Pattern("files", "classic", False, 3, every, groups=2) for every in (2, 100)]
-    return [*received, *(Pattern("sent", "classic", segmented, 3, 2, groups=2) for segmented in (False, True))]
+def _thin_patterns() -> list[Pattern]:
+    """Return one of each thin layer. Between two groups of files the first one's is put in place, or in the archive."""
+    return [Pattern(role, "classic", False, 5, 2, groups=2 if role in ("files", "sent") else 1) for role in THIN_ROLES]
 
 
 def _poison_patterns() -> list[Pattern]:
     """Return those whose good group is behind two that have poison, or behind what partners put that are not mqgroups."""
-    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "skipped", "strangers")]
+    return [Pattern(role, "classic", False, 5, 2) for role in ("quarantined", "strangers")]
 
 
 def _stalled_patterns() -> list[Pattern]:
@@ -115,11 +106,6 @@ def _dressed_patterns() -> list[Pattern]:
 def _abandon_patterns() -> list[Pattern]:
     """Return those whose group is abandoned, one in the middle of a message."""
     return [Pattern("abandon", "classic", False, 5, 2), Pattern("abandon", "segmented", True, 3, 2)]
-
-
-def _operated_patterns() -> list[Pattern]:
-    """Return those that an operator helps first."""
-    return [Pattern(role, "classic", False, 5, 2) for role in OPERATED_ROLES]
 
 
 def _cluster_patterns() -> list[Pattern]:
@@ -155,13 +141,11 @@ PATTERNS = {
     for pattern in (
         *_patterns(),
         *_batch_patterns(),
-        *_aio_patterns(),
-        *_files_patterns(),
+        *_thin_patterns(),
         *_poison_patterns(),
         *_stalled_patterns(),
         *_dressed_patterns(),
         *_abandon_patterns(),
-        *_operated_patterns(),
         *_cluster_patterns(),
         *_asynchronous_patterns(),
     )

@@ -27,10 +27,6 @@ class _Failed(Exception):
 
 class _Codec:
     @staticmethod
-    def encode(value: bytes) -> bytes:
-        return value
-
-    @staticmethod
     def decode(data: bytes) -> bytes:
         if data == _UNDECODABLE:
             raise NotDecoded("it is not")
@@ -43,8 +39,6 @@ class QuarantinedProgram(GetProgram):
     The rest of a bad group goes to the backout queue, from the bad message on.
     """
 
-    policy = "quarantine"
-
     def __init__(self, pattern: Pattern, queue: str, name: str) -> None:
         super().__init__(pattern, queue, name)
         self._moved: list[tuple[bytes, int, bytes]] = []
@@ -56,13 +50,13 @@ class QuarantinedProgram(GetProgram):
             messages = [*self._payloads[: _BAD - 1], bad or self._payloads[_BAD - 1], *self._payloads[_BAD:]]
             group_id = reader.put_group(self.queue, [[data] for data in messages])
             for number, data in enumerate(messages, 1):
-                if bad and (number == _BAD or (number > _BAD and self.policy == "quarantine")):
+                if bad and number >= _BAD:
                     self._moved.append((group_id, number, data))
                 else:
                     self._handled.append(line(group_id, data))
 
     def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "codec": _Codec, "poison": self.policy}
+        return {**super()._settings(), "codec": _Codec, "poison": "quarantine"}
 
     def work(self, consumer: Any) -> None:
         while True:
@@ -101,12 +95,6 @@ class QuarantinedProgram(GetProgram):
     @property
     def _handled_otherwise(self) -> str:
         return f"handled {self.notes.lines()}, expected {self._handled}"
-
-
-class SkippedProgram(QuarantinedProgram):
-    """The same, but only the bad message goes to the backout queue, and its group goes on."""
-
-    policy = "skip"
 
 
 def _by_group(lines: list[bytes]) -> dict[bytes, list[bytes]]:

@@ -20,7 +20,7 @@ from tests.faults.extents import Sample, Task, split
 from tests.faults.going_on import CONNECTIONS, PATIENCE_S, GoingOn
 from tests.faults.machine import Machine
 from tests.faults.pattern import Pattern
-from tests.faults.patterns import CLUSTER_ROLES, PATTERNS, AnyProgram
+from tests.faults.patterns import CLUSTER_ROLES, PATTERNS, THIN_ROLES, AnyProgram
 from tests.faults.reader import PROGRAM
 from tests.faults.result import Result
 from tests.faults.site import Site
@@ -94,7 +94,7 @@ class _Case:
 def tasks(undisturbed: Mapping[Pattern, list[tuple[str, int]]], share: float, sample: Sample) -> Iterator[Task]:
     """Yield a refusal of each call of each pattern, at each level, on each kind of connection."""
     for pattern, calls in undisturbed.items():
-        if pattern.role in CLUSTER_ROLES or pattern.role.startswith("aio-"):
+        if pattern.role in CLUSTER_ROLES or "refusals" not in THIN_ROLES.get(pattern.role, ("refusals",)):
             continue
         cases = [
             f"{PHASE} {pattern.name} answer.{_REASON}-before@{nth} {level} {connection}"

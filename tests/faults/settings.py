@@ -4,8 +4,8 @@
 is lost for good, those of the later starts, and where it is lost. Each setting is valid alone.
 
 Other settings finish the group, or they are refused before anything is done (ConfigurationError), and the first ones finish it.
-A consumer's application fails at one message again and again, until it is corrected; so consumers stop at the message, skip it,
-or move it with the rest of its group. At the end each message was processed once, or is whole on the backout queue.
+A consumer's application fails at one message again and again, until it is corrected; so consumers stop at the message, or
+move it with the rest of its group. At the end each message was processed once, or is whole on the backout queue.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "get": {
         **_COMMON,
         "stream": ("no", "yes"),
-        "poison": ("halt", "skip", "quarantine"),
+        "poison": ("halt", "quarantine"),
         "complete": ("no", "yes"),
     },
     "put": {**_COMMON, "segments": ("no", "yes"), "response": ("sync", "async")},
@@ -56,7 +56,7 @@ def _valid(role: str) -> list[str]:
     return [
         ",".join(f"{name}={value}" for name, value in one.items())
         for one in every
-        if one.get("stream") != "yes" or one["poison"] not in ("skip", "quarantine")
+        if one.get("stream") != "yes" or one["poison"] == "halt"
     ]
 
 

@@ -52,6 +52,11 @@ class StalledProgram(QuarantinedProgram):
         handled = len(self.notes.lines())
         for group in consumer:
             for message in group:
-                self.notes.write(line(group.group_id, message.data))
+                self.notes.write(line(self._named(group), message.data))
                 handled += 1
                 group.set_checkpoint(handled)
+
+    @staticmethod
+    def _named(group: Any) -> bytes:
+        """Return what tells groups apart."""
+        return group.group_id

@@ -44,11 +44,6 @@ class StrangersProgram(StalledProgram):
         own = [data for name, _, _, data in _PUTS if name.ljust(24, b"\0") == group_id and data not in _MOVED]
         return sum(data not in left for data in own), 0
 
-    def _get(self, consumer: Any) -> None:
-        self.notes.cut(consumer.checkpoint or 0)
-        handled = len(self.notes.lines())
-        for group in consumer:
-            for message in group:
-                self.notes.write(line(group.key, message.data))
-                handled += 1
-                group.set_checkpoint(handled)
+    @staticmethod
+    def _named(group: Any) -> bytes:
+        return group.key

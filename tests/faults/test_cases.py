@@ -40,11 +40,7 @@ def interruption(level, connection):
         (interruption("holding", "wrapped"), 1, 1),
         (interruption("process", "connected"), 2, 1),
         ("cancellation aio-put/classic/plain owner under-way@7 drop-after@3", 1, 2),
-        (
-            "cancellation aio-put/classic/plain group under-way@5 kill_client-after@3",
-            2,
-            1,
-        ),
+        ("cancellation aio-put/classic/plain group under-way@5 kill_client-after@3", 2, 1),
         ("cancellation aio-get/classic/plain connection done@5 done@4", 3, 2),
         ("foreign put/classic/plain raw.backout-before@5 starts-again", 1, 1),
         ("foreign get/classic/plain MQCMIT-before@5 killed", 2, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 import pytest
@@ -35,11 +36,10 @@ def repeats(consumer):
     return found
 
 
-def killed_after(owner, groups, **more):
+def killed_after(owner, groups):
     """Get so many groups, and lose the connection before the program can end in order."""
     qmgr = owner.connect()
-    consumer = owner.consumer(qmgr, **more)
-    iterator = iter(consumer)
+    iterator = iter(owner.consumer(qmgr))
     for _ in range(groups):
         list(next(iterator))
     qmgr.close()
@@ -187,16 +187,14 @@ def test_a_group_that_another_consumer_gets_while_its_first_message_is_suspected
         ]
 
 
-def test_who_asks_gets_an_error_before_a_message_of_a_repeated_group_which_can_be_moved_or_processed(owner, make_queue):
+def test_who_raises_before_a_repeated_group_gets_it_again_at_each_start_until_it_is_moved(owner, make_queue):
     put_group(owner)
     put_group(owner)
     for _ in range(2):
-        told = pytest.raises(errors.GroupRepeated, match=r"Compare it .* repeats='tell'")
-        with told as halted, owner.consumer(repeats="halt") as consumer:
-            repeats(consumer)
-        assert (halted.value.group_id, halted.value.first_msg_id) == (BATCH, OURS)
+        with contextlib.suppress(ZeroDivisionError), owner.consumer() as consumer:
+            for group in consumer:
+                1 // (not group.repeats)
+                assert list(group)
         assert owner.data() == [b"1", b"2", b"3"]
-    killed_after(owner, 1, repeats="tell")
-    put_group(owner)
     operate.move_group(owner.qmgr, owner.queue, BATCH, to=make_queue())
     assert (owner.data(), owner.get_groups()) == ([], [])

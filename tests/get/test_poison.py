@@ -1,4 +1,4 @@
-"""A message that makes its consumer fail whenever it is processed: found among the innocent, and halted, skipped or moved.
+"""A message that makes its consumer fail whenever it is processed: found among the innocent, and halted, or moved with its group.
 
 BOTHRESH and BOQNAME are the queue's; the queue manager does nothing with them (IBM MQ, topic q103010).
 """
@@ -123,32 +123,14 @@ def test_each_message_that_was_backed_out_too_often_has_a_unit_of_work_of_its_ow
     assert committed == list(range(1, 9))
 
 
-def test_skipping_moves_the_message_alone_with_its_identity(poisoned, backout_queue):
-    group_id = poisoned.on_queue()[0].group_id
-    application = Application(poisoned, poison="skip")
-    application.run()
-    assert sorted(set(application.done)) == [data for data in THIS if data != BAD]
-    assert poisoned.data() == poisoned.records("get") == []
-    (moved,) = poisoned.on_queue(backout_queue)
-    assert (moved.data, moved.group_id, moved.msg_seq_number) == (BAD, group_id, 5)
-    assert moved.msg_flags == mq.MQMF_MSG_IN_GROUP
-
-
-@pytest.mark.parametrize("bad", [(b"0",), (b"7",), (b"2", b"3", b"7")], ids=repr)
-def test_any_messages_can_be_skipped_the_first_and_the_last_too(poisoned, backout_queue, bad):
-    application = Application(poisoned, poison="skip")
-    application.run(bad=bad)
-    assert [moved.data for moved in poisoned.on_queue(backout_queue)] == list(bad)
-    assert sorted(set(application.done)) == [data for data in THIS if data not in bad]
-    assert poisoned.data() == poisoned.records("get") == []
-
-
 def test_behind_an_alias_poison_is_found_by_the_attributes_of_its_base_queue(poisoned, backout_queue):
     poisoned.put_group(THIS, queue="TEST.POISON.ALIAS")
-    application = Application(poisoned, poison="skip", queue="TEST.POISON.ALIAS")
+    application = Application(poisoned, poison="quarantine", queue="TEST.POISON.ALIAS")
+    with pytest.raises(errors.GroupQuarantined):
+        application.run()
+    assert application.done[-1] == b"3"
+    assert poisoned.data(backout_queue) == THIS[4:]
     application.run()
-    assert application.done[-4:] == [b"3", *THIS[5:]]
-    assert [one.data for one in poisoned.on_queue(backout_queue)] == [BAD]
     assert poisoned.on_queue("TEST.POISON") == poisoned.records("get") == []
 
 
@@ -166,6 +148,19 @@ def test_quarantine_moves_the_rest_of_the_group_as_it_is_and_the_next_group_is_g
     application.run()
     assert application.done[-1] == b"next"
     assert poisoned.records("get") == []
+
+
+def test_a_message_in_no_group_is_moved_alone(poisoned, backout_queue):
+    poisoned.empty()
+    for data in (b"1", BAD, b"2"):
+        poisoned.put_raw(data)
+    application = Application(poisoned, poison="quarantine")
+    with pytest.raises(errors.GroupQuarantined):
+        application.run()
+    application.run()
+    assert application.done == [b"1", b"2"]
+    assert poisoned.data(backout_queue) == [BAD]
+    assert poisoned.data() == poisoned.records("get") == []
 
 
 @pytest.mark.parametrize("when", ["before the third message is moved", "after the commit of the second one"])
@@ -270,9 +265,8 @@ def test_without_a_threshold_nobody_looks(owner):
 
 def test_a_threshold_without_a_backout_queue_is_told_at_once(make_owner):
     owner = make_owner(model="TEST.THRESHOLD.MODEL")
-    for policy in ("skip", "quarantine"):
-        with pytest.raises(errors.ConfigurationError, match=r"BOTHRESH\(2\) but no BOQNAME"):
-            owner.consumer(poison=policy)
+    with pytest.raises(errors.ConfigurationError, match=r"BOTHRESH\(2\) but no BOQNAME"):
+        owner.consumer(poison="quarantine")
     owner.consumer(poison="halt").close()
 
 
@@ -282,7 +276,7 @@ def test_policies_that_are_none_are_refused(owner):
     with pytest.raises(
         errors.ConfigurationError, match="cannot be combined with stream=True, because it moves whole messages"
     ):
-        owner.consumer(poison="skip", stream=True)
+        owner.consumer(poison="quarantine", stream=True)
 
 
 def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
@@ -305,22 +299,19 @@ def test_a_queue_whose_gets_are_inhibited_is_waited_for(owner, clock):
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("policy", "nth"), [("skip", 2), ("quarantine", 2), ("quarantine", 5)])
-def test_what_is_moved_is_moved_once_though_the_connection_is_lost(poisoned, backout_queue, faults, when, policy, nth):
+@pytest.mark.parametrize("nth", [2, 5])
+def test_what_is_moved_is_moved_once_though_the_connection_is_lost(poisoned, backout_queue, faults, when, nth):
     find_poison(poisoned)
     # Now it is moved, on a connection that is lost at a commit: after the claim, the message and each three of the rest.
     connection = poisoned.connect(reconnect_wait_s=30)
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
     done = []
-    with (
-        poisoned.consumer(connection, commit_every=1, poison=policy) as consumer,
-        contextlib.suppress(errors.GroupQuarantined),
-    ):
-        for group in consumer:
-            done += [message.data for message in group]
+    with poisoned.consumer(connection, commit_every=1, poison="quarantine") as consumer:
+        with pytest.raises(errors.GroupQuarantined):
+            done += [message.data for message in next(iter(consumer))]
+        assert list(consumer) == []
     assert faults.faults_fired() == 1
-    assert poisoned.data(backout_queue) == (THIS[4:5] if policy == "skip" else THIS[4:])
-    assert done == (THIS[5:] if policy == "skip" else [])
+    assert (poisoned.data(backout_queue), done) == (THIS[4:], [])
     assert poisoned.data() == poisoned.records("get") == []
 
 
@@ -361,21 +352,10 @@ def test_a_message_that_is_not_joined_halts_its_consumer_with_the_way_on(unlike)
             application.run()
         assert application.done == [b"%d" % each for each in range(1, number)]
         assert caught.value.msg_seq_number == number
-        for said in ("MQRC_INCONSISTENT_CCSIDS", "stream=True", "poison='skip'"):
+        for said in ("MQRC_INCONSISTENT_CCSIDS", "stream=True", "poison='quarantine'"):
             assert said in str(caught.value)
     with owner.consumer(stream=True) as consumer:
         assert [[b"".join(message.chunks()) for message in group] for group in consumer][-1] == [b"good"]
-
-
-def test_a_message_that_is_not_joined_is_skipped_segment_by_segment(unlike, backout_queue):
-    owner, number = unlike
-    rest = [b"%d" % each for each in (1, 2, 3) if each != number]
-    assert owner.get_groups(poison="skip") == [rest, [b"good"]]
-    there = [
-        (found.msg_seq_number, found.md.Offset, found.md.CodedCharSetId, found.data)
-        for found in owner.on_queue(backout_queue)
-    ]
-    assert there == [(number, 0, 1208, b"%dx" % number), (number, 2, 500, b"%dx" % number)]
 
 
 def test_a_group_with_a_message_that_is_not_joined_is_quarantined(unlike, backout_queue):
@@ -384,8 +364,10 @@ def test_a_group_with_a_message_that_is_not_joined_is_quarantined(unlike, backou
         with pytest.raises(errors.GroupQuarantined, match="stream=True"):
             list(next(iter(consumer)))
         assert [[message.data for message in group] for group in consumer] == [[b"good"]]
-    there = [found.msg_seq_number for found in owner.on_queue(backout_queue)]
-    assert there == sorted([number, *range(number, 4)])
+    there = [(found.msg_seq_number, found.md.Offset, found.data) for found in owner.on_queue(backout_queue)]
+    rest = [(each, 0, b"%d" % each) for each in range(number + 1, 4)]
+    assert there == [(number, 0, b"%dx" % number), (number, 2, b"%dx" % number), *rest]
+    assert [found.md.CodedCharSetId for found in owner.on_queue(backout_queue)][:2] == [1208, 500]
 
 
 def test_what_is_moved_before_a_message_that_is_not_joined_is_moved_with_it(make_owner, backout_queue):
@@ -408,9 +390,12 @@ def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(
         each.put_raw(b"1", GroupId=b"U" * 24, MsgSeqNumber=1, MsgFlags=IN, Persistence=1)
         put_unlike(each, 2, IN)
         each.put_raw(b"3", GroupId=b"U" * 24, MsgSeqNumber=3, MsgFlags=LAST, Persistence=1)
-        with each.consumer(each.connect(reconnect_wait_s=30), poison="skip") as consumer:
+        done = []
+        with each.consumer(each.connect(reconnect_wait_s=30), poison="quarantine") as consumer:
             faults.arm(Fault("drop", when, verb=verb, nth=nth))
-            assert [[message.data for message in group] for group in consumer] == [[b"1", b"3"]]
+            with pytest.raises(errors.GroupQuarantined):
+                done += [message.data for message in next(iter(consumer))]
         faults.clear_faults()
-        assert [found.md.Offset for found in each.on_queue(backout_queue)] == [0, 2]
+        moved = [(found.msg_seq_number, found.md.Offset) for found in each.on_queue(backout_queue)]
+        assert (done, moved, each.data()) == ([], [(2, 0), (2, 2), (3, 0)], [])
         empty(each, backout_queue)

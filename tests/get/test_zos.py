@@ -102,7 +102,8 @@ def test_a_poison_message_is_moved_with_its_properties_and_moved_back(make_owner
     with owner.producer() as producer, producer.group(properties={"colour": "blue"}) as group:
         group.put("poison")
     for _ in range(4):
-        with contextlib.suppress(Poisoned), owner.consumer(poison="skip", commit_every=1) as consumer:
+        failed = contextlib.suppress(Poisoned, errors.GroupQuarantined)
+        with failed, owner.consumer(poison="quarantine", commit_every=1) as consumer:
             for group in consumer:
                 for message in group:
                     assert message.properties == {"colour": "blue"}

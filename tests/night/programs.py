@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mqgroups
+from mqgroups.errors import GroupQuarantined
 
 HERE = Path(os.environ.get("NIGHT", "."))
 
@@ -86,8 +87,10 @@ def poison() -> None:
         put_a_group(q_mgr, "POISON", "POISONER", 40)
         for _ in range(4):
             with (
-                contextlib.suppress(ZeroDivisionError),
-                q_mgr.group_consumer("POISON", name="POISONED", wait_s=0, poison="skip", commit_every=1) as consumer,
+                contextlib.suppress(ZeroDivisionError, GroupQuarantined),
+                q_mgr.group_consumer(
+                    "POISON", name="POISONED", wait_s=0, poison="quarantine", commit_every=1
+                ) as consumer,
             ):
                 for group in consumer:
                     for message in group:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups import Every, GroupProducer, Persistence, codecs, errors
+from mqgroups import Every, GroupProducer, Persistence, errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.fix_groups import is_anchor
@@ -51,14 +51,14 @@ def test_str_goes_as_utf_8_text_and_bytes_as_they_are(owner):
 
 def test_text_is_encoded_in_its_ccsid_and_bytes_are_labelled_with_what_they_are(owner):
     native = "utf-16-le" if mq.MQENC_NATIVE & 0xF == 2 else "utf-16-be"
-    with owner.producer(commit_every=10, codec=codecs.text) as producer, producer.group() as group:
+    with owner.producer(commit_every=10) as producer, producer.group() as group:
         group.put("größer", ccsid=500)
         group.put("[", ccsid=1047, format="MYFMT")
         group.put("ä", ccsid=1200)
         group.put(b"\xc8", format="MQSTR", ccsid=37)
         group.put("ä".encode(), format="MQSTR")
         group.put(b"\xff", ccsid=930)
-        group.put_value("ä", ccsid=819)
+        group.put("ä", ccsid=819)
         group.put(iter([b"\xc8"]), format="MQSTR", ccsid=37, last=True)
     assert [(each.data, each.md.Format.rstrip(), each.md.CodedCharSetId) for each in owner.on_queue()] == [
         ("größer".encode("cp500"), b"MQSTR", 500),

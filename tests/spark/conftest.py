@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one, on the embedded queue manager; without pyspark or Java they are skipped."""
+"""One Spark session for all tests that need one, on the embedded queue manager; without pyspark they are skipped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from mqembedded.testing.bindings import BINDINGS
 from mqembedded.testing.fixtures import mq_scope
 from mqgroups.connection.holder import connection_of
 from mqgroups.spark.browse import BrowsedQueue
-from mqgroups.spark.errors import JavaMissing
-from mqgroups.spark.java import java_home
 from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.taker import Taker
@@ -54,15 +52,9 @@ def spark_environment(request, mq, tmp_path_factory):
     """What a process needs to start Spark with workers that reach the queue manager under test."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("pyspark is not installed")
-    try:
-        home = java_home()
-    except JavaMissing as error:
-        pytest.skip(str(error))
-    embedded = mq.environment()
     return {
-        **embedded,
+        **mq.environment(),
         "MQGROUPS_MQI": _binding(request.config) or "",
-        "JAVA_HOME": str(home),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -120,20 +120,13 @@ def test_messages_in_no_group_that_are_alike_are_seen_read_and_removed_each(owne
     assert [head.key.copies for head in heads] == [1, 1, 2, 3]
     planned = heads[2]
     assert data_of(browsed, planned) == [b"1", b"2"]
-    assert [message.data for message in browsed.messages_there(heads[3].key)] == [b"1", b"2", b"3"]
+    assert data_of(browsed, heads[3]) == [b"1", b"2", b"3"]
     with reserve() as queue:
         assert queue.remove_all([planned.key]) == frozenset()
         assert owner.data() == [b"other", b"3"]
         with pytest.raises(GroupGone, match="was planned with 2 messages, but only 1 messages of it could be read"):
             data_of(browsed, planned)
         assert queue.remove_all([planned.key]) == {planned.key}
-
-
-def test_everything_on_the_queue_with_groups_that_are_not_whole(owner, browsed):
-    owner.put_raw_group([b"a1", b"a2"], whole=False)
-    owner.put_raw(b"single")
-    a1, _, single = owner.on_queue()
-    assert browsed.everything() == [Planned(Key(a1.group_id), 2), Planned(message_key(single), 1)]
 
 
 def test_one_group_is_found_by_its_group_id(owner, browsed):
@@ -400,7 +393,6 @@ def test_a_group_that_is_gone_or_not_whole_is_named(owner, browsed):
     with pytest.raises(GroupGone) as gone:
         next(messages)
     assert (gone.value.key, gone.value.found, gone.value.expected) == (f"group {second.md.GroupId.hex()}", 1, 3)
-    assert [message.data for message in browsed.messages_there(Key(second.group_id))] == [b"a1", b"a3"]
     handle.close()
 
 
@@ -412,7 +404,6 @@ def test_a_message_in_no_group_that_is_gone_is_named(owner, browsed):
     handle.close()
     with pytest.raises(GroupGone, match="was planned with 1 messages, but only 0 messages of it could be read"):
         list(browsed.messages(browsed.counted(head)))
-    assert list(browsed.messages_there(head.key)) == []
 
 
 def test_properties_come_only_when_asked_for(owner, browsed):

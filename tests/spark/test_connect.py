@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from mqgroups.spark import checked
 
 mq, queue, copy, again, status, folder, settings = json.loads(sys.argv[1])
 spark = SparkSession.builder.config(map=settings).remote("local[2]").getOrCreate()
@@ -42,12 +44,17 @@ def to(writer, queue):
 def put(batch, number):
     to(batch.write.mode("append"), again).option("txnAppId", "copy").option("txnVersion", str(number)).save()
 
+def failed(queue, trailer=None):
+    found = spark.read.format("ibmmq").options(**mq, queue=queue, includeMqmd="true", includeHeaders="true").load()
+    return sorted(row.reason for row in checked(found, trailer=trailer).collect())
+
 rows = spark.createDataFrame([("a", 1, "a1"), ("a", 2, "a2")], "group_key string, msg_seq_number int, value string")
 to(rows.coalesce(1).write.mode("append"), queue).save()
 spark.sql("CREATE TABLE outgoing (group_key STRING, msg_seq_number INT, value STRING) USING ibmmq")
 insert = options("=", queue=queue, statusQueue=status)
 spark.sql(f"INSERT INTO outgoing WITH ({insert}) SELECT /*+ REPARTITION(1) */ * FROM VALUES ('b', 1, 'b1')").collect()
 written = values(queue)
+reasons = failed(queue) + failed(queue, F.regexp_extract(F.col("value").cast("string"), "^a(2)$", 1).try_cast("int"))
 
 def groups(queue):
     read = spark.readStream.format("ibmmq").options(**mq, queue=queue).load()
@@ -63,7 +70,7 @@ put_again = values(again)
 once = groups(again)
 stream(once.union(once), again).format("memory").queryName("twice").start().awaitTermination()
 twice = sorted(bytes(row.value).decode() for row in spark.table("twice").collect())
-print(json.dumps([written, copied, put_again, twice, values(queue) + values(copy) + values(again)]))
+print(json.dumps([written, reasons, copied, put_again, twice, values(queue) + values(copy) + values(again)]))
 """
 
 
@@ -90,6 +97,8 @@ def test_reads_writes_streams_and_sql_work_in_a_session_of_spark_connect(
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     everything = ["a1", "a2", "b1"]
+    # Without a trailer both groups are good. The last message of one says that there are two before it; the other one has none.
+    reasons = ["trailer", "trailer"]
     # A union with itself has each row twice, and takes each message from the queue once.
     twice = sorted(everything * 2)
-    assert json.loads(ran.stdout.splitlines()[-1]) == [everything, everything, everything, twice, []]
+    assert json.loads(ran.stdout.splitlines()[-1]) == [everything, reasons, everything, everything, twice, []]

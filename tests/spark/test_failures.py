@@ -42,7 +42,7 @@ Caused by: java.io.IOException: Other: nothing of it
 NO_READER = """[PYTHON_DATA_SOURCE_ERROR] Failed to plan Python data source initialize source: Traceback (most recent call last):
   File "/python/mqgroups/spark/failures.py", line 58, in briefly
     raise _without_frames(error) from None
-mqgroups.spark.errors.SparkOptionError: option includeIncomplete of format 'ibmmq': it is for batch read, not for stream read
+mqgroups.spark.errors.SparkOptionError: option txnAppId of format 'ibmmq': it is for batch write, not for stream read
 
 During handling of the above exception, another exception occurred:
 
@@ -62,11 +62,15 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         (STREAM_FAILED.format(WORKER.format("ValueError: the sink is not there")), "ValueError: the sink is not there"),
         (
             STREAM_FAILED.format(NO_READER),
-            "SparkOptionError: option includeIncomplete of format 'ibmmq': it is for batch read",
+            "SparkOptionError: option txnAppId of format 'ibmmq': it is for batch write",
         ),
         (STREAM_FAILED.format(""), "a Python process of Spark ended without an error: it was killed"),
         ("org.apache.spark.SparkException: Job aborted: java.io.EOFException", "a Python process of Spark ended"),
         ("o112.save.\n: java.io.IOException: Stream closed\n\tat java.base", "a Python process of Spark ended"),
+        (
+            "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.",
+            "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer",
+        ),
         ("[PYTHON_WORKER_FAILED] Python worker failed to connect back.", "Spark could not start its Python processes."),
         (
             "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: ibmmq. Make sure",

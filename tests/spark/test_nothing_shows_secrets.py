@@ -1,4 +1,4 @@
-"""Spark plans, checkpoints, errors of tasks and a pipeline's report show no secret; ``tests/test_nothing_shows_secrets.py`` is
+"""Spark plans, checkpoints, and errors of tasks show no secret; ``tests/test_nothing_shows_secrets.py`` is
 the same for all that is not Spark's."""
 
 from __future__ import annotations

@@ -117,7 +117,6 @@ def test_every_field_is_an_option_and_they_are_not_more():
         ({"queue": "NO SUCH"}, "queue", "queue 'NO SUCH' has ' ' at position 3"),
         ({"txnappid": "S"}, "txnAppId", "it is for batch write, not for stream read"),
         ({"queue": "Q" * 33}, "statusQueue", "it is required, because MQGROUPS.SOURCE.QQQ"),
-        ({"includeincomplete": "true"}, "includeIncomplete", "it is for batch read, not for stream read"),
         ({"mq.channel": "C"}, "mq.channel", "mq.channel and mq.connectionNameList belong together"),
         ({"mq.sslcipherspec": "ANY_TLS12"}, "mq.sslCipherSpec", "mq.sslCipherSpec without mq.channel: it is part"),
         ({"mq.sslpeername": "CN=x"}, "mq.sslPeerName", "mq.sslPeerName without mq.channel: it is part"),

@@ -58,9 +58,9 @@ def test_a_message_of_a_group_as_a_row():
     ]
 
 
-def test_a_message_in_no_group_is_a_group_of_one_and_its_key_is_its_correl_id():
-    (row,) = rows(got(status=mq.MQGS_NOT_IN_GROUP, correl_id=b"C" * 24, group_id=b"S" * 24))
-    assert (row["key"], row["group_id"], row["msg_seq_number"], row["last_msg_in_group"]) == (b"C" * 24, None, 1, True)
+def test_a_message_in_no_group_is_a_group_of_one_and_its_key_is_its_msg_id():
+    (row,) = rows(got(status=mq.MQGS_NOT_IN_GROUP, msg_id=b"M" * 24, group_id=b"S" * 24))
+    assert (row["key"], row["group_id"], row["msg_seq_number"], row["last_msg_in_group"]) == (b"M" * 24, None, 1, True)
 
 
 def test_the_last_message_of_a_group_says_so():

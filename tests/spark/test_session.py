@@ -12,6 +12,7 @@ import re
 import runpy
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import cause, register
+from tests.batch.test_batch_producer import Died, dying
+from tests.fix_batches import messages
 from tests.spark.test_browse import put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -86,7 +89,7 @@ def values(frame):
 def test_a_queue_as_rows_which_two_actions_see_alike_and_which_stay_on_the_queue(spark, owner, load):
     register(spark)
     owner.put_group(["a1", "a2"])
-    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    owner.put_raw(b"single")
     a1, a2, single = owner.on_queue()
     frame = load(maxPartitions="3")
     rows = frame.orderBy("group_id", "msg_seq_number").collect()
@@ -96,7 +99,7 @@ def test_a_queue_as_rows_which_two_actions_see_alike_and_which_stay_on_the_queue
         (b"a2", owner.queue, 2, True),
     ]
     assert [row.group_id and bytes(row.group_id) for row in rows] == [None, a1.group_id, a1.group_id]
-    assert [bytes(row.key) for row in rows] == [b"C" * 24, a1.group_id, a1.group_id]
+    assert [bytes(row.key) for row in rows] == [single.md.MsgId, a1.group_id, a1.group_id]
     assert [bytes(row.msg_id) for row in rows] == [single.md.MsgId, a1.md.MsgId, a2.md.MsgId]
     put = a1.md.PutDate + a1.md.PutTime[:6]
     assert rows[1].timestamp.strftime("%Y%m%d%H%M%S").encode() == put
@@ -188,7 +191,7 @@ def stream(spark, owner, mq_options, tmp_path):
 def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_failed(owner, stream):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name + b"1", name + b"2"])
-    owner.put_raw(b"single", CorrelId=b"C" * 24)
+    owner.put_raw(b"single")
     stream.fails = True
     assert "the sink is not there" in error_of(lambda: stream.run(maxGroupsPerTrigger="2"))
     assert len(owner.data()) == 7
@@ -435,6 +438,20 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     shutil.rmtree(files.checkpoint)
     said = cause(error_of(lambda: files.run(start)))
     assert re.search(r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is", said)
+
+
+def test_an_empty_batch_removes_what_a_batch_that_is_never_repeated_has_left(spark, frame, target):
+    """The lines of docs/spark/night.md, as they stand there."""
+    page = (ROOT / "docs" / "spark" / "night.md").read_text()
+    (lines,) = re.findall(r"((?:    .*\n)*    empty = .*\n(?:    .*\n)*)", page)
+    target.attempt().put_group("A", messages("A", 3))
+    with pytest.raises(Died):
+        target.attempt().put_group("B", dying("B", 5, after=4))
+    assert [each["checkpoint"]["json"]["kind"] for each in target.records()].count("status") == 2
+    given = {"spark": spark, "options": target.options, "NAME": target.sink, "BATCH": 0}
+    exec(textwrap.dedent(lines), given)
+    assert records(target) == [("high-water mark", 1)]
+    assert (set(target.groups()), target.depth()) == ({"A"}, 3 + 2)
 
 
 # --- the examples of the guide

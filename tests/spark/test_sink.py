@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mqgroups.spark
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.errors import StatusQueueUnusable
+from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import IdentityMissing, SparkOptionError, WriteRefused
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import sink_options, source_options
@@ -21,7 +24,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from mqgroups.spark.sink import GroupBatchWriter, GroupStreamWriter
+from mqgroups.spark.sink import GroupBatchWriter, GroupStreamWriter, mark_expires_s
 from mqgroups.spark.stream_source import GroupStreamReader
 
 
@@ -90,6 +93,38 @@ def test_a_program_can_ask_whether_a_write_was_completed(target):
     assert found == [True, True, False]
     with pytest.raises(SparkOptionError, match=r"txnAppId .* required here"):
         mqgroups.spark.is_written(target.options)
+
+
+@given(days=st.none() | st.integers(1, 2485), can_be_repeated=st.booleans())
+def test_a_mark_expires_only_if_the_user_says_so_or_if_nobody_repeats_the_batch(days, can_be_repeated):
+    found = mark_expires_s(days, can_be_repeated=can_be_repeated)
+    assert (found is None) == (days is None and can_be_repeated)
+    # Never before a late attempt has ended; and as an MQLONG, in tenths of a second.
+    assert found is None or (found >= 86400 and found * 10 < 2**31)
+    assert found is None or days is None or found == days * 86400
+
+
+@pytest.mark.parametrize("days", ["0", "2486", "-1", "1.5"])
+def test_a_mark_cannot_be_kept_for_such_a_number_of_days(target, days):
+    with pytest.raises(SparkOptionError, match="keepMarkDays"):
+        write(target, rows("A"), keepMarkDays=days)
+
+
+def test_the_mark_has_the_expiry_that_the_options_say(target):
+    def left(write_batch, *arguments, **more):
+        write_batch(target, *arguments, **more)
+        (mark,) = target.owner.on_queue(target.status_queue)
+        target.forget()
+        return mark.md.Expiry
+
+    day = 864_000
+    job = {"txnAppId": target.sink, "txnVersion": "1"}
+    assert left(write, rows("A"), **job) == left(write_micro_batch, 0, rows("A")) == mqi.MQEI_UNLIMITED
+    assert day - 600 < left(write, rows("A")) <= day
+    for days in (1, 30, 2485):
+        assert days * day - 600 < left(write, rows("A"), **job, keepMarkDays=str(days)) <= days * day
+    target.options["keepMarkDays"] = "7"
+    assert 7 * day - 600 < left(write_micro_batch, 0, rows("A")) <= 7 * day
 
 
 def test_two_writes_without_a_name_are_two_batches(target):

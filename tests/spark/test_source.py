@@ -52,7 +52,7 @@ def batch(owner, mq_options):
 # --- batch
 
 
-def test_incomplete_groups_are_read_only_when_asked_for(owner, batch):
+def test_incomplete_groups_are_not_read(owner, batch):
     assert rows(*batch()) == []
     owner.put_raw_group([b"a1", b"a2", b"a3"])
     owner.put_raw_group([b"b1", b"b2"], whole=False)
@@ -61,13 +61,6 @@ def test_incomplete_groups_are_read_only_when_asked_for(owner, batch):
     assert handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=a2.md.MsgId).code == OK
     handle.close()
     assert rows(*batch()) == []
-    found = rows(*batch(includeIncomplete="true"))
-    assert sorted((row["value"], row["msg_seq_number"]) for row in found) == [
-        (b"a1", 1),
-        (b"a3", 3),
-        (b"b1", 1),
-        (b"b2", 2),
-    ]
 
 
 def test_headers_and_more_of_the_descriptor(owner, batch):
@@ -201,8 +194,6 @@ def test_all_that_is_on_the_queue_is_read_in_a_batch(owner, batch):
     put_to(owner, b"H" * 24, (1, b"c1"), (1, b"c1"), (2, b"c2."))
     put_to(owner, b"I" * 24, (1, b"d1"), (2, b"d2"), (1, b"e1."))
     assert values(*batch()) == [b"0", b"1", b"a1", b"a2.", b"b1", b"b2.", b"c1", b"c2.", b"e1."]
-    everything = [b"0", b"1", b"a1", b"a2.", b"b1", b"b2.", b"c1", b"c1", b"c2.", b"d1", b"d2", b"e1."]
-    assert values(*batch(includeIncomplete="true")) == everything
 
 
 def test_limits_are_kept_by_whole_groups(owner, stream):

@@ -7,16 +7,8 @@ takes that one's span with it.
 from __future__ import annotations
 
 import signal
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
-import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
+from tests.fix_otlp import collecting
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -57,48 +49,6 @@ consumer.delete_status_queue()
 """
 
 
-class Receiver:
-    """What is sent to ``/v1/traces``, decoded."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[str, Any]] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                request = ExportTraceServiceRequest.FromString(body)
-                for resource in request.resource_spans:
-                    (service,) = (
-                        one.value.string_value for one in resource.resource.attributes if one.key == "service.name"
-                    )
-                    receiver.spans += [(service, span) for scope in resource.scope_spans for span in scope.spans]
-                self.send_response(200 if self.path == "/v1/traces" else 404)
-                self.send_header("Content-Type", "application/x-protobuf")
-                self.end_headers()
-                self.wfile.write(ExportTraceServiceResponse().SerializeToString())
-
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    def of(self, service: str, name: str) -> list[Any]:
-        """Return a service's spans of this name, in the order in which they ended."""
-        return [span for of_service, span in self.spans if (of_service, span.name) == (service, name)]
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """A receiver that listens."""
-    receiver = Receiver()
-    thread = threading.Thread(target=receiver.server.serve_forever)
-    thread.start()
-    yield receiver
-    receiver.server.shutdown()
-    receiver.server.server_close()
-    thread.join()
-
-
 def links(span):
     return [(link.trace_id, link.span_id) for link in span.links]
 
@@ -111,10 +61,9 @@ def values(span):
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
-def test_a_group_can_be_followed_from_its_source_to_its_end_over_kills(owner, make_queue, program, receiver):
+def test_a_group_can_be_followed_from_its_source_to_its_end_over_kills(owner, make_queue, program):
     target = make_queue()
     program.environment["TEST_TARGET"] = target
-    program.environment["TEST_OTLP"] = f"http://127.0.0.1:{receiver.server.server_port}/v1/traces"
 
     def run(service, text):
         program.environment["TEST_SERVICE"] = service
@@ -122,30 +71,36 @@ def test_a_group_can_be_followed_from_its_source_to_its_end_over_kills(owner, ma
         assert done.stderr == ""
         return done
 
+    def of(service, name):
+        """Return a service's spans of this name, in the order in which they ended."""
+        return [span for sender, span in collector.spans if (sender["service.name"], span.name) == (service, name)]
+
     # Given a producer and a pipe that are killed, and started again
-    assert run("producer 1", PRODUCER).returncode == -signal.SIGKILL
-    assert run("producer 2", PRODUCER).returncode == 0
-    assert run("pipe 1", PIPE).returncode == -signal.SIGKILL
-    assert run("pipe 2", PIPE).returncode == 0
-    assert run("consumer", CONSUMER).stdout == f"{THIS}\n"
+    with collecting() as collector:
+        program.environment["TEST_OTLP"] = f"http://127.0.0.1:{collector.port}/v1/traces"
+        assert run("producer 1", PRODUCER).returncode == -signal.SIGKILL
+        assert run("producer 2", PRODUCER).returncode == 0
+        assert run("pipe 1", PIPE).returncode == -signal.SIGKILL
+        assert run("pipe 2", PIPE).returncode == 0
+        assert run("consumer", CONSUMER).stdout == f"{THIS}\n"
 
     # Then the second producer links to the first
-    first, second = (receiver.of(f"producer {number}", f"put {owner.queue}") for number in (1, 2))
+    first, second = (of(f"producer {number}", f"put {owner.queue}") for number in (1, 2))
     assert [values(span)["messaging.ibmmq.msg_seq_number"] for span in first + second] == [2, 4, 6, 7]
-    (resumed,) = receiver.of("producer 2", f"recover {owner.queue}")
+    (resumed,) = of("producer 2", f"recover {owner.queue}")
     assert links(resumed) == links(second[0]) == [ids(first[-1])]
     # and the pipe's incoming side to who put the messages, the second pipe also to the first
     producers = [ids(span) for span in first + second]
-    (got,), gets = (receiver.of(f"pipe {number}", f"get {owner.queue}") for number in (1, 2))
+    (got,), gets = (of(f"pipe {number}", f"get {owner.queue}") for number in (1, 2))
     assert [values(span)["messaging.ibmmq.msg_seq_number"] for span in (got, *gets)] == [3, 6, 7]
     assert links(got) == producers[:2]
     assert [links(span) for span in gets] == [[ids(got), *producers[1:3]], producers[3:]]
     # and its outgoing side is below the incoming one
-    puts = [span for number in (1, 2) for span in receiver.of(f"pipe {number}", f"put {target}")]
+    puts = [span for number in (1, 2) for span in of(f"pipe {number}", f"put {target}")]
     assert [(span.trace_id, span.parent_span_id) for span in puts] == [ids(span) for span in (got, *gets)]
     # and the consumer at the end links to the pipe's units of work.
-    (end,) = receiver.of("consumer", f"get {target}")
+    (end,) = of("consumer", f"get {target}")
     assert links(end) == [ids(span) for span in puts]
     assert values(end)["messaging.batch.message_count"] == 7
     # Every commit is told: 4 of the producers, 3 of the pipe, 1 of the consumer.
-    assert sum(span.name.startswith("commit ") for _, span in receiver.spans) == 8
+    assert sum(span.name.startswith("commit ") for _, span in collector.spans) == 8

@@ -1,13 +1,11 @@
-"""Whether workers are alive and ready, told by HTTP and by files; and their figures, as Prometheus reads them."""
+"""Whether workers are alive and ready, told by HTTP; and their figures, as Prometheus reads them."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
 import socket
-import stat
 import urllib.error
 import urllib.request
 
@@ -16,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mqgroups import pages
 from mqgroups.workers import supervisor
-from mqgroups.workers.health import Health, figures
+from mqgroups.workers.health import figures, health_pages
 from mqgroups.workers.status import Board, WorkerStatus
 from tests.workers import handlers
 from tests.workers.conftest import wait_until
@@ -49,7 +47,7 @@ def ask(port, path, method="GET", host=None):
 def served(caplog):
     caplog.set_level(logging.INFO, logger="mqgroups")
     workers = Supervised()
-    with Health(workers, ("127.0.0.1", 0), None):
+    with pages.Pages(("127.0.0.1", 0), health_pages(workers)):
         yield workers, port_in(caplog)
 
 
@@ -68,7 +66,7 @@ def test_at_a_loopback_address_only_its_own_names_are_answered(served):
 def test_a_port_that_is_taken_is_named(served):
     _, port = served
     with pytest.raises(OSError, match=f"in use: '127.0.0.1:{port}'"):
-        Health(Supervised(), ("127.0.0.1", port), None)
+        pages.Pages(("127.0.0.1", port), {})
 
 
 def test_probes_are_answered_by_status_code(served):
@@ -146,61 +144,6 @@ def test_metrics_are_what_prometheus_reads(served):
     assert len(figures([])) == 6
 
 
-def test_files_say_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("mqgroups.workers.health._EVERY_S", 0.01)
-    workers, directory = Supervised(), tmp_path / "made" / "here"
-    with Health(workers, None, directory):
-        assert sorted(path.name for path in directory.iterdir()) == ["live", "ready"]
-        first = (directory / "live").stat().st_mtime_ns
-        wait_until(lambda: (directory / "live").stat().st_mtime_ns > first)
-        workers.is_ready = False
-        wait_until(lambda: not (directory / "ready").exists())
-        workers.is_live = False
-        workers.is_ready = True
-        wait_until((directory / "ready").exists)
-        last = (directory / "live").stat().st_mtime_ns
-        workers.is_ready = False
-        wait_until(lambda: not (directory / "ready").exists())
-        assert (directory / "live").stat().st_mtime_ns == last
-    assert not any(directory.iterdir())
-
-
-def test_files_are_private_and_no_link_is_followed(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("mqgroups.workers.health._EVERY_S", 0.01)
-    directory, elsewhere = tmp_path / "made", tmp_path / "elsewhere"
-    before = os.umask(0)
-    try:
-        with Health(Supervised(), None, directory):
-            modes = [stat.S_IMODE(path.stat().st_mode) for path in (directory, directory / "live", directory / "ready")]
-            assert modes == [0o700, 0o600, 0o600]
-    finally:
-        os.umask(before)
-    (directory / "live").symlink_to(elsewhere)
-    with pytest.raises(OSError, match="live"), Health(Supervised(), None, directory):
-        pass
-    assert not elsewhere.exists()
-
-
-def test_files_that_cannot_be_kept_end_nothing_and_are_kept_again(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("mqgroups.workers.health._EVERY_S", 0.01)
-    workers = Supervised()
-    live, ready = tmp_path / "live", tmp_path / "ready"
-    with Health(workers, None, tmp_path):
-        live.unlink()
-        live.mkdir()
-        workers.is_ready = False
-        wait_until(lambda: not ready.exists() and "Is a directory" in caplog.text)
-        workers.is_ready = True
-        wait_until(ready.exists)
-        live.rmdir()
-        wait_until(live.is_file)
-        live.unlink()
-        live.mkdir()
-        wait_until(lambda: caplog.text.count("cannot be kept") == 2)
-    assert not ready.exists()
-    assert "Is a directory" in caplog.messages[-1]
-
-
 def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served):
     _, port = served
     with pytest.raises(OSError, match="in use"):
@@ -210,12 +153,10 @@ def test_an_address_in_use_is_an_error_before_any_worker_is_started(site, served
 
 def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site, caplog):
     caplog.set_level(logging.INFO, logger="mqgroups")
-    directory = site.directory / "health.d"
-    workers = site.start(site.make(handlers.slowly), http=("127.0.0.1", 0), health_directory=directory)
+    workers = site.start(site.make(handlers.slowly), http=("127.0.0.1", 0))
     wait_until(lambda: workers.is_ready)
     port = port_in(caplog)
     assert ask(port, "/readyz")[0] == ask(port, "/livez")[0] == 200
-    wait_until((directory / "ready").exists)
     site.put_groups(1)
     wait_until((site.directory / "waits.flag").exists)
     busy = [one for one in workers.status() if one.group_s]
@@ -223,10 +164,8 @@ def test_workers_are_ready_when_all_have_their_names_and_not_when_they_stop(site
     workers.stop()
     wait_until(lambda: ask(port, "/readyz")[0] == 503)
     assert ask(port, "/livez")[0] == 200
-    wait_until(lambda: not (directory / "ready").exists())
     (site.directory / "go.flag").touch()
     assert site.stop()
-    assert not any(directory.iterdir())
 
 
 def test_a_supervisor_that_does_not_turn_is_not_live(site, monkeypatch):

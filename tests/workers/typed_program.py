@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import signal
 import threading
-from pathlib import Path
 
 import mqgroups
 from mqgroups import Secret
@@ -57,7 +56,7 @@ def work() -> bool:
     mqgroups.Workers(handle, connect=connect, open=open_pipe, name="N")  # type: ignore[call-overload]  # a pipe
     mqgroups.Workers(handle, connect=connect, open=connect, name="N")  # type: ignore[arg-type]  # opens nothing
     with mqgroups.stop_on_signals(workers, signals=[signal.SIGTERM]) as stopping:
-        in_order = workers.run(http=("0.0.0.0", 8080), health_directory=Path("/run/orders"))
+        in_order = workers.run(http=("0.0.0.0", 8080))
     came: signal.Signals | None = stopping.signal
     names: list[str] = [one.name for one in workers.status() if one.running]
     print(came, names)

@@ -217,7 +217,7 @@ def _backout(queue: _Object) -> Iterator[Finding]:
         remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
     elif not target:
         found += " without BOQNAME"
-        why = 'poison="skip" and poison="quarantine" have nowhere to move messages to'
+        why = 'poison="quarantine" has nowhere to move messages to'
         remedy = f"{needs}{alter} BOQNAME('{backout}')"
     elif threshold < _FEW_BACKOUTS:
         why = (

@@ -235,7 +235,7 @@ def _without_messages(
 
 def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:
     """Return how the messages contradict the record of a producer that is not at work."""
-    # A shared queue has records of its own kind (``batches``).
+    # A shared queue has records of its own kind.
     if producer is None or producer.record is None or producer.is_active is not False or producer.is_shared:
         return None
     # Segments of the next message may be committed too.

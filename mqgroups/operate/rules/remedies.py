@@ -28,7 +28,7 @@ def remedy(judgement: Judgement) -> list[str]:
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     """Return the lines that mend an owner's status queue; none if its group says what is to be done, or if nothing is."""
     if owner.is_shared:
-        return [_batches(owner)]
+        return [_run_again(owner)]
     if owner.role is None:
         return [f"mqgroups check NAME --role ROLE --status-queue {owner.status_queue}"]
     if owner.state is OwnerState.MOVED and owner.record is not None:
@@ -63,11 +63,13 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
 
 
 def _start(owner: SeenOwner, settings: str = "") -> str:
-    return _batches(owner) if owner.is_shared else f"start {owner.role} {owner.name}{settings}"
+    return _run_again(owner) if owner.is_shared else f"start {owner.role} {owner.name}{settings}"
 
 
-def _batches(owner: SeenOwner) -> str:
-    return f"mqgroups batches list --status-queue {owner.status_queue}"
+def _run_again(owner: SeenOwner) -> str:
+    return (
+        f"run the Spark query or job again whose sink has the status queue {owner.status_queue}: it completes its batch"
+    )
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
@@ -341,7 +343,7 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
 def _silent(judgement: Judgement) -> Iterator[str]:
     for owner in judgement.owners:
         if owner.is_shared:
-            yield _batches(owner)
+            yield _run_again(owner)
             continue
         named = f"{owner.role} {owner.name}"
         yield f"look at the log of {named}: a program has {owner.status_queue} open. A second one cannot start"

@@ -32,7 +32,6 @@ from rich.table import Table
 
 from examples.pipeline.cluster import SparkCluster
 from mqembedded import EmbeddedQueueManager, Fault
-from mqgroups.spark.java import java_home
 from tests.faults.application import MODEL
 from tests.faults.reader import Reader
 from tests.faults.spark.cases import ZOMBIE, Case, Start, cases_of, cases_on_cluster, zombie
@@ -92,7 +91,6 @@ class Machine:
         self.reader = Reader(self.qmgr)
         self.numbers = itertools.count(1)
         self.sessions: list[int] = []
-        self._java_home = java_home()
         self._cluster: SparkCluster | None = None
 
     def cluster(self) -> SparkCluster:
@@ -108,7 +106,6 @@ class Machine:
         return {
             **self.qmgr.environment(),
             JOB_VARIABLE: str(job),
-            "JAVA_HOME": str(self._java_home),
             "PYTHONPATH": str(ROOT),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",

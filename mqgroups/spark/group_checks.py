@@ -1,0 +1,110 @@
+"""Check the groups of a DataFrame in Spark: count the messages of each group, and judge the counts (``verdicts.py``).
+
+    messages ──► window by key, ordered by number ──► one row of facts for each group ──► verdicts, in Arrow batches
+
+The numbers of a group pass by in order, and only steps that are not 1 are collected. So no process holds a whole group, and
+nothing comes to the driver. It needs neither a JVM of its own nor a SparkContext, so it works with Spark Connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.window import Window
+
+from mqgroups.mqi.constants import MQFB_APPL_FIRST, MQMT_REPORT
+from mqgroups.spark.errors import SparkOptionError
+from mqgroups.spark.verdicts import GroupFacts, Step, Trailers, verdict
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import Column, DataFrame
+
+_FOUND = "key BINARY, reason STRING, detail STRING"
+# The columns that it needs, by the option of a read that they need.
+_NEEDED = {
+    "queue": ("value", "key", "group_id", "msg_seq_number", "last_msg_in_group"),
+    "includeMqmd": ("msg_type", "feedback"),
+    "includeHeaders": ("headers",),
+}
+# As ``Message.abandoned_with``. Text that is no number is NULL, and so no failure.
+_FAILED_AT_MFT = " OR ".join(
+    f"coalesce(try_cast(CAST(headers['{name}'] AS STRING) AS BIGINT), 0) <> 0"
+    for name in ("WMQFTEResultCode", "UserReturnCode")
+)
+_ABANDONED = (
+    f"length(value) = 0 AND last_msg_in_group AND (msg_type = {MQMT_REPORT} AND feedback >= {MQFB_APPL_FIRST} "
+    f"OR group_id IS NOT NULL AND ({_FAILED_AT_MFT}))"
+)
+
+
+def failures(messages: DataFrame, trailer: Column | str | None) -> DataFrame:
+    """Return a row for each group that fails; see ``mqgroups.spark.checked``."""
+    for option, names in _NEEDED.items():
+        if missing := [name for name in names if name not in messages.columns]:
+            raise SparkOptionError(
+                option,
+                f"checked() needs the column{'s' * (len(missing) > 1)} {', '.join(missing)}, found "
+                f"{', '.join(messages.columns)}. Read with includeMqmd=true and includeHeaders=true, and call it "
+                "before you select columns",
+            )
+    rows = F.lit(None) if trailer is None else F.col(trailer) if isinstance(trailer, str) else trailer
+    number, last = F.col("number"), F.col("last")
+    counted = (
+        messages.select(
+            "key",
+            F.col("group_id").isNotNull().alias("in_group"),
+            F.expr(_ABANDONED).alias("abandoned"),
+            F.col("msg_seq_number").cast("bigint").alias("number"),
+            F.col("last_msg_in_group").alias("last"),
+            rows.cast("bigint").alias("rows"),
+        )
+        .withColumn("before", F.lag("number", 1, 0).over(Window.partitionBy("key").orderBy("number")))
+        .groupBy("key")
+        .agg(
+            F.every("in_group").alias("in_group"),
+            F.some("abandoned").alias("abandoned"),
+            F.count("*").alias("messages"),
+            F.max("number").alias("highest"),
+            F.min(F.when(last, number)).alias("last"),
+            F.sort_array(F.collect_list(F.when(number != F.col("before") + 1, F.struct("before", "number")))).alias(
+                "steps"
+            ),
+            F.count("rows").alias("trailers"),
+            F.min(F.when(F.col("rows").isNotNull(), number)).alias("first_trailer"),
+            F.max(F.when(last, F.col("rows"))).alias("rows"),
+        )
+    )
+    return counted.mapInArrow(_judge(has_trailer=trailer is not None), _FOUND)
+
+
+def _judge(*, has_trailer: bool) -> Any:
+    """Return the function that judges groups. It runs in tasks."""
+
+    def judged(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        import pyarrow
+
+        kinds = {"key": pyarrow.binary(), "reason": pyarrow.string(), "detail": pyarrow.string()}
+        for batch in batches:
+            found = [
+                {"key": row["key"], "reason": problem.reason.value, "detail": problem.detail}
+                for row in batch.to_pylist()
+                if (problem := verdict(_facts(row, has_trailer=has_trailer))) is not None
+            ]
+            yield pyarrow.RecordBatch.from_pylist(found, pyarrow.schema(kinds))
+
+    return judged
+
+
+def _facts(row: dict[str, Any], *, has_trailer: bool) -> GroupFacts:
+    return GroupFacts(
+        in_group=row["in_group"],
+        abandoned=bool(row["abandoned"]),
+        messages=row["messages"],
+        highest=row["highest"],
+        last=row["last"],
+        steps=[Step(**step) for step in row["steps"]],
+        trailers=Trailers(row["trailers"], row["first_trailer"], row["rows"]) if has_trailer else None,
+    )
