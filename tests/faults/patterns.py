@@ -15,6 +15,7 @@ from tests.faults.cluster_programs import (
 )
 from tests.faults.dressed_programs import DressedGetProgram, DressedPipeProgram, DressedPutProgram
 from tests.faults.files_program import FilesProgram, SentProgram
+from tests.faults.named_program import NamedProgram
 from tests.faults.operated_programs import MovedProgram, RebuiltGetProgram, RebuiltPutProgram
 from tests.faults.pattern import Pattern
 from tests.faults.poison_program import QuarantinedProgram
@@ -28,6 +29,7 @@ PROGRAMS: dict[str, type[AnyProgram]] = {
     "get": GetProgram,
     "pipe": PipeProgram,
     "batch": BatchProgram,
+    "named": NamedProgram,
     "aio-put": AioPutProgram,
     "aio-get": AioGetProgram,
     "aio-pipe": AioPipeProgram,
@@ -76,6 +78,15 @@ def _patterns() -> list[Pattern]:
 def _batch_patterns() -> list[Pattern]:
     """Return those of a batch of groups, whose attempts share a status queue; its records are never segments."""
     return [Pattern("batch", "classic", False, 5, every, groups=2) for every in (100, 2)]
+
+
+def _named_patterns() -> list[Pattern]:
+    """Return those of groups that are known by their names alone: in one unit of work each, in several, and asynchronous."""
+    return [
+        Pattern("named", "classic", False, 3, 100, groups=2),
+        Pattern("named", "classic", False, 5, 2, groups=2),
+        Pattern("named", "segmented", False, 5, 3, groups=2, put_response="async"),
+    ]
 
 
 def _thin_patterns() -> list[Pattern]:
@@ -141,6 +152,7 @@ PATTERNS = {
     for pattern in (
         *_patterns(),
         *_batch_patterns(),
+        *_named_patterns(),
         *_thin_patterns(),
         *_poison_patterns(),
         *_stalled_patterns(),

@@ -408,7 +408,9 @@ def says_nothing(seen: Sequence[Seen]) -> bool:
     if len(record) > 1 and record[-1].goes_on:
         return False
     last = json.loads(record[-1].data)
-    return last["state"] in ("idle", "completed") and last["checkpoint"] is None and last["suspect"] is None
+    return last["state"] in ("idle", "completed") and not any(
+        last.get(note) for note in ("checkpoint", "suspect", "done")
+    )
 
 
 def looks_whole(seen: Sequence[Seen]) -> bool:
