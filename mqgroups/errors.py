@@ -422,6 +422,7 @@ class PoisonMessage(EnvironmentFailure):
         queue, group_id, msg_seq_number: the message.
         backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
         reason: why it cannot be decoded; empty if it fails when it is processed.
+        loop_left: whether the application has left the loop over its group, so that nobody knows whether it fails.
     """
 
     def __init__(
@@ -432,13 +433,17 @@ class PoisonMessage(EnvironmentFailure):
         backout_count: int,
         threshold: int,
         reason: str = "",
+        *,
+        loop_left: bool = False,
     ) -> None:
-        how = (
-            f"cannot be decoded ({brief(reason)})"
-            if reason
-            else f"fails whenever it is processed: it was backed out {backout_count} times, the last time alone, and BOTHRESH is "
-            f"{threshold}"
-        )
+        if reason:
+            how = f"cannot be decoded ({brief(reason)})"
+        else:
+            left = ", or the loop over its group was left early" if loop_left else ""
+            how = (
+                f"fails whenever it is processed{left}: it was backed out {backout_count} times, the last time alone, and "
+                f"BOTHRESH is {threshold}"
+            )
         super().__init__(
             f"message {msg_seq_number} of group {group_id.hex()} on queue {queue} {how}. It stays on the queue. Correct the "
             "program, or what it needs, and start it again: it gets the message once more. Or let the consumer move it with the "
@@ -450,6 +455,7 @@ class PoisonMessage(EnvironmentFailure):
         self.msg_seq_number = msg_seq_number
         self.backout_count = backout_count
         self.threshold = threshold
+        self.loop_left = loop_left
 
 
 class GroupQuarantined(EnvironmentFailure):

@@ -33,6 +33,8 @@ from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry.forgotten import tell_forgotten
 
 _log = logging.getLogger("mqgroups.get")
+# How often in a row a loop may be left before that is an error.
+_MOST_TIMES_LEFT = 5
 
 
 class GroupConsumer:
@@ -219,18 +221,21 @@ class Groups:
 
 
 def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
-    """Warn that the group comes again; raises GroupUsage if nothing was committed since a loop was left before."""
+    """Warn that the group comes again; raises GroupUsage the fifth time without a commit in between.
+
+    Not earlier: an interruption, or an error that the application retries after, leaves a loop too.
+    """
     owner = getter.owner
-    number, committed = owner.own.number, owner.committed
+    committed = owner.committed
+    times = getter.loop_left()
     text = (
         f"the loop over group {group.group_id.hex()} on queue {getter.settings.queue} was left early, so the group comes again, "
         f"from message {committed.msg_seq_number + 1} on"
     )
     remedy = "Iterate over a group to its end; to process a message later, let the error end the program, or retry in the loop"
-    if getter.left_in == number:
-        raise GroupUsage(f"{text}, and it was left before without a commit in between. {remedy}")
-    getter.left_in = number
-    owner.log(_log, logging.WARNING, "%s. %s. The next time in a row it is an error", text, remedy)
+    if times >= _MOST_TIMES_LEFT:
+        raise GroupUsage(f"{text}, for the {times}th time without a commit in between. {remedy}")
+    owner.log(_log, logging.WARNING, "%s. %s", text, remedy)
 
 
 def _next_group(getter: Getter) -> IncomingGroup | None:

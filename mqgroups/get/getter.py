@@ -36,7 +36,6 @@ class Getter(Processing):
         status: its status queue.
         turn: the connection's.
         decode: the codec's function; ``None`` if messages are not decoded.
-        left_in: the number of the unit of work in which the application left the loop over a group; 0 if it did not.
         repetition: what its last group has in common with the one before.
     """
 
@@ -59,8 +58,8 @@ class Getter(Processing):
         self.closed = False
         # When the log says next that a message of this group is waited for, in seconds of waiting.
         self._tell_at = (GROUP_ID_NONE, _TELL_AFTER_S)
-        # The unit of work in which the application left the loop over a group.
-        self.left_in = 0
+        # The unit of work in which the application left the loop over a group, and how often.
+        self._left = (0, 0)
         self._connection = connection
         self.status = settings.open_status_queue(connection)
         try:
@@ -106,6 +105,17 @@ class Getter(Processing):
         else:
             self.repetition.compare(self.owner, message)
         return message
+
+    def loop_left(self) -> int:
+        """Take note that the application has left the loop over a group; returns how often since the last commit."""
+        number, times = self._left
+        self._left = self.owner.own.number, times + 1 if number == self.owner.own.number else 1
+        return self._left[1]
+
+    @property
+    def was_loop_left(self) -> bool:
+        """Whether the application has left the loop over a group since the last commit."""
+        return self._left[0] == self.owner.own.number
 
     def _first(self) -> Message | None:
         while not self.work.is_stopping():

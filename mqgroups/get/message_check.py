@@ -127,7 +127,8 @@ class MessageCheck:
         if not reason and getter.can_isolate:
             # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
             getter.isolate(_suspected(message))
-        return PoisonMessage(queue, message.group_id, number, count, threshold, reason)
+        left = getter.was_loop_left
+        return PoisonMessage(queue, message.group_id, number, count, threshold, reason, loop_left=left)
 
     def _quarantined(self, message: Message, reason: str = "") -> GroupQuarantined:
         """Move the rest of the group to the backout queue; returns the error to raise."""

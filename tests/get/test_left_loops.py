@@ -23,36 +23,46 @@ def warnings(caplog):
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
-def test_a_group_whose_loop_is_left_twice_in_a_row_is_an_error(owner, caplog):
+def test_a_group_whose_loop_is_left_again_and_again_is_an_error(owner, caplog):
     owner.put_raw_group(THIS)
     seen = []
-    left = pytest.raises(GroupUsage, match="from message 1 on, and it was left before without a commit in between")
+    left = pytest.raises(GroupUsage, match="from message 1 on, for the 5th time without a commit in between")
     with left, owner.consumer() as consumer:
         for group in consumer:
             for message in group:
                 seen.append(message.data)
                 break
-    assert seen == [b"0", b"0"]
-    (told,) = warnings(caplog)
-    assert "was left early, so the group comes again, from message 1 on" in told
-    assert "Iterate over a group to its end" in told
+    assert seen == [b"0"] * 5
+    told = warnings(caplog)
+    assert len(told) == 4
+    assert all("was left early, so the group comes again, from message 1 on" in text for text in told)
+    assert all("Iterate over a group to its end" in text for text in told)
 
 
 def test_an_error_that_is_caught_leaves_the_loop_too(owner, caplog):
     owner.put_raw_group(THIS)
     with owner.consumer() as consumer:
         groups = iter(consumer)
-        for number in (1, 2):
-            with pytest.raises(Failed):
-                for message in next(groups):
-                    if message.msg_seq_number == 5:
-                        raise Failed
-            if number == 1:
-                assert warnings(caplog) == []
-        (told,) = warnings(caplog)
-        assert "from message 5 on" in told
-        with pytest.raises(GroupUsage, match="from message 5 on, and it was left before"):
-            next(groups)
+        with pytest.raises(Failed):
+            for message in next(groups):
+                if message.msg_seq_number == 5:
+                    raise Failed
+        assert warnings(caplog) == []
+        assert [message.data for message in next(groups)] == THIS[4:]
+    (told,) = warnings(caplog)
+    assert "from message 5 on" in told
+
+
+def test_poison_may_be_a_loop_that_was_left(make_owner):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group(THIS[:1])
+    with (
+        owner.consumer() as consumer,
+        pytest.raises(errors.PoisonMessage, match="or the loop over its group was left early"),
+    ):
+        for group in consumer:
+            for _message in group:
+                break
 
 
 def test_after_a_commit_a_loop_may_be_left_again(owner, caplog):
@@ -71,7 +81,7 @@ def test_after_a_commit_a_loop_may_be_left_again(owner, caplog):
 def test_the_error_does_not_end_the_consumer(owner):
     owner.put_raw_group(THIS)
     with owner.consumer() as consumer:
-        for _ in range(2):
+        for _ in range(5):
             for _message in next(iter(consumer)):
                 break
         with pytest.raises(GroupUsage):
