@@ -421,7 +421,7 @@ def unknown_in(command: str) -> str | None:
 
 def test_a_command_has_the_options_that_it_is_given():
     named = {(name(path), command) for path in DOCUMENTS for command in commands(path)}
-    assert len(named) > 200
+    assert len(named) > 150
     told = {(path, command): unknown_in(command) for path, command in sorted(named)}
     assert {each: why for each, why in told.items() if why is not None} == {}
 
