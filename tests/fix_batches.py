@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +32,22 @@ _tokens = itertools.count(1)
 def messages(key: str, number: int) -> list[BatchMessage]:
     """Return the messages of a group, which the eye knows again."""
     return [BatchMessage(f"{key}:{n}".encode()) for n in range(1, number + 1)]
+
+
+class Died(Exception):
+    """What ends an attempt in the middle of a group."""
+
+
+def dying(key: str, number: int, after: int) -> Iterator[BatchMessage]:
+    """The messages of a group, up to where the attempt dies."""
+    yield from messages(key, number)[:after]
+    raise Died
+
+
+def interrupt(attempt: Any, key: str, number: int, after: int) -> None:
+    """Have an attempt die in the middle of a group."""
+    with pytest.raises(Died):
+        attempt.put_group(key, dying(key, number, after))
 
 
 class Batches:

@@ -75,8 +75,6 @@ def check_json(words: tuple[object, ...], stdout: str) -> None:
     said = [str(word) for word in words]
     if not stdout or "-o" not in said or said[said.index("-o") + 1] != "json":
         return
-    name = " ".join(said[:2]) if said[0] == "batches" else said[0]
-    if name == "groups" and "--group" in said:
-        name = "groups --group"
+    name = "groups --group" if said[0] == "groups" and "--group" in said else said[0]
     for text in stdout.splitlines() if name in OF_LINES else [stdout]:
         schema(name).validate(json.loads(text))

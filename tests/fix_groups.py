@@ -33,6 +33,8 @@ import mqgroups.status.witness
 from embedded_tests.fix_mqi import OK, Connection, delete, failed
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
+from mqgroups.core.model import Role
+from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.rules.inspection import GroupInspection
 
@@ -70,6 +72,7 @@ class Owner:
         self.eye = eye
         self._connections: list[mqgroups.QueueManager] = []
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._open: list[mqgroups.OutgoingGroup] = []
         self._shared: mqgroups.QueueManager | None = None
 
     # --- the library under test
@@ -104,25 +107,83 @@ class Owner:
         self._made.add(consumer)
         return consumer
 
+    def pipe(self, target: str, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> mqgroups.GroupPipe:
+        """Return a pipe from this owner's queue to another one, that waits for nothing."""
+        waits = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
+        return (qmgr or self.qmgr).group_pipe(
+            self.queue, target, **{"name": self.name, "commit_every": 2, **waits, **more}
+        )
+
+    def start(self, role: str, qmgr: mqgroups.QueueManager | None = None, **more: Any) -> Any:
+        """Return a producer or a consumer; ``role`` is put or get."""
+        return self.producer(qmgr, **more) if role == "put" else self.consumer(qmgr, **more)
+
     def put_group(self, payloads: Iterable[bytes | str], **more: Any) -> None:
         """Put one group and close the producer."""
         with self.producer(**more) as producer, producer.group() as group:
-            for payload in payloads:
-                group.put(payload)
+            self.put_all(group, payloads)
 
-    def interrupt_put(self, payloads: Sequence[bytes], *, checkpoints: Sequence[Any] = (), **more: Any) -> None:
+    def open_group(
+        self, payloads: Iterable[bytes], qmgr: mqgroups.QueueManager | None = None, **more: Any
+    ) -> mqgroups.OutgoingGroup:
+        """Put the beginning of a group, which stays open; one payload is held back."""
+        group = self.producer(qmgr, **more).group()
+        self._open.append(group)  # as an application holds it
+        self.put_all(group, payloads)
+        return group
+
+    @staticmethod
+    def put_all(group: Any, payloads: Iterable[bytes | str]) -> None:
+        """Put messages of a group, which stays open."""
+        for payload in payloads:
+            group.put(payload)
+
+    def resume_put(self, payloads: Sequence[bytes], **more: Any) -> int:
+        """Start the producer again, put the rest of its group and close it; returns where the group was resumed."""
+        with self.producer(**more) as producer, producer.group() as group:
+            self.put_all(group, payloads[group.resume_from :])
+            return group.resume_from
+
+    def interrupt_put(
+        self, payloads: Sequence[bytes], *, checkpoints: Sequence[Any] = (), group_name: str = "", **more: Any
+    ) -> None:
         """Put the beginning of a group and lose the connection; one payload is held back, so it takes one more."""
         qmgr = self.connect()
-        group = self.producer(qmgr, **more).group()
+        group = self.producer(qmgr, **more).group(name=group_name)
         for payload, checkpoint in itertools.zip_longest(payloads, checkpoints):
             group.set_checkpoint(checkpoint)
             group.put(payload)
+        qmgr.close()
+
+    def interrupt_get(self, committed: int = 4, *, of: Sequence[bytes] = (), **more: Any) -> None:
+        """Get messages, of a group that is put first, in units of work of two, and lose the connection in the next one."""
+        if of:
+            self.put_raw_group(of)
+        qmgr = self.connect()
+        for message in next(iter(self.consumer(qmgr, **more))):
+            if message.msg_seq_number == committed + 1:
+                break
         qmgr.close()
 
     def get_groups(self, **more: Any) -> list[list[bytes]]:
         """Get all groups and close the consumer."""
         with self.consumer(**more) as consumer:
             return [[message.data for message in group] for group in consumer]
+
+    def get_poison(
+        self, poison: Any = "quarantine", *, data: bytes = b"4", every: int = 3, between: Callable[[], object] = list
+    ) -> None:
+        """Start a consumer again and again, which fails at the message with this data, until that is taken for poison."""
+        for _ in range(10):
+            try:
+                with self.consumer(commit_every=every, poison=poison) as consumer:
+                    for message in itertools.chain.from_iterable(consumer):
+                        if message.data == data:
+                            raise ZeroDivisionError
+            except ZeroDivisionError:
+                between()
+            except (mqgroups.errors.PoisonMessage, mqgroups.errors.GroupQuarantined):
+                return
 
     @staticmethod
     def doctor(qmgr: mqgroups.QueueManager, **verbs: Callable[..., Any]) -> None:
@@ -158,6 +219,13 @@ class Owner:
         """Return the name of a status queue; ``role`` is put or get."""
         return f"MQGROUPS.{role.upper()}.{self.name}"
 
+    def has_status_queue(self, role: str) -> bool:
+        """Whether there is a status queue."""
+        handle = self.eye.open(self.status_queue(role), mqi.MQOO_INQUIRE)
+        handle.close()
+        assert handle.code in (OK, failed(mqi.MQRC_UNKNOWN_OBJECT_NAME))
+        return handle.code == OK
+
     def records(self, role: str) -> list[bytes]:
         """Return the committed status records, without their anchors."""
         return [found.data for found in self.on_queue(self.status_queue(role)) if not is_anchor(found.data)]
@@ -166,17 +234,43 @@ class Owner:
         """Return how many anchors are beside them."""
         return sum(is_anchor(found.data) for found in self.on_queue(self.status_queue(role)))
 
+    def status_record(self, role: str = "put", **more: Any) -> StatusRecord:
+        """Return a record of an interrupted group that this owner could have left behind, with other fields."""
+        fields: dict[str, Any] = {
+            "role": Role(role),
+            "name": self.name,
+            "state": RecordState.IN_GROUP,
+            "owner_id": "0" * 32,
+            "epoch": 3,
+            "unit_of_work": 9,
+            "queue": self.queue,
+            "group_id": b"G" * 24,
+            "msg_seq_number": 4,
+            "q_mgr_identifier": self.qmgr.q_mgr_identifier,
+            "resolved_q_name": self.queue if role == "put" else "",
+            "resolved_q_mgr_name": self.target.q_mgr_name if role == "put" else "",
+        }
+        return StatusRecord(**{**fields, **more})
+
     def record(self, role: str) -> dict[str, Any]:
         """Return the one committed status record."""
         (data,) = self.records(role)
         return json.loads(data)
 
-    def take_record(self, role: str) -> bytes:
-        """Get the one status record, and leave its anchor."""
+    def take(self, number: int = 1, queue: str | None = None, options: int = 0) -> list[bytes]:
+        """Get the first messages of a queue; with MQGMO_SYNCPOINT, a unit of work of the eye hides them."""
+        handle = self.eye.open(queue or self.queue, mqi.MQOO_INPUT_SHARED)
+        answers = [handle.get(options) for _ in range(number)]
+        assert {answer.code for answer in answers} == {OK}
+        assert handle.close() == OK
+        return [answer.data for answer in answers]
+
+    def take_record(self, role: str, options: int = 0) -> bytes:
+        """Get the one status record, and leave its anchor; with MQGMO_SYNCPOINT, a unit of work of the eye hides it."""
         (record,) = (found for found in self.on_queue(self.status_queue(role)) if not is_anchor(found.data))
         handle = self.eye.open(self.status_queue(role), mqi.MQOO_INPUT_EXCLUSIVE)
         assert handle.code == OK
-        answer = handle.get(match=mqi.MQMO_MATCH_MSG_ID, MsgId=record.md.MsgId)
+        answer = handle.get(options, match=mqi.MQMO_MATCH_MSG_ID, MsgId=record.md.MsgId)
         assert answer.code == OK
         assert handle.close() == OK
         return answer.data

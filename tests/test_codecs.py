@@ -120,8 +120,7 @@ def test_a_codec_decodes_no_streams(owner):
 def test_a_pipe_decodes(owner, make_queue):
     put_values(owner, [1, 2, 3, 4, 5])
     target = make_queue()
-    settings = {"name": owner.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
-    with owner.qmgr.group_pipe(owner.queue, target, codec=codecs.json, **settings) as pipe:
+    with owner.pipe(target, codec=codecs.json) as pipe:
         for incoming, outgoing in pipe:
             for message in incoming:
                 if message.value < 5:

@@ -175,6 +175,11 @@ def by(query):
     return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")}
 
 
+def rules():
+    """The rules of all alerts and recorded series."""
+    return [rule for group in read(TELEMETRY / "alerts.yaml")["groups"] for rule in group["rules"]]
+
+
 def queries():
     dashboard = json.loads((TELEMETRY / "grafana/dashboards/mqgroups.json").read_text())
     for panel in dashboard["panels"]:
@@ -184,9 +189,8 @@ def queries():
                 assert name in by(target["expr"]), panel["title"]
     for variable in dashboard["templating"]["list"]:
         yield variable["name"], variable["query"]["query"]
-    for group in read(TELEMETRY / "alerts.yaml")["groups"]:
-        for rule in group["rules"]:
-            yield rule.get("alert") or rule["record"], rule["expr"]
+    for rule in rules():
+        yield rule.get("alert") or rule["record"], rule["expr"]
 
 
 def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed):
@@ -231,23 +235,17 @@ def test_each_alert_fires_and_does_not_fire_when_its_test_says(tmp_path):
     done = subprocess.run(command, cwd=TELEMETRY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     tested = (TELEMETRY / "alerts_test.yaml").read_text()
-    alerts = [
-        rule["alert"]
-        for group in read(TELEMETRY / "alerts.yaml")["groups"]
-        for rule in group["rules"]
-        if "alert" in rule
-    ]
+    alerts = [rule["alert"] for rule in rules() if "alert" in rule]
     assert [alert for alert in alerts if f'"{alert}"' not in tested] == []
 
 
 def test_each_alert_leads_to_a_paragraph_that_there_is():
-    for group in read(TELEMETRY / "alerts.yaml")["groups"]:
-        for rule in group["rules"]:
-            if "alert" in rule:
-                page, anchor = rule["annotations"]["runbook"].split("#")
-                headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
-                anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-                assert anchor in anchors, rule["alert"]
+    for rule in rules():
+        if "alert" in rule:
+            page, anchor = rule["annotations"]["runbook"].split("#")
+            headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, rule["alert"]
 
 
 # --- the application

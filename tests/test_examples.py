@@ -30,6 +30,14 @@ FLIGHTS = [f"2013,1,{day},{time},more" for day in (1, 2) for time in (517, 533, 
 TABLE = [Day("2013-01-01", FLIGHTS[:3]), Day("2013-01-02", FLIGHTS[3:])]
 
 
+def with_queue_manager(*command):
+    """Run a program that has an embedded queue manager; returns what it printed."""
+    words = [*MQEMBEDDED_EXEC, "--", *command]
+    done = subprocess.run(words, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 @pytest.fixture
 def arrived(tmp_path):
     for number, day in enumerate(TABLE, 1):
@@ -68,10 +76,8 @@ def test_group_that_did_not_come_and_group_that_came_twice_are_named(arrived):
 
 @pytest.mark.embedded
 def test_quickstart_puts_and_gets_every_row():
-    command = [*MQEMBEDDED_EXEC, "--", sys.executable, "examples/quickstart.py"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{number} order {number}" for number in range(1, 1001)]
+    said = with_queue_manager(sys.executable, "examples/quickstart.py")
+    assert said.splitlines() == [f"{number} order {number}" for number in range(1, 1001)]
 
 
 def test_programs_take_the_password_from_a_file_that_the_environment_names(monkeypatch):
@@ -91,6 +97,12 @@ def test_programs_take_the_password_from_a_file_that_the_environment_names(monke
 LINES = [f"line {number}" for number in range(1, 2351)]
 
 
+def groups_in(output):
+    """The lines of the files that the consumer has written, in the order of the input."""
+    files = (path.read_text().splitlines() for path in output.iterdir())
+    return sorted(files, key=lambda lines: LINES.index(lines[0]))
+
+
 @pytest.mark.embedded
 def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervised, tmp_path):
     # Given a producer that dies in its first group, at the end of its second, and when all is committed
@@ -108,10 +120,7 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
         "resumable_consumer: resuming a group after message 500",
     ]
     # Then every line came once, in order, in groups of a thousand
-    files = sorted(
-        (path.read_text().splitlines() for path in output.iterdir()), key=lambda lines: LINES.index(lines[0])
-    )
-    assert files == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+    assert groups_in(output) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
     # And another input is put from its first line
     source = tmp_path / "another"
     source.write_text("".join(f"{line}\n" for line in LINES[:200]))
@@ -144,8 +153,7 @@ def test_the_rest_of_an_input_is_not_taken_from_another_one(supervised, faults, 
     output = tmp_path / "output"
     output.mkdir()
     supervised("resumable_consumer.py", str(output), "0", kills=[])
-    files = [path.read_text().splitlines() for path in output.iterdir()]
-    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+    assert groups_in(output) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
 
 
 @pytest.mark.embedded
@@ -159,8 +167,7 @@ def test_a_new_input_of_the_same_name_is_put_from_its_first_line(supervised, tmp
     supervised("resumable_producer.py", str(source), kills=[])
     output.mkdir()
     supervised("resumable_consumer.py", str(output), "0", kills=[])
-    files = [path.read_text().splitlines() for path in output.iterdir()]
-    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:200], LINES[200:500]]
+    assert groups_in(output) == [LINES[:200], LINES[200:500]]
 
 
 @pytest.mark.embedded
@@ -199,17 +206,14 @@ def test_resumable_programs_stop_politely_and_resume(supervised, faults, tmp_pat
     said = supervised("resumable_consumer.py", str(output), "0", kills=[])
     assert [line.split(",")[0][:-1] for line in said] == ["resumable_consumer: resuming a group after message 50"], said
     # Then every line came once, in order
-    files = [path.read_text().splitlines() for path in output.iterdir()]
-    assert sorted(files, key=lambda lines: LINES.index(lines[0])) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
+    assert groups_in(output) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
 
 
 @pytest.mark.embedded
 def test_workers_of_the_example_share_ten_groups():
-    command = [*MQEMBEDDED_EXEC, "--", sys.executable, "examples/workers.py"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    said = with_queue_manager(sys.executable, "examples/workers.py")
     expected = [f"order {first} to order {first + 99}" for first in range(0, 1000, 100)]
-    assert sorted(done.stdout.splitlines(), key=lambda line: int(line.split()[1])) == expected
+    assert sorted(said.splitlines(), key=lambda line: int(line.split()[1])) == expected
 
 
 @pytest.mark.parametrize("program", ["resumable_producer.py", "resumable_consumer.py"])
@@ -266,9 +270,7 @@ def test_what_the_unit_runs_runs(unit, tmp_path):
     before[:1] = [sys.executable, "-m", "mqgroups"]
     start = [sys.executable, str(ROOT / "examples" / Path(start[1]).name), str(tmp_path / "input")]
     both = f"{shlex.join(before)} && {shlex.join(start)}"
-    command = [*MQEMBEDDED_EXEC, "--", "sh", "-c", both]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    with_queue_manager("sh", "-c", both)
     assert (tmp_path / "input.put").exists()
 
 

@@ -26,6 +26,7 @@ from mqgroups.spark.option import Use
 from mqgroups.spark.options import sink_options, source_options
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker
+from tests.fix_cli import environment
 
 pytestmark = pytest.mark.embedded
 # Not found in anything by chance, and in no message of a part of it.
@@ -55,8 +56,9 @@ def shown(error):
 
 
 @pytest.fixture
-def server(own_queue_manager, tmp_path):
+def server(own_queue_manager, tmp_path, binding, monkeypatch):
     """A queue manager whose user app has the planted password."""
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     return own_queue_manager(users={"app": PLANTED}, data=tmp_path / "data")
 
 
@@ -100,10 +102,7 @@ def connected(server, **more):
     return mqgroups.connect(server.q_mgr_name, server.channel, server.conn_name, **settings)
 
 
-def test_objects_records_spans_and_logs_of_an_owner_s_life(
-    server, binding, monkeypatch, everything, spans, measured, tmp_path
-):
-    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+def test_objects_records_spans_and_logs_of_an_owner_s_life(server, everything, spans, measured, tmp_path):
     with connected(server) as q_mgr:
         producer = q_mgr.group_producer("ORDERS", name="SECRETS", commit_every=2, owner_wait_s=5)
         with producer, producer.group() as group:
@@ -117,9 +116,7 @@ def test_objects_records_spans_and_logs_of_an_owner_s_life(
         with q_mgr.group_consumer("ORDERS", name="SECRETS", wait_s=0) as consumer:
             for got in consumer:
                 everything += [*reprs(consumer), *(text for message in got for text in reprs(message))]
-            everything += [
-                repr(operate.inspect_owner(q_mgr, "SECRETS", "get")),
-            ]
+            everything.append(repr(operate.inspect_owner(q_mgr, "SECRETS", "get")))
     ended = spans()
     assert {"create ORDERS", "put ORDERS", "commit ORDERS", "get ORDERS"} <= {span.name for span in ended}
     assert measured()["mqgroups.units_of_work"]
@@ -151,8 +148,7 @@ def test_command_lines_of_the_server(server, everything):
         ({"conn_name": "127.0.0.1(1)"}, errors.ConnectionBroken),
     ],
 )
-def test_errors_of_connecting(server, binding, monkeypatch, everything, given, error):
-    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+def test_errors_of_connecting(server, everything, given, error):
     settings = {"conn_name": server.conn_name, "user": "app", "password": PLANTED, **given}
     with pytest.raises(error) as refused:
         mqgroups.connect(server.q_mgr_name, server.channel, **settings)
@@ -187,8 +183,7 @@ def by_spark(q_mgr_name, channel, conn_name, user, password, **_):
 
 
 @table("connects", [mqgroups.connect, by_asyncio, by_a_worker, by_spark])
-def test_locals_of_a_connect_that_fails(server, binding, monkeypatch, everything, connects):
-    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+def test_locals_of_a_connect_that_fails(server, everything, connects):
     settings = {
         "q_mgr_name": server.q_mgr_name,
         "channel": server.channel,
@@ -221,7 +216,6 @@ def test_locals_of_a_connect_that_fails(server, binding, monkeypatch, everything
 
 
 def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch, everything):
-    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     monkeypatch.setattr(binding.QueueManager, "connect_with_options", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError) as ended:
         connected(server)
@@ -229,18 +223,8 @@ def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch,
 
 
 def test_locals_of_a_command_that_cannot_connect(server, everything):
-    words = [
-        "groups",
-        "--queue",
-        "ORDERS",
-        "--q-mgr",
-        "QM1",
-        "--conn-name",
-        server.conn_name,
-        "--channel",
-        server.channel,
-    ]
-    result = CliRunner(env={"PLANTED": PLANTED}).invoke(main, [*words, "--user", "nobody", "--password-env", "PLANTED"])
+    words = ["groups", "--queue", "ORDERS", "--user", "nobody", "--password-env", "PLANTED"]
+    result = CliRunner(env={**environment(server), "PLANTED": PLANTED}).invoke(main, words)
     assert result.exit_code
     assert result.exc_info is not None
     everything += locals_of(result.exc_info[1])
@@ -276,27 +260,21 @@ HERE = ("--q-mgr", "QM1", "--conn-name", "{conn_name}")
         ("check", "N", *HERE, "--cipher-spec", "A", "--key-repository", "/k"),
         ("check", "N", *HERE, "--password-file", "{planted}", "--user", "nobody"),
         ("salvage", "rebuild", "--name", "N", "--role", "put", "--queue", "ORDERS"),
-        ("batches", "list", "--status-queue", "S"),
     ],
 )
 def test_the_commands(server, everything, tmp_path, words):
     planted = tmp_path / "planted"
     planted.write_text(PLANTED)
-    environment = {
-        "MQGROUPS_Q_MGR_NAME": server.q_mgr_name,
-        "MQGROUPS_CONN_NAME": server.conn_name,
-        "MQGROUPS_USER": "app",
-        "MQGROUPS_PASSWORD": PLANTED,
-        "MQGROUPS_KEY_REPOSITORY_PASSWORD": PLANTED,
-    }
+    secrets = {"MQGROUPS_PASSWORD": PLANTED, "MQGROUPS_KEY_REPOSITORY_PASSWORD": PLANTED}
+    variables = {**environment(server), "MQGROUPS_USER": "app", **secrets}
     command = [word.format(planted=planted, conn_name=server.conn_name) for word in words]
-    result = CliRunner(env=environment).invoke(main, [*command, "--wait", "0"])
+    result = CliRunner(env=variables).invoke(main, [*command, "--wait", "0"])
     assert result.output
     everything += [result.output, result.stderr, repr(result.exception)]
 
 
 def test_what_the_queue_manager_displays(server, everything, tmp_path):
-    environment = {"PLANTED": PLANTED}
+    variables = {"PLANTED": PLANTED}
     for command in (
         "DISPLAY CONN(*) ALL",
         "DISPLAY QMGR ALL",
@@ -304,7 +282,7 @@ def test_what_the_queue_manager_displays(server, everything, tmp_path):
         "DISPLAY QSTATUS(*) TYPE(HANDLE)",
     ):
         words = ["mqsc", "--data", str(tmp_path / "data"), "-c", command]
-        result = CliRunner(env=environment).invoke(embedded_main, words)
+        result = CliRunner(env=variables).invoke(embedded_main, words)
         assert result.exit_code == 0, result.output
         everything.append(result.output)
 

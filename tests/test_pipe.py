@@ -21,16 +21,7 @@ class Side:
         self.queue = queue
 
     def open(self, connection=None, **more):
-        settings = {
-            "name": self.owner.name,
-            "commit_every": 2,
-            "owner_wait_s": 0,
-            "wait_s": 0,
-            "group_wait_s": 0,
-            **more,
-        }
-        settings = {"full_wait_s": 0, **settings}
-        return (connection or self.owner.qmgr).group_pipe(self.owner.queue, self.queue, **settings)
+        return self.owner.pipe(self.queue, connection, **more)
 
     def found(self):
         """Return the groups on the outgoing queue: lists of (data, last), and check numbers and identifiers."""
@@ -47,6 +38,10 @@ class Side:
 
     def is_idle(self):
         return self.owner.records("get") == self.owner.records("put") == []
+
+    def is_done(self, *groups):
+        """Whether groups with this data are there, and nothing is left to do."""
+        return self.found() == list(map(whole, groups)) and self.owner.data() == [] and self.is_idle()
 
 
 @pytest.fixture
@@ -79,9 +74,7 @@ def test_each_group_that_comes_in_goes_out_transformed(owner, side, every, statu
     owner.put_raw_group(THIS[:1])
     with side.open(commit_every=every, status_layout=status) as pipe:
         assert run(pipe) == [*THIS, *THIS[:1]]
-    assert side.found() == [whole([doubled(data) for data in THIS]), whole([b"00"])]
-    assert owner.data() == []
-    assert side.is_idle()
+    assert side.is_done([doubled(data) for data in THIS], [b"00"])
 
 
 def test_a_message_may_become_several_or_none(owner, side):
@@ -127,8 +120,7 @@ def test_an_exception_backs_both_sides_out_and_a_new_pipe_goes_on(owner, side):
     assert side.found() == [[(doubled(data), False) for data in THIS[:4]]]
     with side.open(commit_every=2) as pipe:
         assert run(pipe) == THIS[4:]
-    assert side.found() == [whole([doubled(data) for data in THIS])]
-    assert side.is_idle()
+    assert side.is_done([doubled(data) for data in THIS])
 
 
 def test_the_checkpoint_is_the_incoming_sides(owner, side):
@@ -148,8 +140,7 @@ def test_the_checkpoint_is_the_incoming_sides(owner, side):
 
 def test_an_abandoned_group_is_abandoned_on_its_way_out(owner, side):
     with owner.producer() as producer, producer.group() as group:
-        for data in THIS[:5]:
-            group.put(data)
+        owner.put_all(group, THIS[:5])
         group.abandon(7)
     with side.open(commit_every=1) as pipe:
         with pytest.raises(errors.GroupAbandoned):
@@ -235,8 +226,7 @@ def test_if_both_records_of_a_pipe_are_lost_and_what_it_put_was_got_the_rest_bec
     operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
     with side.open() as pipe:
         assert run(pipe) == THIS[4:]
-    assert side.found() == [whole([doubled(data) for data in THIS[4:]])]
-    assert side.is_idle()
+    assert side.is_done([doubled(data) for data in THIS[4:]])
 
 
 def test_a_connection_has_one_unit_of_work_with_a_pipe_too(owner, side, make_owner):
@@ -308,9 +298,7 @@ def pipe_with(faults, side, connection, every, *armed):
         assert run(pipe) == THIS
     assert faults.faults_fired() == len(armed), armed
     faults.clear_faults()
-    assert side.found() == [whole([doubled(data) for data in THIS])]
-    assert side.owner.data() == []
-    assert side.is_idle()
+    assert side.is_done([doubled(data) for data in THIS])
     side.owner.empty(side.queue)
 
 
@@ -354,9 +342,7 @@ def test_a_pipe_whose_connection_is_lost_for_good_goes_on_when_it_is_started_aga
         run(pipe)
     with side.open(owner_wait_s=30) as pipe:
         assert run(pipe) == THIS[committed:]
-    assert side.found() == [whole([doubled(data) for data in THIS])]
-    assert owner.data() == []
-    assert side.is_idle()
+    assert side.is_done([doubled(data) for data in THIS])
 
 
 def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_queue):
@@ -412,9 +398,7 @@ def test_whichever_put_of_a_pipe_fails_both_sides_are_done_again(owner, side, fa
         # The application sees each message once.
         assert run(pipe, lambda data: [data] * 2) == THIS[:4]
     assert faults.faults_fired() == 1
-    assert side.found() == [whole([data for data in THIS[:4] for _ in range(2)])]
-    assert owner.data() == []
-    assert side.is_idle()
+    assert side.is_done([data for data in THIS[:4] for _ in range(2)])
 
 
 def test_a_pipe_whose_target_stays_full_is_the_same_error(owner, make_queue):

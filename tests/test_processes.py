@@ -69,8 +69,7 @@ def test_a_program_that_ends_without_closing_has_committed_nothing_more(owner, p
     with owner.producer(owner_wait_s=30) as producer, producer.group() as group:
         assert group.resume_from == 4
         assert owner.data() == THIS[:4]
-        for data in THIS[4:]:
-            group.put(data)
+        owner.put_all(group, THIS[4:])
     assert owner.data() == THIS
     assert owner.records("get") == []
 

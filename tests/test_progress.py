@@ -14,6 +14,7 @@ import pytest
 import mqgroups
 from mqembedded import Fault
 from mqgroups import errors
+from tests.test_pipe import run
 
 THIS = [b"%d" % number for number in range(7)]
 
@@ -52,11 +53,7 @@ def test_each_commit_of_a_producer_is_told(owner):
 
 def test_each_commit_of_a_consumer_is_told_and_counted_from_its_start(owner):
     put(owner, None)
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr))):
-        if message.msg_seq_number == 5:
-            break
-    qmgr.close()
+    owner.interrupt_get()
     told: list[mqgroups.Progress] = []
     assert get(owner, told.append) == [THIS[4:]]
     assert places(told) == [(3, 2, 6, False), (4, 1, 7, True)]
@@ -67,13 +64,11 @@ def test_what_was_backed_out_is_not_told(owner):
     told: list[mqgroups.Progress] = []
     with owner.producer(on_progress=told.append) as producer:
         with pytest.raises(ZeroDivisionError), producer.group() as group:  # noqa: PT012 - the block is left by it
-            for data in THIS[:6]:
-                group.put(data)
+            owner.put_all(group, THIS[:6])
             raise ZeroDivisionError
         assert sum(one.messages for one in told) == 4
         with producer.group() as group:
-            for data in THIS[group.resume_from :]:
-                group.put(data)
+            owner.put_all(group, THIS[group.resume_from :])
     assert [one.total_messages for one in told] == [2, 4, 6, 7]
 
 
@@ -87,11 +82,8 @@ def test_units_of_work_without_messages_are_not_told(owner):
 def test_a_pipe_tells_of_its_getting_side(owner, make_queue):
     owner.put_group(THIS)
     told: list[mqgroups.Progress] = []
-    settings = {"name": owner.name, "commit_every": 3, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
-    with owner.qmgr.group_pipe(owner.queue, make_queue(), on_progress=told.append, **settings) as pipe:
-        for incoming, outgoing in pipe:
-            for message in incoming:
-                outgoing.put(message.data * 3)
+    with owner.pipe(make_queue(), commit_every=3, on_progress=told.append) as pipe:
+        run(pipe, lambda data: [data * 3])
     assert [(one.role, *place) for one, place in zip(told, places(told), strict=True)] == [
         ("get", 1, 3, 3, False),
         ("get", 2, 3, 6, False),
@@ -112,14 +104,12 @@ def test_a_commit_stands_if_the_hook_fails_and_the_same_objects_go_on(owner, err
 
     told: list[mqgroups.Progress] = []
     with owner.producer(on_progress=fail) as producer:
-        with pytest.raises(error), producer.group() as group:  # noqa: PT012 - the block is left by it
-            for data in THIS:
-                group.put(data)
+        with pytest.raises(error), producer.group() as group:
+            owner.put_all(group, THIS)
         rest = THIS[told[-1].msg_seq_number :] or [b"8"]
         with producer.group() as group:
             assert group.resume_from == (told[-1].msg_seq_number if nth < 4 else 0)
-            for data in rest:
-                group.put(data)
+            owner.put_all(group, rest)
     assert owner.data() == [*THIS, *([b"8"] if nth == 4 else [])]
     assert [one.unit_of_work for one in told] == list(range(1, len(told) + 1))
     told.clear()

@@ -18,7 +18,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest
-from tests.test_pipe import Side, whole
+from tests.test_pipe import Side, run, whole
 
 
 def process(group):
@@ -141,9 +141,7 @@ def test_a_consumer_of_an_inhibited_queue_stops(owner, clock):
 
 
 def test_a_streamed_message_stops_between_two_segments(owner):
-    with owner.producer(segment_bytes=4) as producer, producer.group() as group:
-        group.put(b"aaaabbbbcccc")
-        group.put(b"end")
+    owner.put_group([b"aaaabbbbcccc", b"end"], segment_bytes=4)
     chunks = []
     with owner.consumer(stream=True, commit_every=100) as consumer:
         with pytest.raises(errors.Stopped, match="up to message 0"):
@@ -229,9 +227,7 @@ def test_a_pipe_stops_with_both_sides_at_the_same_place(owner, make_queue, numbe
     assert owner.data() == THIS[number:]
     assert side.found_anywhere() == whole(THIS)[:number]
     with side.open() as pipe:
-        for incoming, outgoing in pipe:
-            for message in incoming:
-                outgoing.put(message.data)
+        run(pipe, lambda data: [data])
     assert side.found() == [whole(THIS)]
     assert side.is_idle()
 
@@ -245,9 +241,7 @@ def test_a_pipe_whose_target_is_full_gives_up_when_it_is_stopped(owner, make_own
     pipe = side.open(owner.connect(sleep=clock.sleep), full_wait_s=600)
     clock.on_sleep = pipe.stop
     with pytest.raises(errors.Stopped, match="No group is interrupted"):
-        for incoming, outgoing in pipe:
-            for message in incoming:
-                outgoing.put(message.data)
+        run(pipe, lambda data: [data])
     assert len(clock.naps) == 1
     pipe.close()
     assert owner.data() == THIS
@@ -281,8 +275,7 @@ def test_a_producer_stops_before_a_put_and_what_was_put_is_committed(owner, numb
 def test_a_producer_without_checkpoints_stops_before_a_put_too(owner):
     with owner.producer(commit_every=100) as producer:
         with pytest.raises(errors.Stopped) as caught, producer.group() as group:
-            for data in THIS[:5]:
-                group.put(data)
+            owner.put_all(group, THIS[:5])
             producer.stop()
             group.put(THIS[5])
         assert caught.value.msg_seq_number == 4
@@ -302,8 +295,7 @@ def test_a_stop_while_a_message_is_put_ends_its_unit_of_work_with_that_message(o
     owner.doctor(qmgr, MQPUT=stops)
     with owner.producer(qmgr, commit_every=100) as producer:
         with pytest.raises(errors.Stopped), producer.group() as group:
-            for data in THIS[:5]:
-                group.put(data)
+            owner.put_all(group, THIS[:5])
             # That was the message held back.
             assert owner.data() == THIS[:4]
             group.put(THIS[5])
@@ -313,8 +305,7 @@ def test_a_stop_while_a_message_is_put_ends_its_unit_of_work_with_that_message(o
 def test_a_group_whose_messages_are_all_given_is_completed(owner):
     with owner.producer() as producer:
         with producer.group() as group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
             producer.stop()
         with pytest.raises(errors.Stopped, match="No group is interrupted"):
             producer.group()
@@ -348,8 +339,7 @@ def test_a_producer_of_a_full_queue_gives_up_when_it_is_stopped(make_owner, cloc
     producer = owner.producer(owner.connect(sleep=clock.sleep), commit_every=100, full_wait_s=600)
     clock.on_sleep = producer.stop
     with pytest.raises(errors.Stopped) as caught, producer.group() as group:
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     assert len(clock.naps) == 1
     producer.close()
     assert caught.value.msg_seq_number == 3
@@ -368,8 +358,7 @@ def test_after_stop_a_lost_connection_is_not_waited_for(owner, faults, clock, ro
         producer = owner.producer(qmgr)
         clock.on_sleep = producer.stop
         with pytest.raises(errors.ConnectionBroken), producer.group() as group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
     else:
         owner.put_raw_group(THIS)
         consumer = owner.consumer(qmgr)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +154,39 @@ if TYPE_CHECKING:
 
     def handle(group: mqgroups.IncomingGroup, out: mqgroups.PipedGroup) -> None:
         """What a worker that is a pipe calls."""
+        for message in group:
+            out.put(message.data)
+
+    def print_all(group: mqgroups.IncomingGroup) -> None:
+        """What a worker that is none calls."""
+
+        @group.before_commit
+        def before_commit(group: mqgroups.IncomingGroup) -> None:
+            group.set_checkpoint({"done": True})
+
+        for message in group:
+            print(message.text)
+        assert group.has_ended
+
+    async def count(group: mqgroups.IncomingGroup) -> int:
+        return sum(1 for _ in group)
+
+    def work(application: Application, q_mgr: mqgroups.QueueManager) -> bool:
+        connect = functools.partial(mqgroups.connect, "QM1", user="app", password=mqgroups.Secret.from_file("/secret"))
+        mqgroups.Workers(handle, connect=connect, open=application.open_orders, name="N")  # type: ignore[call-overload]  # no pipe
+        mqgroups.Workers(print_all, connect=connect, open=connect, name="N")  # type: ignore[arg-type]  # opens nothing
+        mqgroups.stop_on_signals(handle)  # type: ignore[arg-type]  # a function cannot be stopped
+        consumer = q_mgr.group_consumer("ORDERS", name="N")
+        producer = q_mgr.group_producer("ORDERS", name="N")
+        workers = mqgroups.Workers(count, connect=connect, open=application.open_orders, name="N", grace_s=10)
+        try:
+            with mqgroups.stop_on_signals(workers, consumer, producer, signals=[signal.SIGTERM]) as stopping:
+                return workers.run(http=("0.0.0.0", 8080))
+        except mqgroups.errors.Stopped as stopped:
+            assert_type(stopped.msg_seq_number, int)
+            print(stopped.owner, stopped.queue, stopped.group_id.hex())
+        assert_type(stopping.signal, signal.Signals | None)
+        return all(one.running for one in workers.status())
 
     async def refused(application: Application, q_mgr: mqgroups.QueueManager, incoming: mqgroups.IncomingGroup) -> None:
         mqgroups.connect("QM1", chanel="DEV.APP.SVRCONN")  # type: ignore[call-arg]  # "channel"
@@ -163,8 +197,7 @@ if TYPE_CHECKING:
         mqgroups.FileSink("/", q_mgr.group_producer("ORDERS", name="N"))  # type: ignore[arg-type]  # no consumer
         opening = functools.partial(application.open_checking, codec=mqgroups.codecs.json)
         mqgroups.Workers(handle, connect=application.connect, open=opening, name="N")
-        open_orders = application.open_orders
-        mqgroups.Workers(handle, connect=application.connect, open=open_orders, name="N")  # type: ignore[call-overload]  # no pipe
+        mqgroups.Workers(print_all, connect=application.connect, open=opening, name="N")  # type: ignore[arg-type]  # a pipe
         async with application.connect_later() as later:
             later.group_producer("ORDERS", nam="N")  # type: ignore[call-arg]  # "name"
             with later.group_producer("ORDERS", name="N"):  # type: ignore[attr-defined]  # without async

@@ -18,24 +18,9 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mqi
 from mqgroups.mqi import structures as st
-from tests.fix_batches import messages
+from tests.fix_batches import interrupt, messages
 
 A5 = [b"A:1", b"A:2", b"A:3", b"A:4", b"A:5"]
-
-
-class Died(Exception):
-    """What ends an attempt in the middle of a group."""
-
-
-def dying(key, number, after):
-    """The messages of a group, up to where the attempt dies."""
-    yield from messages(key, number)[:after]
-    raise Died
-
-
-def interrupt(attempt, key, number, after):
-    with pytest.raises(Died):
-        attempt.put_group(key, dying(key, number, after))
 
 
 def test_groups_are_put_over_units_of_work_and_known_until_the_batch_is_completed(batches):

@@ -13,7 +13,7 @@ from mqgroups import errors
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.core.claim import Claim, Sink
 from mqgroups.mqi import constants as mq
-from tests.fix_batches import messages
+from tests.fix_batches import interrupt, messages
 
 KEYS = ("A", "B")
 WHOLE = {key: [f"{key}:{n}".encode() for n in range(1, 6)] for key in KEYS}
@@ -98,24 +98,9 @@ def test_without_patience_a_lost_connection_is_told_by_who_asks_whether_a_batch_
         attempt.completed()
 
 
-class Interrupted(Exception):
-    pass
-
-
-def unfinished(batches, key):
-    """An attempt that commits the beginning of a group and no more."""
-
-    def some():
-        yield from messages(key, 3)
-        raise Interrupted
-
-    with pytest.raises(Interrupted):
-        batches.attempt().put_group(key, some())
-
-
 def test_a_group_whose_status_is_hidden_keeps_its_batch_from_being_completed(batches, connect):
     """Its unit of work may be one that dies, after its connection's handles and before it is backed out."""
-    unfinished(batches, "A")
+    interrupt(batches.attempt(), "A", 3, after=3)
     dying = connect()
     hidden = dying.open(batches.status_queue, mq.MQOO_INPUT_SHARED)
     claim = Claim(Sink(batches.sink, batches.queue, ""), 0, "A", "", "", 0)

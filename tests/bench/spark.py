@@ -43,52 +43,35 @@ def measure(run: Run) -> dict[str, float]:
                 raw("put", queue, groups, messages)
 
         raw("put", INPUT, groups, messages)
+        empty_outputs = partial(queues.empty, OUTPUT, RAW_OUTPUT)
+        read, write = partial(by_spark.read, PROCESSES), partial(by_spark.write, OUTPUT)
+        stream_all = partial(by_spark.stream, PROCESSES)
         figures = {
-            "read": _faster(
-                by_hand("browse", INPUT),
-                partial(by_spark.read, PROCESSES),
-                run.rounds("read", rounds, 100),
-                queues.empty,
-            ),
-            "stream": _faster(
-                by_hand("take", RAW_STREAMED),
-                partial(by_spark.stream, PROCESSES),
-                run.rounds("stream", rounds, 100),
-                fill_streamed,
-            ),
-            "write": _faster(
-                by_hand("put", RAW_OUTPUT),
-                partial(by_spark.write, OUTPUT),
-                run.rounds("write", rounds, 100),
-                partial(queues.empty, OUTPUT, RAW_OUTPUT),
-            ),
+            name: _faster(by_hand(what, queue), work, run.rounds(name, rounds, 100), prepare)
+            for name, what, queue, work, prepare in (
+                ("read", "browse", INPUT, read, queues.empty),
+                ("stream", "take", RAW_STREAMED, stream_all, fill_streamed),
+                ("write", "put", RAW_OUTPUT, write, empty_outputs),
+            )
         }
     groups, messages, rounds = run.of((8, 1_000, 3), (8, 100, 1))
     with queue_manager(latency_ms=1) as qmgr, _session(qmgr, _SLOW_PARTITIONS) as spark:
         queues, by_spark = _Queues(qmgr), _Spark(spark, qmgr, groups, messages)
         by_spark.write(INPUT, putResponse="async")
-        read, write = by_spark.read, partial(by_spark.write, OUTPUT)
+        read_all, write, empty_output = by_spark.read, partial(by_spark.write, OUTPUT), partial(queues.empty, OUTPUT)
 
         def stream(partitions: int) -> float:
             queues.empty(STREAMED)
             by_spark.write(STREAMED, putResponse="async")
             return _seconds(partial(by_spark.stream, partitions))
 
-        figures["partitions"] = _faster(
-            partial(read, 1), partial(read, _SLOW_PARTITIONS), run.rounds("read at 1 ms", rounds, 60), queues.empty
-        )
-        figures["stream partitions"] = _faster(
-            partial(stream, 1),
-            partial(stream, _SLOW_PARTITIONS),
-            run.rounds("stream at 1 ms", rounds, 60),
-            queues.empty,
-        )
-        figures["put response"] = _faster(
-            partial(write, putResponse="sync"),
-            partial(write, putResponse="async"),
-            run.rounds("write at 1 ms", rounds, 60),
-            partial(queues.empty, OUTPUT),
-        )
+        for name, what, work, one, other, prepare in (
+            ("partitions", "read", read_all, {"partitions": 1}, {"partitions": _SLOW_PARTITIONS}, queues.empty),
+            ("stream partitions", "stream", stream, {"partitions": 1}, {"partitions": _SLOW_PARTITIONS}, queues.empty),
+            ("put response", "write", write, {"putResponse": "sync"}, {"putResponse": "async"}, empty_output),
+        ):
+            told = run.rounds(f"{what} at 1 ms", rounds, 60)
+            figures[name] = _faster(partial(work, **one), partial(work, **other), told, prepare)
     return figures
 
 

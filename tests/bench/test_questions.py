@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from embedded_tests.tables import table
-from tests.bench import documents, questions
+from tests.bench import documents, growth, questions
 from tests.bench.documents import MEASUREMENTS, PERFORMANCE, README
 from tests.bench.questions import PARTS, QUESTIONS, Question
 from tests.bench.run import Run
@@ -82,3 +82,8 @@ def test_rounds_end_when_their_time_is_over_and_are_three_at_least(clock, monkey
     assert list(Run().rounds("put", 50, seconds=5)) == [0, 1, 2, 3]
     clock.tick_s = 0
     assert list(Run().rounds("get", 5, seconds=5)) == [0, 1, 2, 3, 4, 5]
+
+
+@table("case", list(growth.CASES))
+def test_a_case_of_growth_leaves_things_as_they_were_with_few_of_everything(case):
+    assert growth.measured(case, 2, 4, 3, range(3)) > 0

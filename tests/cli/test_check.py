@@ -13,7 +13,6 @@ from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.tables import table
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.core.model import Role
 from mqgroups.core.poison import Suspect
 from mqgroups.core.status import RecordState, encode
 from mqgroups.mqi import constants as mq
@@ -49,34 +48,12 @@ def complete_and_die(owner, status="classic", checkpoint=None):
         raise Died
 
 
-def interrupt_get(owner):
-    """Get four messages of a group in two units of work, and lose the connection in the third."""
-    owner.put_raw_group(THIS)
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr))):
-        if message.msg_seq_number == 6:
-            break
-    qmgr.close()
-
-
 NEVER = "unknown: there is no status queue, so this name was never used or its status queue was deleted"
 
 
 def record(owner, **fields):
     """Return a status record of the owner's with other ``fields``, as it lies on the queue."""
-    values = {
-        "role": Role.PUT,
-        "name": owner.name,
-        "state": RecordState.IN_GROUP,
-        "owner_id": "0" * 32,
-        "epoch": 1,
-        "unit_of_work": 1,
-        "queue": owner.queue,
-        "group_id": b"G" * 24,
-        "msg_seq_number": 2,
-        "q_mgr_identifier": owner.qmgr.q_mgr_identifier,
-    }
-    return encode(operate.StatusRecord(**{**values, **fields}))
+    return encode(owner.status_record(**{"msg_seq_number": 2, **fields}))
 
 
 def of_another_version(data):
@@ -87,16 +64,9 @@ def of_another_version(data):
 
 def lay(owner, role, data):
     """Put a message on a status queue, which is made if it is not there."""
-    if not is_there(owner, role):
-        (owner.producer if role == "put" else owner.consumer)().close()
+    if not owner.has_status_queue(role):
+        owner.start(role).close()
     owner.put_raw(data, owner.status_queue(role))
-
-
-def is_there(owner, role):
-    """Whether there is a status queue."""
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
-    handle.close()
-    return handle.code == OK
 
 
 # --- nothing is interrupted
@@ -112,7 +82,7 @@ def test_an_owner_that_never_was_may_start_and_nothing_is_left_behind(owner, che
         f"get {owner.name}: {NEVER}",
         f"  status queue  MQGROUPS.GET.{owner.name}",
     ]
-    assert not is_there(owner, "put")
+    assert not owner.has_status_queue("put")
 
 
 def test_who_was_never_here_is_told_from_who_is_clean(owner, check):
@@ -125,7 +95,7 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, check):
     assert state() == "clean"
     assert check("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
     # A status queue that exists is not deleted.
-    assert is_there(owner, "put")
+    assert owner.has_status_queue("put")
 
 
 def test_at_a_terminal_sentences_are_broken_at_blanks(check):
@@ -154,8 +124,7 @@ def test_a_checkpoint_is_never_taken_away(owner, check):
 def test_an_interrupted_group_is_shown_with_its_properties(owner, check):
     qmgr = owner.connect()
     group = owner.producer(qmgr).group(name="orders 0815", properties={"lines": 1200})
-    for data in THIS:
-        group.put(data)
+    owner.put_all(group, THIS)
     qmgr.close()
     lines = check().stdout.splitlines()
     assert lines[6:9] == [
@@ -191,14 +160,14 @@ def test_an_interrupted_group_is_left_for_the_start(owner, check, status):
 
 
 def test_check_ends_3_if_a_group_is_interrupted_be_it_got(owner, check):
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     assert check().exit_code == MAY_START
     assert check("--role", "get").exit_code == MAY_START
     assert check("--role", "put").exit_code == MAY_START
 
 
 def test_what_is_interrupted_in_json(owner, check):
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     (found,) = owner.on_queue()[:1]
     said = json.loads(check("-o", "json", "--role", "get").stdout)
     (it,) = said.pop("owners")
@@ -231,8 +200,7 @@ def test_a_message_that_is_half_committed_is_told(owner, check):
 
 def test_an_active_owner_is_told_with_its_record_and_not_disturbed(owner, check):
     with owner.producer() as producer, producer.group() as group:
-        for data in THIS[:5]:
-            group.put(data)
+        owner.put_all(group, THIS[:5])
         result = check()
         assert result.exit_code == OWNER_ACTIVE
         assert result.stdout.splitlines()[0] == (
@@ -260,10 +228,7 @@ def test_an_owner_that_goes_in_time_is_waited_for(owner, check, faults, backgrou
 
 def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, check):
     owner.interrupt_put(THIS)
-    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data in owner.records("put"))
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    handle.close()
+    owner.take_record("put", mq.MQGMO_SYNCPOINT)
     result = check("--role", "put")
     said = json.loads(check("--role", "put", "-o", "json").stdout)
     assert owner.eye.back_out() == OK
@@ -278,7 +243,7 @@ def test_a_record_of_a_suspect_is_needed(owner, check):
         owner,
         "get",
         record(
-            owner, role=Role.GET, state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2, b"M" * 24)
+            owner, role="get", state=RecordState.IDLE, msg_seq_number=0, suspect=Suspect(b"G" * 24, 1, 2, b"M" * 24)
         ),
     )
     before = owner.records("get")
@@ -295,7 +260,7 @@ def test_a_record_of_a_suspect_is_needed(owner, check):
         pytest.param(lambda _: b"not a record", "corrupt", id="corrupt"),
         pytest.param(lambda owner: of_another_version(record(owner)), "version", id="version"),
         pytest.param(lambda owner: record(owner, name="ANOTHER"), "foreign", id="name"),
-        pytest.param(lambda owner: record(owner, role=Role.GET), "foreign", id="role"),
+        pytest.param(lambda owner: record(owner, role="get"), "foreign", id="role"),
         pytest.param(lambda owner: record(owner, q_mgr_identifier="X"), "foreign", id="queue-manager"),
         pytest.param(lambda owner: record(owner, queue="ANOTHER.QUEUE"), "foreign", id="queue"),
     ],
@@ -321,7 +286,7 @@ def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, check):
 
 
 def test_disarray_of_one_role_counts_more_than_an_interrupted_group_of_the_other(owner, check):
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     for _ in range(2):
         lay(owner, "put", record(owner))
     assert "holds 2 records" in check().stdout
@@ -430,6 +395,5 @@ def test_what_an_owner_has_is_not_known_while_it_commits(owner):
     with owner.producer(qmgr) as producer:
         owner.doctor(qmgr, MQCMIT=look_and_commit)
         with producer.group() as group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
     assert {(each.state, each.record) for each in seen} == {(operate.OwnerState.ACTIVE, None)}

@@ -28,7 +28,7 @@ from mqgroups.operate.rules.definitions import (
 )
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
-from tests.fix_cli import invoke
+from tests.fix_cli import environment, invoke
 
 ROOT = Path(__file__).parents[2]
 DONE, FAILED, USAGE = range(3)
@@ -57,12 +57,7 @@ def q_mgr(own_queue_manager, binding, monkeypatch):
 @pytest.fixture
 def mqsc(q_mgr):
     """A function that runs ``mqgroups mqsc`` there."""
-    variables = {
-        "MQGROUPS_Q_MGR_NAME": q_mgr.q_mgr_name,
-        "MQGROUPS_CONN_NAME": q_mgr.conn_name,
-        "MQGROUPS_CHANNEL": q_mgr.channel,
-    }
-    return lambda *arguments: invoke("mqsc", *arguments, **variables)
+    return lambda *arguments: invoke("mqsc", *arguments, **environment(q_mgr))
 
 
 @pytest.fixture
@@ -152,12 +147,7 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     execute(mqsc("status", *NAMES).stdout)
     # The channel is the site's own
     execute(f"ALTER CHANNEL('{q_mgr.channel}') CHLTYPE(SVRCONN) HBINT(10)")
-    where = {
-        "MQGROUPS_Q_MGR_NAME": q_mgr.q_mgr_name,
-        "MQGROUPS_CONN_NAME": q_mgr.conn_name,
-        "MQGROUPS_CHANNEL": q_mgr.channel,
-    }
-    result = invoke("doctor", "--queue", "PAYMENTS", "-o", "json", **where)
+    result = invoke("doctor", "--queue", "PAYMENTS", "-o", "json", **environment(q_mgr))
     assert [each for each in findings(result) if each["severity"] != "ok"] == []
 
 
@@ -226,12 +216,7 @@ def test_the_roles_of_a_name_are_enough_whatever_is_checked_when_its_status_queu
 
 def test_the_doctor_warns_that_there_is_no_model(q_mgr, execute):
     execute("DELETE QMODEL('MQGROUPS.STATUS.MODEL')")
-    where = {
-        "MQGROUPS_Q_MGR_NAME": q_mgr.q_mgr_name,
-        "MQGROUPS_CONN_NAME": q_mgr.conn_name,
-        "MQGROUPS_CHANNEL": q_mgr.channel,
-    }
-    result = invoke("doctor", "-o", "json", **where)
+    result = invoke("doctor", "-o", "json", **environment(q_mgr))
     found = {each["subject"]: each["severity"] for each in json.loads(result.stdout)["findings"]}
     assert (result.exit_code, found["model queue MQGROUPS.STATUS.MODEL"]) == (DONE, "warning")
 

@@ -19,7 +19,7 @@ from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import Cause
 from tests.fix_batches import messages
 from tests.fix_cli import environment, invoke
-from tests.operate.lost_records import A, interrupt_get, put
+from tests.operate.lost_records import A, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
 DONE, ERROR, USAGE = range(3)
@@ -101,7 +101,7 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
 
     def look(q_mgr, **named):
         if not looks:
-            interrupt_get(owner)
+            owner.interrupt_get()
             owner.qmgr.close()
         looks.append(q_mgr)
         return find_owners(q_mgr, **named)
@@ -228,13 +228,10 @@ def test_a_backout_queue_for_shorter_messages_only_is_a_warning(poisoned, doctor
 
 
 def test_a_running_owner_is_not_disturbed(owner, doctor):
-    group = owner.producer().group()
-    for data in THIS[:5]:
-        group.put(data)
+    group = owner.open_group(THIS[:5])
     _, found = doctor("--name", owner.name, "--role", "put")
     assert problems(found) == set()
-    for data in THIS[5:]:
-        group.put(data)
+    owner.put_all(group, THIS[5:])
     group.__exit__(None, None, None)
     assert owner.data() == THIS
 
@@ -275,8 +272,7 @@ def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner
 
 def test_the_record_of_the_owner_that_is_named_counts_without_the_command_server(owner, doctor, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
-    owner.put_raw_group(THIS)
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     owner.qmgr.close()
     for named in (("--name", owner.name, "--role", "get"), ("--status-queue", owner.status_queue("get"))):
         said = {(each["subject"], each["found"]) for each in doctor(*named)[1]}

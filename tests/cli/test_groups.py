@@ -10,10 +10,9 @@ import click
 import pytest
 
 import mqgroups.operate.command_server
-from embedded_tests.fix_mqi import OK
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
-from tests.operate.lost_records import LAST, MIG, interrupt_get, put
+from tests.operate.lost_records import LAST, MIG, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
 DONE, FAILED, USAGE = range(3)
@@ -82,14 +81,13 @@ def test_groups_have_their_names_in_every_form_for_so_many_groups(owner, groups,
 def test_what_an_owner_of_a_group_does_decides_its_state(owner, make_owner, states, monkeypatch):
     getter, putter, at_work = (make_owner(queue=owner.queue) for _ in range(3))
     putter.put_group(THIS)
-    interrupt_get(getter)
+    getter.interrupt_get()
     (got,) = {each.group_id.hex() for each in owner.on_queue()}
     assert states() == {got: "stalled"}
     putter.interrupt_put(THIS[:5])
     (left,) = {each.group_id.hex() for each in owner.on_queue()} - {got}
     group = at_work.producer().group()
-    for data in THIS[:5]:
-        group.put(data)
+    owner.put_all(group, THIS[:5])
     (active,) = {each.group_id.hex() for each in owner.on_queue()} - {got, left}
     assert states() == {got: "stalled", left: "stalled", active: "being put"}
     monkeypatch.setattr("mqgroups.cli.groups.STALLED_AFTER", timedelta())
@@ -109,8 +107,7 @@ def test_a_group_that_is_got_by_a_running_consumer_is_being_got(owner, states):
 def test_an_abandoned_group_is_shown_as_such(owner, groups):
     with owner.producer() as producer:
         group = producer.group()
-        for data in THIS[:4]:
-            group.put(data)
+        owner.put_all(group, THIS[:4])
         group.abandon(3, "no more input")
     said = json.loads(groups("-o", "json").stdout)
     assert [(each["state"], each["abandoned"]) for each in said["groups"]] == [("abandoned", True)]
@@ -128,9 +125,7 @@ def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(
 
 def test_what_units_of_work_hide_is_told(owner, groups, monkeypatch):
     owner.put_raw_group(THIS)
-    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
-    handle.close()
+    owner.take(options=mq.MQGMO_SYNCPOINT)
     told = groups()
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     unasked = groups()

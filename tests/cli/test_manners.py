@@ -146,8 +146,7 @@ def test_a_log_without_a_terminal_has_a_line_for_each_message():
 def test_what_a_charset_lacks_is_escaped(owner, charset, shown, terminal):
     qmgr = owner.connect()
     group = owner.producer(qmgr).group(name="\u540d\xe9")
-    for data in (b"1", b"2", b"3"):
-        group.put(data)
+    owner.put_all(group, (b"1", b"2", b"3"))
     qmgr.close()
     variables = {**os.environ, **owner.target.environment(), **environment(owner.target), **terminal}
     for words in (("groups", "--queue", owner.queue), ("owners", owner.name), ("check", owner.name, "--role", "put")):

@@ -11,9 +11,8 @@ import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK
 from mqgroups import operate
 from mqgroups.mqi import constants as mq
-from tests.fix_batches import messages
+from tests.fix_batches import interrupt, messages
 from tests.fix_cli import environment, invoke
-from tests.operate.lost_records import interrupt_get
 
 THIS = [b"%d" % number for number in range(1, 8)]
 DONE, FAILED = 0, 1
@@ -51,19 +50,16 @@ def test_an_interrupted_owner_is_shown_with_its_group_and_position(owner, seen, 
 
 def test_the_name_of_the_group_in_a_record_is_shown(owner, seen, owners):
     with owner.producer() as producer, producer.group(name="orders-0815.csv") as group:
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     assert seen()["put"]["group_name"] == ""
-    interrupt_get(owner)
+    owner.interrupt_get()
     assert seen()["get"]["group_name"] == "orders-0815.csv"
     line = next(line for line in owners(owner.name).stdout.splitlines() if "interrupted" in line)
     assert "orders-0815.csv" in line.split()
 
 
 def test_a_running_owner_is_active_and_shown_with_the_program_that_holds_it(owner, seen):
-    group = owner.producer().group()
-    for data in THIS[:5]:
-        group.put(data)
+    owner.open_group(THIS[:5])
     found = seen()["put"]
     (holder,) = found["holders"]
     assert (found["state"], found["record"]["msg_seq_number"]) == ("active", 4)
@@ -87,7 +83,7 @@ def test_looking_disturbs_no_owner_and_leaves_nothing(owner, seen):
 
 def test_both_roles_of_a_name_are_shown(owner, seen):
     owner.put_group(THIS)
-    interrupt_get(owner)
+    owner.interrupt_get()
     assert {role: found["state"] for role, found in seen().items()} == {"put": "clean", "get": "interrupted"}
 
 
@@ -100,10 +96,7 @@ def test_a_kept_checkpoint_and_a_leftover_record_are_told_apart(owner, make_owne
 
 def test_a_record_that_a_unit_of_work_hides_is_hidden(owner, seen):
     owner.interrupt_put(THIS[:4])
-    (record,) = (each for each in owner.on_queue(owner.status_queue("put")) if each.data in owner.records("put"))
-    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=record.md.MsgId).code == OK
-    handle.close()
+    owner.take_record("put", mq.MQGMO_SYNCPOINT)
     assert seen()["put"]["state"] == "hidden"
     owner.eye.back_out()
 
@@ -120,8 +113,7 @@ def test_a_status_queue_in_disarray_ends_1(owner, seen, owners, data, state):
 def test_the_groups_of_a_shared_status_queue_are_shown_one_by_one(batches, owner):
     qmgr = owner.connect()
     assert batches.attempt(qmgr).put_group("A", messages("A", 3)) == 3
-    with pytest.raises(RuntimeError):
-        batches.attempt(qmgr).put_group("B", _failing(messages("B", 3)))
+    interrupt(batches.attempt(qmgr), "B", 3, after=3)
     qmgr.close()
     found = operate.find_owners(owner.qmgr, status_queues=[batches.status_queue]).owners
     groups = {each.name: each for each in found if each.status_queue == batches.status_queue}
@@ -130,11 +122,6 @@ def test_the_groups_of_a_shared_status_queue_are_shown_one_by_one(batches, owner
         f"{batches.sink}/0/B": "interrupted",
     }
     assert all(each.is_shared and each.role == "put" for each in groups.values())
-
-
-def _failing(some):
-    yield from some
-    raise RuntimeError
 
 
 def test_without_the_command_server_owners_are_found_by_name(owner, owners, seen, monkeypatch):
@@ -181,9 +168,7 @@ def test_only_status_queues_of_names_that_left_nothing_are_deleted(owner, make_o
         each.qmgr.close()
     # As after a death while the record was removed: the queue looks empty until the unit of work is backed out.
     hidden.put_raw(b"record", hidden.status_queue("put"))
-    handle = hidden.eye.open(hidden.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    assert handle.get(mq.MQGMO_SYNCPOINT).data == b"record"
-    assert handle.close() == OK
+    assert hidden.take(1, hidden.status_queue("put"), mq.MQGMO_SYNCPOINT) == [b"record"]
     with active.producer():
         # By name, as text: the number behind 999 comes before it.
         expected = sorted([gone.name, hidden.name])

@@ -151,11 +151,7 @@ def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner,
 
 def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
     monkeypatch.setattr("mqgroups.cli.watch.STALLED_AFTER", timedelta())
-    qmgr = owner.connect()
-    group = owner.producer(qmgr).group(name="orders-0815.csv")
-    for data in THIS[:4]:
-        group.put(data)
-    qmgr.close()
+    owner.interrupt_put(THIS[:4], group_name="orders-0815.csv")
     looks = map(json.loads, watch("-o", "json").stdout.splitlines())
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
 
@@ -163,11 +159,7 @@ def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
 @pytest.mark.embedded
 def test_by_an_alias_the_owners_of_the_queue_behind_it_are_shown_and_have_their_groups(owner, watch):
     owner.put_group(THIS, queue="TEST.BASE")
-    qmgr = owner.connect()
-    messages = iter(next(iter(owner.consumer(qmgr, queue="TEST.BASE"))))
-    for _ in range(3):
-        next(messages)
-    qmgr.close()
+    owner.interrupt_get(2, queue="TEST.BASE")
     seen = json.loads(watch("-o", "json", looks=1, queue="TEST.ALIAS").stdout)
     assert seen["states"] == {"stalled": 1}
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]

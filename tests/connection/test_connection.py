@@ -17,7 +17,7 @@ from mqembedded import constants as mq
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import structures as st
-from tests.put.whole_groups import THIS, put_rest
+from tests.put.whole_groups import THIS
 
 # --- connecting
 
@@ -50,7 +50,6 @@ def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
     assert clock.naps == []
 
 
-@pytest.mark.embedded
 @pytest.mark.embedded
 def test_a_queue_sharing_group_is_not_a_queue_manager(own_queue_manager, binding, monkeypatch):
     """Any member may answer to its name (IBM MQ, topics q027500, q101760)."""
@@ -135,8 +134,7 @@ def test_a_dropped_connection_is_clear_and_stays_so_and_a_new_one_resumes(owner,
     qmgr = owner.connect()
     producer = owner.producer(qmgr)
     with pytest.raises(errors.ConnectionBroken) as caught, producer.group() as group:
-        for data in THIS[:4]:
-            group.put(data)
+        owner.put_all(group, THIS[:4])
         faults.arm(Fault("drop", when, verb="MQPUT"))
         group.put(THIS[4])
     assert (caught.value.verb, caught.value.reason) == ("MQPUT", mq.MQRC_CONNECTION_BROKEN)
@@ -150,8 +148,7 @@ def test_a_dropped_connection_is_clear_and_stays_so_and_a_new_one_resumes(owner,
         owner.producer(qmgr)
     producer.close()
     qmgr.close()
-    with owner.producer(owner_wait_s=30) as again:
-        put_rest(again)
+    owner.resume_put(THIS, owner_wait_s=30)
     assert owner.data() == THIS
 
 
@@ -181,9 +178,7 @@ def test_a_connection_dropped_at_a_get_is_clear_and_a_new_one_resumes(owner, fau
 @pytest.mark.embedded
 def test_closing_backs_out_before_it_disconnects(owner, count_calls):
     qmgr = owner.connect()
-    group = owner.producer(qmgr, commit_every=10).group()
-    for data in THIS:
-        group.put(data)
+    owner.open_group(THIS, qmgr, commit_every=10)
     count_calls()
     qmgr.close()
     assert count_calls() == {"MQBACK": 1, "MQDISC": 1}
@@ -207,8 +202,7 @@ def test_a_connection_that_seems_gone_but_is_not_commits_nothing_when_it_is_clos
     qmgr = owner.connect()
     producer = owner.producer(qmgr, commit_every=10)
     group = producer.group()
-    for data in THIS[:5]:
-        group.put(data)
+    owner.put_all(group, THIS[:5])
     faults.arm(Fault("answer", verb="MQPUT", reason=reason))
     with pytest.raises(errors.MQIError):
         group.put(THIS[5])
@@ -244,25 +238,21 @@ def test_after_a_failed_mqback_the_connection_is_good_for_nothing_but_closing(ow
     producer = owner.producer(qmgr)
     faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
     with pytest.raises(errors.MQIError, match=r"MQBACK .* failed: reason 2102"), producer.group() as group:
-        for data in THIS[:4]:
-            group.put(data)
+        owner.put_all(group, THIS[:4])
         raise KeyError
     # What was in the unit of work still is: with the same connection it would be committed together with what comes.
     assert not qmgr.usable
     with pytest.raises(errors.ConnectionBroken), producer.group() as group:
         group.put(THIS[2])
     qmgr.close()
-    with owner.producer() as producer:
-        assert put_rest(producer) == 2
+    assert owner.resume_put(THIS) == 2
     assert owner.data() == THIS
 
 
 @pytest.mark.embedded
 def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     qmgr = owner.connect()
-    group = owner.producer(qmgr).group()
-    for data in THIS[:4]:
-        group.put(data)
+    owner.open_group(THIS[:4], qmgr)
     count_calls()
     faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
     qmgr.close()
@@ -349,8 +339,7 @@ def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, backgroun
     with owner.producer(qmgr) as producer:
         group = producer.group()
         with group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
     assert len(refused) == 4
     assert owner.data() == THIS
     assert owner.records("put") == []
@@ -362,9 +351,7 @@ def test_a_second_thread_is_refused_at_once_and_changes_nothing(owner, backgroun
 def test_closing_a_wrapped_connection_backs_out_so_that_its_own_disconnecting_commits_nothing(owner, mq, binding):
     q_mgr = mq.connect(binding)
     qmgr = mqgroups.wrap(q_mgr)
-    group = owner.producer(qmgr).group()
-    for data in THIS[:4]:
-        group.put(data)
+    owner.open_group(THIS[:4], qmgr)
     qmgr.close()
     q_mgr.disconnect()
     assert owner.data() == THIS[:2]
@@ -387,8 +374,7 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     qmgr = mqgroups.wrap(q_mgr)
     producer = owner.producer(qmgr)
     group = producer.group()
-    for data in THIS[:4]:
-        group.put(data)
+    owner.put_all(group, THIS[:4])
     with pytest.raises(errors.ConnectionBroken, match="not valid in this process or thread") as caught:
         background(group.put, THIS[4]).result()
     assert caught.value.reason == 2018
@@ -396,8 +382,7 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     qmgr.close()
     q_mgr.disconnect()
     assert owner.data() == THIS[:2]
-    with owner.producer() as producer:
-        assert put_rest(producer) == 2
+    assert owner.resume_put(THIS) == 2
     assert owner.data() == THIS
 
 

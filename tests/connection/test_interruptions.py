@@ -95,6 +95,12 @@ def get_until_done(groups, handle):
             return interruptions
 
 
+def line_of(function, text):
+    """Return the number of the line of a function that has this text."""
+    source, first = inspect.getsourcelines(function)
+    return first + next(number for number, line in enumerate(source) if text in line)
+
+
 # --- in the middle of a group
 
 
@@ -137,11 +143,10 @@ def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, 
             outgoing.put(message.data * 2)
 
     target = make_queue()
-    waits_for_nothing = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
     for verb, nth in (("MQGET", 3), ("MQPUT", 1), ("MQPUT", 4), ("MQCMIT", 2), ("MQCMIT", 4)):
         owner.put_raw_group(THIS)
         interruption = Interruption(owner, qmgr, verb)
-        with qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=2, **waits_for_nothing) as pipe:
+        with owner.pipe(target, qmgr) as pipe:
             interruption.comes(nth, when)
             assert get_until_done(pipe, handle) == 1, verb
         assert is_whole_group(owner.on_queue(target), [data * 2 for data in THIS]), verb
@@ -174,8 +179,7 @@ def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on
 
 
 def test_a_producer_that_was_interrupted_just_before_its_group_takes_the_turn_goes_on(owner, qmgr):
-    source, first = inspect.getsourcelines(OutgoingGroup._leave_block)
-    line = first + next(number for number, text in enumerate(source) if "with self._turn" in text)
+    line = line_of(OutgoingGroup._leave_block, "with self._turn")
     with owner.producer(qmgr, commit_every=100) as producer:
         with Interrupter([Point("KeyboardInterrupt", Place("put/group.py", line), 1)]) as interrupter:
             assert put_until_done(producer) == 1
@@ -210,8 +214,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
 
 
 def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_anything(owner, qmgr):
-    source, first = inspect.getsourcelines(OutgoingGroup.put)
-    line = first + next(number for number, text in enumerate(source) if "held, putter = self._held" in text)
+    line = line_of(OutgoingGroup.put, "held, putter = self._held")
     with owner.producer(qmgr, commit_every=100) as producer:
         with pytest.raises(errors.GroupUsage, match="Leave its with block"), producer.group() as group:
             group.put(THIS[0])
@@ -230,11 +233,6 @@ def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_an
 # --- where it begins, and where it ends
 
 
-def drivers(owner):
-    """Return what makes a producer and a consumer, by the role of their status queues."""
-    return {"put": owner.producer, "get": owner.consumer}
-
-
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_a_start_that_is_interrupted_at_any_call_is_made_again_on_the_same_connection(owner, qmgr, role):
     for when, verbs in VERBS.items():
@@ -242,8 +240,8 @@ def test_a_start_that_is_interrupted_at_any_call_is_made_again_on_the_same_conne
             interruption = Interruption(owner, qmgr, verb)
             interruption.comes(1, when)
             with pytest.raises(KeyboardInterrupt):
-                drivers(owner)[role](qmgr)
-            driver = drivers(owner)[role](qmgr)
+                owner.start(role, qmgr)
+            driver = owner.start(role, qmgr)
             assert owner.record(role)["state"] == "idle"
             driver.close()
             assert owner.on_queue(owner.status_queue(role)) == []
@@ -254,12 +252,12 @@ def test_closing_that_is_interrupted_at_any_call_is_made_good_by_the_next_owner(
     for when in VERBS:
         for verb, nth in (("MQGET", 1), ("MQCMIT", 1), ("MQCLOSE", 1), ("MQCLOSE", 2)):
             interruption = Interruption(owner, qmgr, verb)
-            driver = drivers(owner)[role](qmgr)
+            driver = owner.start(role, qmgr)
             interruption.comes(nth, when)
             with pytest.raises(KeyboardInterrupt):
                 driver.close()
             driver.close()
-            drivers(owner)[role](qmgr).close()
+            owner.start(role, qmgr).close()
             assert owner.on_queue(owner.status_queue(role)) == []
 
 

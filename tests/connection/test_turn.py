@@ -54,9 +54,6 @@ def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner
 
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_who_starts_again_on_the_same_connection_supersedes_the_one_before(owner, role):
-    def start():
-        return (owner.producer if role == "put" else owner.consumer)(qmgr)
-
     def use(driver):
         if role == "get":
             return [[message.data for message in group] for group in driver]
@@ -66,8 +63,8 @@ def test_who_starts_again_on_the_same_connection_supersedes_the_one_before(owner
     if role == "get":
         owner.put_raw_group(THIS)
     qmgr = owner.connect()
-    lost = start()
-    with start() as driver:
+    lost = owner.start(role, qmgr)
+    with owner.start(role, qmgr) as driver:
         for _ in range(2):
             with pytest.raises(errors.OwnershipLost):
                 use(lost)
@@ -86,8 +83,7 @@ def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next
     with owner.producer(qmgr, commit_every=10) as producer:
         with pytest.raises(errors.ForeignSyncpoint, match=r"as message 1 of group .* expected message 4 of group"):
             with producer.group() as group:
-                for data in THIS[:4]:
-                    group.put(data)
+                owner.put_all(group, THIS[:4])
                 assert connection.binding.MQBACK(connection.hconn) == (mq.MQCC_OK, mq.MQRC_NONE)
                 group.put(THIS[4])
         assert put_rest(producer) == 0

@@ -18,6 +18,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, Crash, is_whole_group
+from tests.test_pipe import run
 
 
 @pytest.fixture
@@ -114,9 +115,7 @@ class Copying(Getting):
     """A pipe that gets the group and puts it."""
 
     def begin(self, qmgr):
-        waits_for_nothing = {"owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0, "full_wait_s": 0}
-        settings = {"name": self.owner.name, "commit_every": 3, **waits_for_nothing}
-        return qmgr.group_pipe(self.owner.queue, self.target, **settings)
+        return self.owner.pipe(self.target, qmgr, commit_every=3)
 
     def work(self, pipe, at=None, end=None):
         for incoming, outgoing in pipe:
@@ -181,12 +180,10 @@ def test_an_object_is_wrapped_once_at_a_time(owner, q_mgr):
     """Otherwise the second producer would commit the first one's message without its record."""
     kind = type(q_mgr)
     with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
-        for data in THIS[:2]:
-            group.put(data)
+        owner.put_all(group, THIS[:2])
         with pytest.raises(errors.GroupUsage, match=r"wrapped already"):
             mqgroups.wrap(q_mgr)
-        for data in THIS[2:]:
-            group.put(data)
+        owner.put_all(group, THIS[2:])
     with mqgroups.wrap(q_mgr):
         pass
     assert type(q_mgr) is kind
@@ -198,8 +195,7 @@ def test_an_object_whose_connection_was_lost_is_wrapped_again(owner, q_mgr):
     kind = type(q_mgr)
     connection_of(mqgroups.wrap(q_mgr)).failed("MQPUT", owner.queue, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
     with mqgroups.wrap(q_mgr) as qmgr, owner.producer(qmgr) as producer, producer.group() as group:
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     assert type(q_mgr) is kind
     assert owner.data() == THIS
 
@@ -310,8 +306,7 @@ def test_a_backout_by_the_bindings_own_functions_is_noticed_before_the_commit(ow
             if role == "put":
                 # Three of four are put, and the unit of work ends with the last.
                 with owner.producer(qmgr, commit_every=10) as producer, producer.group() as group:
-                    for data in THIS[:4]:
-                        group.put(data)
+                    owner.put_all(group, THIS[:4])
                     producer._putter.queue._mqput = _after(back_out, producer._putter.queue._mqput)
             else:
                 with owner.consumer(qmgr, commit_every=3) as consumer:
@@ -339,10 +334,9 @@ def _after(act, put):
 def test_a_pipe_that_puts_nothing_in_a_unit_of_work_keeps_both_its_records(owner, q_mgr, make_queue):
     """Both are got before the first message of each unit of work, also where one of them does not change in it."""
     target = make_queue()
-    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "owner_wait_s": 0}
     owner.put_raw_group(THIS)
     with mqgroups.wrap(q_mgr) as qmgr:
-        pipe = qmgr.group_pipe(owner.queue, target, **settings)
+        pipe = owner.pipe(target, qmgr)
         with pytest.raises(Crash), pipe:
             for message in next(iter(pipe))[0]:
                 if message.data == THIS[3]:
@@ -350,10 +344,8 @@ def test_a_pipe_that_puts_nothing_in_a_unit_of_work_keeps_both_its_records(owner
         assert owner.data() == THIS[2:]
         for role in ("get", "put"):
             assert (len(owner.records(role)), owner.anchors(role)) == (1, 1), role
-        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
-            for incoming, outgoing in pipe:
-                for message in incoming:
-                    outgoing.put(message.data)
+        with owner.pipe(target, qmgr) as pipe:
+            run(pipe, lambda data: [data])
     assert [found.data for found in owner.on_queue(target)] == THIS[2:]
     for role in ("get", "put"):
         assert owner.on_queue(owner.status_queue(role)) == []

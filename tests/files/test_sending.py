@@ -338,8 +338,7 @@ def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_gro
 ):
     qmgr = owner.connect()
     with pytest.raises(Died), owner.producer(qmgr) as producer, producer.group() as group:  # noqa: PT012 - raised in the block
-        for data in (b"1", b"2", b"3"):
-            group.put(data)
+        owner.put_all(group, (b"1", b"2", b"3"))
         raise Died
     qmgr.close()
     put(make_owner(queue=owner.queue), {"mqgroups.Name": "a"})

@@ -42,22 +42,6 @@ def known(record):
     return {name: value for name, value in record.items() if name not in NOT_ON_THE_QUEUE}
 
 
-def resume_put(owner, payloads, **more):
-    """Start the producer again and put the rest."""
-    with owner.producer(**more) as producer, producer.group() as group:
-        for payload in payloads[group.resume_from :]:
-            group.put(payload)
-
-
-def interrupt_get(owner, committed=4, **more):
-    """Get messages in units of work of two, and lose the connection in the next one."""
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr, **more))):
-        if message.msg_seq_number == committed + 1:
-            break
-    qmgr.close()
-
-
 def rest(owner, **more):
     """Start the consumer again; returns number and data of what it gets."""
     with owner.consumer(**more) as consumer:

@@ -75,10 +75,7 @@ class Scene:
     def _work(self, q_mgr: Any, committed: int) -> Any:
         owner: Any = self.owner
         if self.role == "put":
-            group = owner.producer(q_mgr).group()
-            for data in THIS[: committed + 1]:
-                group.put(data)
-            return group
+            return owner.open_group(THIS[: committed + 1], q_mgr)
         if not owner.on_queue(self.source):
             owner.put_raw_group(THIS)
         self.got += THIS[:committed]
@@ -100,16 +97,13 @@ class Scene:
         return None
 
     def _pipe(self, q_mgr: Any, **more: Any) -> Any:
-        settings = {"commit_every": 2, "wait_s": 0, "group_wait_s": 0, "owner_wait_s": 0, **more}
-        return q_mgr.group_pipe(self.source, self.target, name=self.owner.name, **settings)
+        return self.owner.pipe(self.target, q_mgr, **more)
 
     def start(self, **settings: Any) -> None:
         """Start the program; it ends when there is nothing more to do."""
         owner = self.owner
         if self.role == "put":
-            with owner.producer(**settings) as producer, producer.group() as group:
-                for data in THIS[group.resume_from :]:
-                    group.put(data)
+            owner.resume_put(THIS, **settings)
         elif self.role == "get":
             with owner.consumer(**settings) as consumer:
                 for incoming in consumer:

@@ -8,8 +8,8 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.mqi import constants as mq
-from tests.batch.test_batch_producer import A5, interrupt
-from tests.fix_batches import Batches, messages
+from tests.batch.test_batch_producer import A5
+from tests.fix_batches import Batches, interrupt, messages
 from tests.fix_cli import environment, invoke
 from tests.test_pipe import Side, doubled, run, whole
 
@@ -130,8 +130,7 @@ def test_a_producer_resumes_its_group_at_the_new_queue_manager_once_its_record_i
     assert "nothing to adopt" in adopt(*renamed, "--apply").stdout
     with there.producer(status_layout=status) as producer, producer.group() as group:
         assert (group.resume_from, group.checkpoint) == (4, {"row": 2})
-        for data in THIS[4:]:
-            group.put(data)
+        owner.put_all(group, THIS[4:])
     found = there.on_queue()
     assert [(message.msg_seq_number, message.data) for message in found] == list(enumerate(THIS, 1))
     assert len({message.group_id for message in found}) == 1

@@ -10,7 +10,7 @@ from mqgroups import errors
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
-from tests.operate.lost_records import A, interrupt_get, put
+from tests.operate.lost_records import A, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
 # Longer than the first buffer.
@@ -19,8 +19,7 @@ LONG = "x" * 10_000
 
 def put_named(owner, payloads, name, *, properties=None, **more):
     with owner.producer(**more) as producer, producer.group(name=name, properties=properties) as group:
-        for payload in payloads:
-            group.put(payload)
+        owner.put_all(group, payloads)
 
 
 def names(owner, **more):
@@ -59,7 +58,7 @@ def test_the_name_of_a_segmented_message_is_found(owner):
 
 def test_a_group_whose_first_message_is_gone_has_the_name_in_its_record(owner):
     put_named(owner, THIS, "orders 0815")
-    interrupt_get(owner)
+    owner.interrupt_get()
     put(owner, A, 2)
     assert names(owner) == (["", "orders 0815"], 0)
 

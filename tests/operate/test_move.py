@@ -10,7 +10,7 @@ from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.groups import counted
-from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, interrupt_get, placed, put, rest
+from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, placed, put, rest
 
 
 def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
@@ -137,13 +137,9 @@ def test_a_group_whose_owner_hides_its_record_is_not_moved_whatever_is_accepted(
     if role == "put":
         owner.interrupt_put(THIS[:6])
     else:
-        owner.put_raw_group(THIS)
-        interrupt_get(owner)
+        owner.interrupt_get(of=THIS)
     was, away = owner.on_queue(), make_queue()
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_SHARED)
-    (lying,) = (found for found in owner.on_queue(owner.status_queue(role)) if found.data in owner.records(role))
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    assert handle.close() == OK
+    owner.take_record(role, mq.MQGMO_SYNCPOINT)
     with pytest.raises(errors.OwnerActive, match=owner.status_queue(role)):
         operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, accept=["in-use"], check=True)
     assert owner.eye.back_out() == OK
@@ -151,8 +147,7 @@ def test_a_group_whose_owner_hides_its_record_is_not_moved_whatever_is_accepted(
 
 
 def test_a_consumer_whose_group_is_moved_is_named_and_works_when_its_record_is_cleared(owner, make_queue):
-    owner.put_raw_group(THIS)
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     owner.put_raw_group([b"next"])
     group_id = owner.on_queue()[0].group_id
     moved = operate.move_group(owner.qmgr, owner.queue, group_id, to=make_queue())

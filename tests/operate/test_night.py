@@ -42,23 +42,41 @@ def scene(request, make_owner, make_queue, monkeypatch):
     return make
 
 
+def copy_record(at, user=b""):
+    """Copy what is on the status queue, as a restore does; or as somebody who is allowed to put there."""
+    for each in at.owner.on_queue(at.owner.status_queue(at.role)):
+        put_as(at.owner, at.owner.status_queue(at.role), each, user)
+
+
+def change_user(at):
+    """Put what is on the status queue as another user."""
+    before = at.owner.on_queue(at.owner.status_queue(at.role))
+    at.lose()
+    for each in before:
+        put_as(at.owner, at.owner.status_queue(at.role), each, b"night")
+
+
+MENDED = {
+    "all records are lost": (("put", "get", "pipe"), lambda at: at.lose(), LOST),
+    "a record is lost and its anchor is left": (("put", "get"), lambda at: at.owner.take_record(at.role), LOST),
+    "a program is not at work": (("put", "get", "pipe"), lambda _: None, ("is not:",)),
+    "a record is there twice": (("put", "get"), copy_record, ("was interrupted",)),
+    "another user has forged a record": (("put", "get"), lambda at: copy_record(at, b"eve"), ("was interrupted",)),
+    "a record is of another user": (("put", "get"), change_user, ("is not:",)),
+}
+
+
+@pytest.mark.parametrize("trouble", [each.replace(" ", "_") for each in MENDED])
+def test_a_group_is_whole_after_the_remedy_where(scene, trouble):
+    roles, make_trouble, remedies = MENDED[trouble.replace("_", " ")]
+    for role in roles:
+        at = scene(role).interrupt()
+        make_trouble(at)
+        at.mend(*remedies)
+        at.is_whole()
+
+
 # --- records that are lost
-
-
-def test_all_records_are_lost(scene):
-    for role in ("put", "get", "pipe"):
-        at = scene(role).interrupt()
-        at.lose()
-        at.mend(*LOST)
-        at.is_whole()
-
-
-def test_a_record_is_lost_and_its_anchor_is_left(scene):
-    for role in ("put", "get"):
-        at = scene(role).interrupt()
-        at.owner.take_record(role)
-        at.mend(*LOST)
-        at.is_whole()
 
 
 def test_the_record_of_a_complete_group_is_lost(scene):
@@ -134,13 +152,6 @@ def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner
 
 
 # --- programs
-
-
-def test_a_program_is_not_at_work(scene):
-    for role in ("put", "get", "pipe"):
-        at = scene(role).interrupt()
-        at.mend("is not:")
-        at.is_whole()
 
 
 def test_a_program_hangs(scene):
@@ -272,40 +283,11 @@ def test_a_record_is_damaged_or_something_else_is_beside_it(scene):
         at.is_whole()
 
 
-def test_a_record_is_there_twice(scene):
-    for role in ("put", "get"):
-        at = scene(role).interrupt()
-        copy(at.owner, at.owner.status_queue(role), at.owner.status_queue(role))
-        at.mend("was interrupted")
-        at.is_whole()
-
-
-def test_another_user_has_forged_a_record(scene):
-    for role in ("put", "get"):
-        at = scene(role).interrupt()
-        copy(at.owner, at.owner.status_queue(role), at.owner.status_queue(role), b"eve")
-        at.mend("was interrupted")
-        at.is_whole()
-
-
-def test_a_record_is_of_another_user(scene):
-    for role in ("put", "get"):
-        at = scene(role).interrupt()
-        queue = at.owner.status_queue(role)
-        before = at.owner.on_queue(queue)
-        at.owner.empty(queue)
-        for each in before:
-            put_as(at.owner, queue, each, b"night")
-        at.mend("is not:")
-        at.is_whole()
-
-
 def test_two_owners_have_a_record_of_one_group(scene, make_owner):
     for role in ("put", "get"):
         at = scene(role).interrupt()
         other = make_owner(queue=at.owner.queue)
-        start = other.producer if role == "put" else other.consumer
-        start().close()
+        other.start(role).close()
         for each in at.owner.on_queue(at.owner.status_queue(role)):
             others = encode(replace(decode(each.data), name=other.name))
             put_as(at.owner, other.status_queue(role), replace(each, data=others))
@@ -313,12 +295,6 @@ def test_two_owners_have_a_record_of_one_group(scene, make_owner):
             continue
         at.mend(f"only {role} {at.owner.name} ", "is not:")
         at.is_whole()
-
-
-def copy(owner, queue, to, user=b""):
-    """Copy what is on a status queue, as a restore does; or as somebody who is allowed to put there, with another MsgId."""
-    for each in owner.on_queue(queue):
-        put_as(owner, to, each, user)
 
 
 def put_as(owner, queue, message, user=b""):

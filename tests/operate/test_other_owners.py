@@ -10,8 +10,8 @@ from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from tests.fix_batches import messages
-from tests.operate.lost_records import THIS, assert_whole, damage, interrupt_get, lose, rest, resume_put, statuses
+from tests.fix_batches import interrupt, messages
+from tests.operate.lost_records import THIS, assert_whole, damage, lose, rest, statuses
 
 
 @statuses
@@ -24,13 +24,13 @@ def test_a_group_that_another_producers_record_speaks_of_is_refused(owner, alpha
         assert caught.value.because == "owned"
         assert f"for group {owner.on_queue()[0].group_id.hex()}" in str(caught.value)
     assert owner.records("put") == []
-    resume_put(alpha, THIS, status_layout=status)
+    alpha.resume_put(THIS, status_layout=status)
     assert_whole(owner, THIS)
 
 
 def test_a_group_that_another_consumers_record_speaks_of_is_refused(owner, alpha):
     owner.put_raw_group(THIS)
-    interrupt_get(alpha)
+    alpha.interrupt_get()
     with pytest.raises(errors.RepairRefused, match=f"a record of {alpha.name}"):
         operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
     assert rest(alpha) == list(enumerate(THIS, 1))[4:]
@@ -40,7 +40,7 @@ def test_records_of_other_groups_and_of_the_other_role_are_no_obstacle(owner, al
     other = make_owner()
     other.interrupt_put(THIS[:6])
     owner.interrupt_put([*THIS, b"held back"], commit_every=7)
-    interrupt_get(alpha)
+    alpha.interrupt_get()
     lose(owner, "put")
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
     assert owner.record("put")["msg_seq_number"] == 7
@@ -48,31 +48,24 @@ def test_records_of_other_groups_and_of_the_other_role_are_no_obstacle(owner, al
 
 def test_another_owners_record_that_is_hidden_is_waited_for(owner, alpha):
     alpha.interrupt_put(THIS[:6])
-    handle = owner.eye.open(alpha.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    (lying,) = (found for found in owner.on_queue(alpha.status_queue("put")) if found.data in alpha.records("put"))
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    assert handle.close() == OK
+    alpha.take_record("put", mq.MQGMO_SYNCPOINT)
     with pytest.raises(errors.OwnerActive, match=alpha.status_queue("put")):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
-    assert owner.eye.back_out() == OK
+    assert alpha.eye.back_out() == OK
     with pytest.raises(errors.RepairRefused):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
 
 
-def test_another_owners_record_that_cannot_be_read_is_a_doubt(owner, alpha):
-    alpha.interrupt_put(THIS[:6])
-    damage(alpha, "put")
-    with pytest.raises(errors.RepairRefused, match=alpha.status_queue("put")) as caught:
-        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
-    assert caught.value.because == "other-owners"
-    assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
-
-
-def test_another_owners_record_that_is_lost_beside_its_anchor_is_a_doubt(owner, alpha):
+@pytest.mark.parametrize("lost", [False, True], ids=["cannot be read", "is lost beside its anchor"])
+def test_another_owners_record_that_tells_nothing_is_a_doubt(owner, alpha, lost):
     """Else two owners whose records are lost could not be mended: each would wait for the other one's record."""
     alpha.interrupt_put(THIS[:6])
-    alpha.take_record("put")
-    with pytest.raises(errors.RepairRefused, match=f"{alpha.status_queue('put')} is lost") as caught:
+    if lost:
+        alpha.take_record("put")
+    else:
+        damage(alpha, "put")
+    match = f"{alpha.status_queue('put')}{' is lost' if lost else ''}"
+    with pytest.raises(errors.RepairRefused, match=match) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"]).done
@@ -121,13 +114,8 @@ def test_names_that_are_given_are_all_there_are_where_no_list_can_be_had(owner, 
 
 
 def test_a_group_of_a_batch_has_an_owner_too(batches):
-    def breaking():
-        yield from messages("K", 5)
-        raise EOFError
-
     owner, given = batches.owner, {"queue": batches.queue, "other_status_queues": [batches.status_queue]}
-    with pytest.raises(EOFError):
-        batches.attempt().put_group("K", breaking())
+    interrupt(batches.attempt(), "K", 5, after=5)
     assert len(owner.on_queue()) == 4
     with pytest.raises(errors.RepairRefused) as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", **given)

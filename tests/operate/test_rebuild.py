@@ -24,13 +24,11 @@ from tests.operate.lost_records import (
     B,
     assert_whole,
     damage,
-    interrupt_get,
     known,
     lose,
     put,
     refused,
     rest,
-    resume_put,
     statuses,
 )
 
@@ -46,19 +44,29 @@ class EndsEarly(io.BytesIO):
         return super().read(size)
 
 
+def interrupt_and_lose(owner, **more):
+    """Interrupt a producer, and take its record; returns that."""
+    owner.interrupt_put(THIS[:6], **more)
+    return lose(owner, "put")
+
+
+def assert_resumed(owner, **more):
+    """The next start of the producer completes the group."""
+    owner.resume_put(THIS, **more)
+    assert_whole(owner, THIS)
+
+
 # --- rebuilding a producer's record
 
 
 @statuses
 def test_a_producer_goes_on_where_the_last_message_on_the_queue_says(owner, status):
-    owner.interrupt_put(THIS[:6], status_layout=status)
-    lost = lose(owner, "put")
+    lost = interrupt_and_lose(owner, status_layout=status)
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert salvage.record is not None
     assert (salvage.done, salvage.record.msg_seq_number) == (True, 4)
     assert known(owner.record("put")) == known(lost)
-    resume_put(owner, THIS, status_layout=status)
-    assert_whole(owner, THIS)
+    assert_resumed(owner, status_layout=status)
     assert owner.records("put") == []
 
 
@@ -75,7 +83,7 @@ def test_a_producer_goes_on_inside_a_message_of_segments(owner, status):
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
     assert known(owner.record("put")) == known(lost)
     assert (lost["msg_seq_number"], lost["offset"], lost["in_last_message"]) == (1, 8, False)
-    resume_put(owner, [b"first", b"abcdefghijklmnop", b"end"], status_layout=status, segment_bytes=4)
+    owner.resume_put([b"first", b"abcdefghijklmnop", b"end"], status_layout=status, segment_bytes=4)
     assert owner.get_groups() == [[b"first", b"abcdefghijklmnop", b"end"]]
 
 
@@ -93,8 +101,7 @@ def test_the_last_message_of_a_group_begun_in_segments_stays_its_last(owner):
 
 
 def test_nothing_is_written_when_only_asked(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, check=True)
     assert salvage.record is not None
     assert (salvage.done, salvage.record.msg_seq_number) == (False, 4)
@@ -102,33 +109,29 @@ def test_nothing_is_written_when_only_asked(owner):
 
 
 def test_a_checkpoint_is_what_the_application_gives(owner):
-    owner.interrupt_put(THIS[:6], checkpoints=range(6))
-    lose(owner, "put")
+    interrupt_and_lose(owner, checkpoints=range(6))
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, checkpoint={"row": 4})
     with owner.producer() as producer:
         assert producer.checkpoint == {"row": 4}
 
 
 def test_a_lost_status_queue_is_made_again_and_not_by_asking(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE)
     assert handle.close(mq.MQCO_DELETE) == OK
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, check=True)
     assert owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_of_two_interrupted_groups_one_has_to_be_chosen(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     ours = owner.on_queue()[0].group_id
     put(owner, A, 1, 2)
     assert refused(owner, "put") == "several-groups"
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, group_id=ours)
-    resume_put(owner, THIS)
+    owner.resume_put(THIS)
     found = [message for message in owner.on_queue() if message.group_id == ours]
     assert [message.data for message in found] == THIS
 
@@ -188,17 +191,16 @@ def test_a_group_put_on_another_queue_manager_is_refused(owner):
 
 def test_a_producers_group_that_is_being_consumed_is_a_doubt_that_can_be_accepted(owner):
     owner.interrupt_put([*THIS, b"held back"], commit_every=7)
-    interrupt_get(owner)
+    owner.interrupt_get()
     lose(owner, "put")
     assert refused(owner, "put") == "begun"
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
-    resume_put(owner, [*THIS, b"8"])
+    owner.resume_put([*THIS, b"8"])
     assert rest(owner) == list(enumerate([*THIS, b"8"], 1))[4:]
 
 
 def test_a_producers_group_in_a_consumers_unit_of_work_is_refused_whatever_is_accepted(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
     assert handle.get(mq.MQGMO_SYNCPOINT).code == OK
     because = refused(owner, "put", accept=["begun", "in-use"])
@@ -208,19 +210,16 @@ def test_a_producers_group_in_a_consumers_unit_of_work_is_refused_whatever_is_ac
 
 
 def test_somebody_elses_open_queue_is_a_doubt_that_can_be_accepted(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     assert refused(owner, "put") == "in-use"
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept={"in-use"})
     handle.close()
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_what_is_put_and_not_committed_is_a_doubt(owner):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     assert handle.put(b"unseen", mq.MQPMO_SYNCPOINT).code == OK
     handle.close()
@@ -231,8 +230,7 @@ def test_what_is_put_and_not_committed_is_a_doubt(owner):
 
 def test_a_group_that_is_hidden_as_a_whole_may_be_interrupted(owner):
     """A getter has all messages in its unit of work, so the queue shows no group. They come back if it dies."""
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     committed = len(owner.on_queue())
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
     for _ in range(committed):
@@ -242,18 +240,15 @@ def test_a_group_that_is_hidden_as_a_whole_may_be_interrupted(owner):
     owner.eye.back_out()
     handle.close()
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_what_nobody_can_say_about_units_of_work_is_a_doubt(owner, unasked):
-    owner.interrupt_put(THIS[:6])
-    lose(owner, "put")
+    interrupt_and_lose(owner)
     assert refused(owner, "put", accept=["other-owners"]) == "in-use"
     assert refused(owner, "put", accept=["in-use"]) == "other-owners"
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["in-use", "other-owners"])
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 # --- a record that is hidden, or gone without its anchor
@@ -261,11 +256,7 @@ def test_what_nobody_can_say_about_units_of_work_is_a_doubt(owner, unasked):
 
 def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, make_queue):
     owner.interrupt_put(THIS[:6])
-    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    (record,) = owner.records("put")
-    (lying,) = (found for found in owner.on_queue(owner.status_queue("put")) if found.data == record)
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).data == record
-    assert handle.close() == OK
+    record = owner.take_record("put", mq.MQGMO_SYNCPOINT)
     for more in ({}, {"accept": ["in-use", "other-owners"]}, {"unreadable_to": make_queue()}):
         with pytest.raises(errors.OwnerActive, match="Uncommitted units of work have 1 of its messages"):
             operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, **more)
@@ -277,16 +268,12 @@ def test_nothing_is_written_beside_a_record_that_a_unit_of_work_hides(owner, mak
 def test_a_hidden_record_that_comes_back_in_time_is_waited_for(owner, make_owner, whose):
     other = owner if whose == "own" else make_owner(queue=owner.queue)
     other.interrupt_put(THIS[:6])
-    handle = owner.eye.open(other.status_queue("put"), mq.MQOO_INPUT_SHARED)
-    (lying,) = (found for found in owner.on_queue(other.status_queue("put")) if found.data in other.records("put"))
-    assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=lying.md.MsgId).code == OK
-    handle.close()
+    other.take_record("put", mq.MQGMO_SYNCPOINT)
     qmgr, naps = owner.connect(), []
-    connection_of(qmgr)
 
     def back_out(seconds):
         naps.append(seconds)
-        owner.eye.back_out()
+        other.eye.back_out()
 
     connection_of(qmgr).sleep = back_out
     with pytest.raises(errors.RepairRefused) as caught:
@@ -309,8 +296,7 @@ def test_a_record_that_is_lost_without_its_anchor_is_written_again_beside_one(ow
     assert salvage.record is not None
     assert (salvage.orphaned, salvage.done, salvage.record.msg_seq_number) == (True, True, 4)
     assert (known(owner.record("put")), owner.anchors("put")) == (known(lost), 1)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_a_record_that_is_lost_is_not_written_for_a_group_on_a_queue_that_its_owner_does_not_use(owner, make_owner):
@@ -340,8 +326,7 @@ def test_an_anchor_whose_record_is_lost_is_removed_where_no_group_is_interrupted
 
 @statuses
 def test_a_consumer_goes_on_at_the_first_message_that_is_left(owner, status):
-    owner.put_raw_group(THIS)
-    interrupt_get(owner, status_layout=status)
+    owner.interrupt_get(status_layout=status, of=THIS)
     lost = lose(owner, "get")
     assert rest(owner) == []  # without a record, nobody sees the rest of the group
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "get", queue=owner.queue)
@@ -353,9 +338,7 @@ def test_a_consumer_goes_on_at_the_first_message_that_is_left(owner, status):
 
 
 def test_a_consumer_of_segments_goes_on_inside_a_message(owner):
-    with owner.producer(segment_bytes=4) as producer, producer.group() as group:
-        group.put(b"abcdefghijkl")
-        group.put(b"end")
+    owner.put_group([b"abcdefghijkl", b"end"], segment_bytes=4)
     qmgr = owner.connect()
     chunks = next(iter(next(iter(owner.consumer(qmgr, stream=True))))).chunks()
     assert [next(chunks) for _ in range(3)] == [b"abcd", b"efgh", b"ijkl"]
@@ -376,8 +359,7 @@ def test_a_group_that_was_not_begun_needs_no_consumers_record(owner):
 
 
 def test_another_getter_is_a_doubt_for_a_consumer(owner):
-    owner.put_raw_group(THIS)
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     lose(owner, "get")
     handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
     assert refused(owner, "get") == "in-use"
@@ -386,8 +368,7 @@ def test_another_getter_is_a_doubt_for_a_consumer(owner):
 
 @pytest.mark.embedded
 def test_behind_an_alias_is_its_base_queue(owner, make_queue):
-    owner.interrupt_put(THIS[:6], queue="TEST.ALIAS")
-    lost = lose(owner, "put")
+    lost = interrupt_and_lose(owner, queue="TEST.ALIAS")
     owner.put_raw(b"damaged", queue=owner.status_queue("put"))
     with pytest.raises(errors.ConfigurationError, match="itself"):
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue="TEST.BASE", unreadable_to="TEST.ALIAS")
@@ -419,8 +400,7 @@ def test_a_damaged_record_is_moved_away_in_the_unit_of_work_of_the_new_one(owner
     assert (moved.data, moved.md.MsgId, moved.md.CorrelId, moved.md.Format) == (
         was.data, was.md.MsgId, was.md.CorrelId, was.md.Format
     )  # fmt: skip
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_a_damaged_record_is_not_moved_to_where_it_is_nor_to_the_groups(owner):
@@ -436,16 +416,13 @@ def test_a_damaged_record_is_not_moved_to_where_it_is_nor_to_the_groups(owner):
 
 def test_segments_of_a_damaged_record_and_second_records_are_moved_away_too(owner, make_queue):
     owner.interrupt_put(THIS[:6], status_layout="segmented")
-    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_INPUT_EXCLUSIVE)
-    assert handle.get().code == OK
-    handle.close()
+    owner.take(1, owner.status_queue("put"))
     left = len(owner.records("put"))
     owner.put_raw(b"and this", owner.status_queue("put"))
     away = make_queue()
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away)
     assert salvage.unreadable == len(owner.on_queue(away)) == left + 1 > 1
-    resume_put(owner, THIS, status_layout="segmented")
-    assert_whole(owner, THIS)
+    assert_resumed(owner, status_layout="segmented")
 
 
 @statuses
@@ -466,21 +443,26 @@ def test_a_valid_record_beside_an_unreadable_message_stays_with_its_checkpoint(o
         assert salvage.moved == ()
     assert [message.md.pack() for message in owner.on_queue(status_queue)] == [message.md.pack() for message in before]
     assert [message.data for message in owner.on_queue(away)] == [b"foreign"]
-    resume_put(owner, THIS, status_layout=status)
-    assert_whole(owner, THIS)
+    assert_resumed(owner, status_layout=status)
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_moving_away_beside_a_valid_record_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when):
-    owner.interrupt_put(THIS[:6])
+@pytest.mark.parametrize("beside", [True, False], ids=["beside a valid record", "alone"])
+def test_moving_away_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when, beside):
+    if beside:
+        owner.interrupt_put(THIS[:6])
+    else:
+        owner.put_group(THIS)
     before = owner.records("put")
     owner.put_raw(b"foreign", owner.status_queue("put"))
     away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
     faults.arm(Fault("drop", when, verb="MQCMIT"))
-    salvage = operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, wait_s=30)
-    assert (salvage.record, salvage.kept is None, salvage.unreadable, salvage.done) == (None, False, 1, True)
-    assert (owner.records("put"), [message.data for message in owner.on_queue(away)]) == (before, [b"foreign"])
+    given = {"queue": owner.queue, "unreadable_to": away, "wait_s": 30}
+    salvage = operate.salvage_owner(qmgr, owner.name, "put", **given, accept=[] if beside else ["nothing-interrupted"])
+    assert (salvage.record, salvage.kept is None, salvage.unreadable, salvage.done) == (None, not beside, 1, True)
+    assert (owner.records("put"), owner.data(away)) == (before, [b"foreign"])
+    assert len(before) == beside
 
 
 def test_a_message_with_the_msg_id_of_the_record_is_not_taken_for_the_record(owner, make_queue):
@@ -490,8 +472,7 @@ def test_a_message_with_the_msg_id_of_the_record_is_not_taken_for_the_record(own
     owner.put_raw(b"foreign", status_queue, MsgId=record.md.MsgId)
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=make_queue())
     assert (salvage.kept, salvage.unreadable) == (None, 3)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_an_older_segment_of_a_damaged_record_is_not_taken_for_the_record(owner, make_queue):
@@ -505,8 +486,7 @@ def test_an_older_segment_of_a_damaged_record_is_not_taken_for_the_record(owner,
     owner.put_raw(b"damaged", status_queue, **same)
     salvage = operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, unreadable_to=make_queue())
     assert (salvage.kept, salvage.record is None, salvage.moved != ()) == (None, False, True)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 def test_records_that_are_moved_away_are_returned_for_their_checkpoints(owner, make_queue):
@@ -521,7 +501,7 @@ def test_records_that_are_moved_away_are_returned_for_their_checkpoints(owner, m
 def test_the_key_of_a_group_is_taken_from_the_records_that_are_moved_away(owner, make_queue):
     owner.put_group(THIS)
     key = bytes(owner.on_queue()[0].md.GroupId) + bytes(owner.on_queue()[0].md.MsgId)
-    interrupt_get(owner, 3)
+    owner.interrupt_get(3)
     owner.put_raw(owner.records("get")[0], owner.status_queue("get"))
     get = {"queue": owner.queue, "unreadable_to": make_queue()}
     assert operate.salvage_owner(owner.qmgr, owner.name, "get", **get).done
@@ -543,20 +523,6 @@ def test_a_damaged_record_of_no_group_is_moved_away_alone_when_that_is_accepted(
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_moving_away_alone_goes_on_when_its_commit_had_no_answer(owner, faults, make_queue, when):
-    owner.put_group(THIS)
-    owner.put_raw(b"damaged", owner.status_queue("put"))
-    away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
-    faults.arm(Fault("drop", when, verb="MQCMIT"))
-    salvage = operate.salvage_owner(
-        qmgr, owner.name, "put", queue=owner.queue, unreadable_to=away, accept=["nothing-interrupted"], wait_s=30
-    )
-    assert (salvage.record, salvage.unreadable, salvage.done) == (None, 1, True)
-    assert (owner.records("put"), len(owner.on_queue(away))) == ([], 1)
-
-
-@pytest.mark.embedded
 @pytest.mark.parametrize(("verb", "when"), [("MQOPEN", "before"), ("MQCMIT", "before"), ("MQCMIT", "after")])
 def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, faults, make_queue, verb, when):
     away, qmgr = make_queue(), owner.connect(reconnect_wait_s=30)
@@ -567,8 +533,7 @@ def test_wherever_the_connection_is_lost_the_record_is_written_once(owner, fault
     assert faults.faults_fired() == 1
     assert (salvage.done, salvage.unreadable) == (True, 1)
     assert (len(owner.on_queue(away)), len(owner.records("put"))) == (1, 1)
-    resume_put(owner, THIS)
-    assert_whole(owner, THIS)
+    assert_resumed(owner)
 
 
 # --- what cannot be
@@ -619,8 +584,7 @@ def pipe_of(owner, make_queue):
 
     def run(die_at=None, *, puts=True):
         qmgr = owner.connect()
-        settings = {"name": owner.name, "commit_every": 2, "owner_wait_s": 0, "wait_s": 0, "group_wait_s": 0}
-        with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+        with owner.pipe(target, qmgr) as pipe:
             for incoming, outgoing in pipe:
                 for message in incoming:
                     if message.msg_seq_number == die_at:

@@ -123,6 +123,14 @@ def line(verb: str, role: str, authority: Authority) -> str:
     return f"{verb} AUTHREC {where}OBJTYPE({authority.object_type}) PRINCIPAL('{role}'){add}"
 
 
+def run_as(server, user, *words, **more):
+    """Run a command as this user."""
+    where = {"MQGROUPS_CONN_NAME": server.conn_name, "MQGROUPS_CHANNEL": server.channel}
+    return run(
+        *words, **{**server.environment(), **where, "MQGROUPS_USER": user, "MQGROUPS_PASSWORD": "secret", **more}
+    )
+
+
 def empty(mqsc):
     """Leave no status queue and no message of another case. The records of a queue go with it."""
     for name in STATUS_QUEUES:
@@ -397,11 +405,7 @@ def test_an_operator_runs_the_commands_on_both_bindings(command, mqi, server, as
         "owners": [NAME],
         "doctor": ["--queue", "ORDERS"],
     }[command]
-    done = run(
-        command, *what, "-o", "json", "--wait", "0",
-        **server.environment(), MQGROUPS_MQI=mqi, MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
-        MQGROUPS_USER="operator", MQGROUPS_PASSWORD="secret",
-    )  # fmt: skip
+    done = run_as(server, "operator", command, *what, "-o", "json", "--wait", "0", MQGROUPS_MQI=mqi)
     said = json.loads(done.stdout)
     assert "Traceback" not in done.stderr
     if command == "groups":
@@ -424,11 +428,7 @@ def test_a_loader_may_send_files_and_a_sink_may_receive_them(server, as_role, tm
     as_role("sink")
 
     def done_as(role, *words):
-        done = run(
-            *words, "--queue", "ORDERS", "--name", NAME,
-            **server.environment(), MQGROUPS_MQI="ibmmq", MQGROUPS_CONN_NAME=server.conn_name,
-            MQGROUPS_CHANNEL=server.channel, MQGROUPS_USER=role, MQGROUPS_PASSWORD="secret",
-        )  # fmt: skip
+        done = run_as(server, role, *words, "--queue", "ORDERS", "--name", NAME, MQGROUPS_MQI="ibmmq")
         assert (done.returncode, len(done.stderr.splitlines())) == (0, 1), done.stderr
         return done.stdout
 
@@ -443,11 +443,7 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
     user = {"put": "loader", "get": "sink"}[role]
     (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
     as_role(user, but=authority)
-    done = run(
-        "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json",
-        **server.environment(), MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
-        MQGROUPS_USER=user, MQGROUPS_PASSWORD="secret",
-    )  # fmt: skip
+    done = run_as(server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json")
     found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
     assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
         f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
@@ -461,11 +457,7 @@ def test_the_doctor_says_if_the_backout_queue_may_not_be_looked_at(missing, serv
     mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
     but = next((each for each in ROLES["operator"] if (each.profile, each.word) == ("ORDERS.BACKOUT", missing)), None)
     as_role("operator", but=but)
-    done = run(
-        "doctor", "--queue", "ORDERS", "-o", "json",
-        **server.environment(), MQGROUPS_CONN_NAME=server.conn_name, MQGROUPS_CHANNEL=server.channel,
-        MQGROUPS_USER="operator", MQGROUPS_PASSWORD="secret",
-    )  # fmt: skip
+    done = run_as(server, "operator", "doctor", "--queue", "ORDERS", "-o", "json")
     found = [each for each in json.loads(done.stdout)["findings"] if "backout queue" in each["subject"]]
     unseen = [each["mqsc"] for each in found if each["severity"] == "not seen"]
     grant = "SET AUTHREC PROFILE('ORDERS.BACKOUT') OBJTYPE(QUEUE) PRINCIPAL('operator') AUTHADD(INQ)"

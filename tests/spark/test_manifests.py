@@ -82,6 +82,20 @@ def followed(manifests, offset, digit, *numbers):
     return manifests.follow(offset, SOURCE, named(digit), planned(*numbers), 2)
 
 
+def begun(*numbers):
+    """Put the manifest of a first micro-batch; returns the messages, the manifests and the offset."""
+    messages = Messages()
+    manifests = Manifests(messages)
+    return messages, manifests, followed(manifests, Offset(), "1", *numbers)
+
+
+def learned(messages, offset):
+    """The manifests of another process, which begins with this offset."""
+    other = Manifests(messages)
+    other.learn(offset)
+    return other
+
+
 def signs_of(manifest):
     """The signs of all bundles of a micro-batch."""
     return [sign_of(manifest, bundle) for bundle in range(2)]
@@ -111,8 +125,7 @@ def test_a_manifest_is_put_and_another_process_reads_it():
             "groups": [[str(key(1)), 10], [str(key(2)), 10]],
         }
     ]
-    other = Manifests(messages)
-    other.learn(one)
+    other = learned(messages, one)
     assert other.bundles(one) == [list(planned(1)), list(planned(2))]
     assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
 
@@ -123,14 +136,12 @@ def test_thirty_thousand_groups_are_in_parts_that_fit_a_queue():
     offset = Manifests(messages).follow(Offset(), SOURCE, named("1"), groups, 1)
     assert len(messages.data) == 3
     assert max(map(len, messages.data.values())) < 1_000_000
-    other = Manifests(messages)
-    other.learn(offset)
+    other = learned(messages, offset)
     assert other.bundles(offset) == [groups]
 
 
 def test_a_group_is_held_by_another_one_with_its_group_id_until_that_is_removed():
-    manifests = Manifests(Messages())
-    one = followed(manifests, Offset(), "1", 1)
+    _, manifests, one = begun(1)
     other = key(1, b"N")
     assert (manifests.knows(other), manifests.holds(other), manifests.holds(key(2, b"N"))) == (False, True, False)
     # It is not found, and may come back.
@@ -142,9 +153,7 @@ def test_a_group_is_held_by_another_one_with_its_group_id_until_that_is_removed(
 
 
 def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1)
+    messages, manifests, one = begun(1)
     two = followed(manifests, one, "2", 2)
     assert two.pending == (named("1"),)
     assert remove(manifests, one) == {key(1)}
@@ -156,8 +165,7 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
     assert remove(manifests, three) == {key(2), key(3)}
     manifests.tidy(three)
     assert messages.kinds() == [("2", 0), ("3", 0)]
-    other = Manifests(messages)
-    other.learn(three)
+    other = learned(messages, three)
     assert not any(other.knows(key(number)) for number in (1, 2, 3))
     four = followed(other, three, "4", 4)
     other.tidy(four)
@@ -166,9 +174,7 @@ def test_a_manifest_stays_until_no_offset_that_spark_begins_with_names_it():
 
 
 def test_groups_that_are_not_read_to_their_end_are_not_removed_but_those_before_them():
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1, 2)
+    messages, manifests, one = begun(1, 2)
     two = followed(manifests, one, "2", 3, 4)
     messages.data.update([*signs_of(named("1")), sign_of(named("2"), 1)])
     by_manifest = manifests.to_remove(two, 1000)
@@ -187,20 +193,16 @@ def test_groups_that_are_not_read_to_their_end_are_not_removed_but_those_before_
 
 @table("restarted", [True, False])
 def test_a_sign_stays_until_the_mark_is_committed_and_goes_with_the_parts(restarted):
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1)
+    messages, manifests, one = begun(1)
     remove(manifests, one)
     assert (messages.kinds(), messages.signs()) == ([("1", 1), ("1", 0)], ["1"])
     if restarted:
-        manifests = Manifests(messages)
-        manifests.learn(one)
+        manifests = learned(messages, one)
     two = followed(manifests, one, "2", 2)
     assert (messages.kinds(), messages.signs()) == ([("1", 0), ("2", 1)], [])
     # One of a task that was late is deleted by the next process.
     messages.data.update([sign_of(named("1"), 0)])
-    other = Manifests(messages)
-    other.learn(two)
+    other = learned(messages, two)
     other.tidy(two)
     assert (messages.kinds(), messages.signs()) == ([("2", 1)], [])
 
@@ -226,8 +228,7 @@ def test_a_manifest_that_no_offset_names_is_deleted_when_another_one_has_its_num
     one = followed(first, Offset(), "1", 1)
     followed(first, one, "2", 2)
     # The driver died before the log had the second offset.
-    other = Manifests(messages)
-    other.learn(one)
+    other = learned(messages, one)
     assert not other.knows(key(2))
     again = followed(other, one, "3", 2, 3)
     assert messages.kinds() == [("1", 1), ("2", 1), ("3", 1)]
@@ -255,23 +256,19 @@ def test_a_manifest_stays_that_a_zombie_may_write_to_the_log():
     zombie = Manifests(messages)
     one = followed(zombie, Offset(), "1", 1)
     two = followed(zombie, one, "2", 2)
-    successor = Manifests(messages)
-    successor.learn(one)
+    successor = learned(messages, one)
     successor.tidy(one)
     three = followed(successor, one, "3", 2)
     # Spark does not write it, because there is one already.
     assert three.seq == two.seq
-    following = Manifests(messages)
-    following.learn(two)
+    following = learned(messages, two)
     assert len(following.bundles(two)) == 1
     following.tidy(two)
     assert messages.kinds() == [("1", 1), ("2", 1)]
 
 
 def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_minutes():
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1, 2)
+    messages, manifests, one = begun(1, 2)
     assert remove(manifests, one, missed=[2]) == {key(1), key(2)}
     assert [manifests.knows(key(number)) for number in (1, 2)] == [False, True]
     assert [value["missed"] for value in messages.values() if "missed" in value] == [1000]
@@ -279,8 +276,7 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
     assert two.pending == (named("1"),)
     assert remove(manifests, two, now_s=1599) == {key(3)}
 
-    other = Manifests(messages)
-    other.learn(two)
+    other = learned(messages, two)
     # It does not know which ones were missed.
     assert [other.knows(key(number)) for number in (1, 2, 3)] == [True, True, False]
     assert remove(other, two, now_s=1599) == set()
@@ -290,27 +286,21 @@ def test_what_was_missed_stays_known_and_is_removed_for_the_last_time_after_ten_
 
 
 def test_what_a_dead_process_was_removing_for_the_last_time_is_missed_for_another_ten_minutes():
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1)
+    messages, manifests, one = begun(1)
     assert remove(manifests, one, missed=[1]) == {key(1)}
     assert manifests.to_remove(one, 1600) == {named("1"): [[key(1)]]}
-    other = Manifests(messages)
-    other.learn(one)
+    other = learned(messages, one)
     assert remove(other, one, now_s=2199) == set()
     assert remove(other, one, now_s=2200) == {key(1)}
 
 
 def test_what_another_process_may_have_begun_to_remove():
     """Not what it has noted to be begun for certain, nor what Spark has not finished."""
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1, 2, 3)
+    messages, manifests, one = begun(1, 2, 3)
     two = followed(manifests, one, "2", 4)
     messages.data.update([note_of(named("1"), 1, key(2))])
     assert manifests.hidden(two.manifests) == frozenset()
-    other = Manifests(messages)
-    other.learn(two)
+    other = learned(messages, two)
     assert other.hidden(two.manifests) == {key(1), key(3), key(4)}
     other.bundles(two)
     assert other.hidden(two.manifests) == {key(1), key(3)}
@@ -334,9 +324,7 @@ def test_a_manifest_that_is_missing_in_part_or_whole_stops_the_query(groups):
 
 
 def test_a_micro_batch_that_was_removed_cannot_be_read_again():
-    messages = Messages()
-    manifests = Manifests(messages)
-    one = followed(manifests, Offset(), "1", 1)
+    messages, manifests, one = begun(1)
     remove(manifests, one)
     for each in (manifests, Manifests(messages)):
         each.learn(one)
@@ -348,8 +336,7 @@ def test_a_part_that_is_there_twice_counts_once():
     messages = Messages()
     one = followed(Manifests(messages), Offset(), "1", 1, 2)
     messages.data[b"again"] = next(iter(messages.data.values()))
-    other = Manifests(messages)
-    other.learn(one)
+    other = learned(messages, one)
     assert other.bundles(one) == [list(planned(1)), list(planned(2))]
     two = followed(other, one, "2", 3)
     remove(other, two)

@@ -17,7 +17,7 @@ from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
 from tests.spark.conftest import Reserved
-from tests.spark.test_browse import data_of, put_in_order, put_stamped, put_to
+from tests.spark.test_browse import data_of, put_in_order, put_pairs, put_stamped, put_to
 
 # --- keeping the queue
 
@@ -101,9 +101,7 @@ def test_groups_and_messages_are_removed_and_others_stay(owner, browsed, reserve
 def test_what_is_left_of_a_group_is_removed(owner, browsed, reserve):
     owner.put_raw_group([b"a1", b"a2", b"a3"])
     (head,) = browsed.heads()
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert handle.get().data == b"a1"
-    handle.close()
+    assert owner.take() == [b"a1"]
     with reserve() as queue:
         queue.remove_all([head.key])
     assert owner.data() == []
@@ -188,10 +186,7 @@ def test_one_missing_segment_is_missed(owner, browsed, reserve, connect):
 def test_segments_of_a_first_message_are_removed_if_its_beginning_is_gone(owner, browsed, reserve, got):
     put_in_order(owner, *SEGMENTED)
     (head,) = browsed.heads()
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    for _ in range(got):
-        assert handle.get().code == OK
-    handle.close()
+    owner.take(got)
     with reserve() as queue:
         queue.remove_all([head.key])
     assert owner.data() == []
@@ -203,8 +198,7 @@ def test_segments_of_a_first_message_are_removed_if_its_beginning_is_gone(owner,
 @pytest.fixture
 def keys(owner, browsed):
     """The keys of three groups on the queue."""
-    for name in (b"a", b"b", b"c"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"abc")
     return [head.key for head in browsed.heads()]
 
 

@@ -21,9 +21,8 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import cause, register
-from tests.batch.test_batch_producer import Died, dying
-from tests.fix_batches import messages
-from tests.spark.test_browse import put_to
+from tests.fix_batches import Died, dying, messages
+from tests.spark.test_browse import put_pairs, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 pytestmark = pytest.mark.slow
@@ -189,8 +188,7 @@ def stream(spark, owner, mq_options, tmp_path):
 
 
 def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_failed(owner, stream):
-    for name in (b"a", b"b", b"c"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"abc")
     owner.put_raw(b"single")
     stream.fails = True
     assert "the sink is not there" in error_of(lambda: stream.run(maxGroupsPerTrigger="2"))
@@ -206,7 +204,7 @@ def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_faile
 def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(owner, stream):
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
     for name in (b"a", b"b"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+        put_pairs(owner, name)
         # It returns when Spark has asked for more and there was none.
         query.processAllAvailable()
         assert owner.data() == []
@@ -243,8 +241,7 @@ def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_re
 
 
 def test_a_foreach_batch_that_reads_a_part_of_its_rows_loses_none(owner, stream):
-    for name in (b"a", b"b"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"ab")
     stream._keep = lambda frame, _: stream.batches.append(len(frame.take(1)))
     assert "only 1 of its 2 partitions were read to their end" in error_of(stream.run)
     assert (stream.batches, len(owner.data())) == ([1], 4)
@@ -297,8 +294,7 @@ def test_two_queues_united_are_read_and_removed_in_one_query_which_goes_on_after
         writer = first.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint"))
         assert writer.trigger(availableNow=True).start().awaitTermination(120)
 
-    for name in (b"a", b"b"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"ab")
     owner.put_raw(b"c1", queues[1])
     assert "AssertionError" in error_of(lambda: run(queues))
     assert (len(owner.data()), owner.data(queues[1])) == (4, [b"c1"])

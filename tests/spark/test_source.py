@@ -16,7 +16,7 @@ from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
 from tests.fix_batches import messages
 from tests.spark.model import Checkpoint, Clock
-from tests.spark.test_browse import put_stamped, put_to
+from tests.spark.test_browse import put_pairs, put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.errors import MQIError, StatusQueueUnusable, mqi_error
@@ -97,9 +97,7 @@ def test_a_planned_group_that_is_gone_fails_or_is_left_out(owner, batch):
     owner.put_raw_group([b"a1", b"a2"])
     owner.put_raw_group([b"b1", b"b2"])
     strict, lenient = batch(), batch(failOnDataLoss="false")
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert [handle.get().data, handle.get().data] == [b"a1", b"a2"]
-    handle.close()
+    assert owner.take(2) == [b"a1", b"a2"]
     with pytest.raises(GroupGone, match="was planned with 2 messages, but only 0 messages of it could be read"):
         rows(*strict)
     assert values(*lenient) == [b"b1", b"b2"]
@@ -132,6 +130,13 @@ class Stream:
         finally:
             self.stop()
         return self.batches[before:]
+
+    def fail(self, **options):
+        """Start a driver whose first micro-batch is not processed."""
+        self.fails = True
+        with pytest.raises(ZeroDivisionError):
+            self.run(**options)
+        self.fails = False
 
     def _process(self, reader, partitions, _):
         self.reports.append(reader.reportLatestOffset())
@@ -209,8 +214,7 @@ def test_limits_are_kept_by_whole_groups(owner, stream):
 
 
 def test_the_progress_tells_what_waits(owner, stream):
-    for name in (b"a", b"b", b"c"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"abc")
     stream.run(maxGroupsPerTrigger="1")
     # The micro-batch before is being removed meanwhile.
     assert [(each["queue"], each["unfinished"], each["waiting"]) for each in stream.reports] == [
@@ -234,8 +238,7 @@ def test_the_progress_tells_when_the_first_message_was_put(owner, stream):
 
 @pytest.mark.parametrize("available_now", [True, False])
 def test_an_idle_query_leaves_nothing_on_the_queue(owner, stream, available_now):
-    for name in (b"a", b"b"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"ab")
     found = stream.run(available_now=available_now, maxGroupsPerTrigger="1")
     assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
     assert owner.data() == []
@@ -266,8 +269,7 @@ def test_a_driver_that_waits_for_another_one_begins_where_that_one_ended(owner, 
 
 
 def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, stream, gate):
-    for name in (b"a", b"b", b"c"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"abc")
     read = stream.checkpoint._process
 
     def process(reader, partitions, number):
@@ -284,8 +286,7 @@ def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, 
 
 
 def test_the_next_micro_batch_is_looked_for_while_one_is_read(owner, stream):
-    for name in (b"a", b"b", b"c"):
-        owner.put_raw_group([name + b"1", name + b"2"])
+    put_pairs(owner, b"abc")
     found: list[list[bytes]] = []
 
     def process(reader, partitions, _):
@@ -335,13 +336,8 @@ def test_an_error_of_a_remover_fails_the_query_at_the_next_call(owner, stream, m
 def test_a_planned_group_that_is_gone_fails_the_query(owner, stream):
     owner.put_raw_group([b"a1", b"a2"])
     owner.put_raw_group([b"b1"])
-    stream.fails = True
-    with pytest.raises(ZeroDivisionError):
-        stream.run()
-    stream.fails = False
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert handle.get().data == b"a1"
-    handle.close()
+    stream.fail()
+    assert owner.take() == [b"a1"]
     with pytest.raises(GroupGone):
         stream.run()
     assert stream.run(failOnDataLoss="false") == [[[b"b1"]]]
@@ -407,10 +403,7 @@ def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, m
 def test_a_micro_batch_keeps_its_partitions_when_it_is_repeated_with_another_number_of_them(owner, stream):
     for name in (b"a", b"b", b"c"):
         owner.put_raw_group([name])
-    stream.fails = True
-    with pytest.raises(ZeroDivisionError):
-        stream.run(maxPartitions="2")
-    stream.fails = False
+    stream.fail(maxPartitions="2")
     seen = []
     process = stream.checkpoint._process
 
@@ -425,12 +418,8 @@ def test_a_micro_batch_keeps_its_partitions_when_it_is_repeated_with_another_num
 
 def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     owner.put_raw_group([b"a1"])
-    stream.fails = True
-    with pytest.raises(ZeroDivisionError):
-        stream.run()
-    handle = owner.eye.open(f"MQGROUPS.SOURCE.{owner.queue}", mqi.MQOO_INPUT_SHARED)
-    assert handle.get().code == OK
-    handle.close()
+    stream.fail()
+    owner.take(queue=f"MQGROUPS.SOURCE.{owner.queue}")
     with pytest.raises(CheckpointUnusable, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
         stream.run()
     assert owner.data() == [b"a1"]

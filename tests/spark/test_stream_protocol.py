@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from embedded_tests.fix_mqi import OK
-from mqgroups.mqi import constants as mqi
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.manifest_queue import put_sign
@@ -26,6 +25,7 @@ from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
 from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_to
+from tests.spark.test_removal import hide
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
@@ -436,10 +436,7 @@ def test_groups_that_come_back_behind_the_next_driver_are_removed_and_not_read_a
     first.stop()
     # It dies while it removes the group: its handle is gone, and its unit of work is not backed out.
     dying = connect()
-    handle = dying.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    for _ in range(2):
-        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
-    assert handle.close() == OK
+    hide(dying, owner.queue, 2)
 
     owner.put_raw_group([b"b1", b"b2"])
     second = source(pollTimeoutMs="0")
@@ -477,10 +474,7 @@ def begun(owner, source, connect, messages):
     assert len(planned(reader, start, end)) == 1
     reader.stop()
     dying = connect()
-    handle = dying.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    for _ in range(messages):
-        assert handle.get(mqi.MQGMO_SYNCPOINT).code == OK
-    assert handle.close() == OK
+    hide(dying, owner.queue, messages)
     return end, dying
 
 

@@ -15,6 +15,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from tests.put.whole_groups import THIS, put_rest
+from tests.test_pipe import run
 
 
 def lost(verb="MQPUT"):
@@ -73,19 +74,11 @@ def test_a_group_whose_last_commit_is_told_in_vain_is_complete(owner):
 def test_a_pipe_whose_on_progress_fails_does_not_put_again_what_is_committed(owner, make_queue, at):
     owner.put_raw_group(THIS)
     target, told = make_queue(), Once(at)
-    settings = {"name": owner.name, "commit_every": 2, "wait_s": 0, "on_progress": told}
-    with owner.connect(reconnect_wait_s=30).group_pipe(owner.queue, target, **settings) as pipe:
+    with owner.pipe(target, owner.connect(reconnect_wait_s=30), on_progress=told) as pipe:
         with pytest.raises(errors.ConnectionBroken, match="ELSEWHERE"):
-            copy(pipe)
-        copy(pipe)
+            run(pipe, lambda data: [data])
+        run(pipe, lambda data: [data])
     assert owner.data(target) == THIS
-
-
-def copy(pipe):
-    """Put what is got."""
-    for incoming, outgoing in pipe:
-        for message in incoming:
-            outgoing.put(message.data)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +87,7 @@ def copy(pipe):
 @pytest.mark.parametrize("kind", [StopIteration, errors.Stopped], ids=lambda kind: kind.__name__)
 def test_what_a_function_raises_never_ends_a_loop_as_if_there_were_no_more(owner, kind, function):
     with owner.producer(commit_every=1) as producer, producer.group() as group:
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
         if function == "on_abandon":
             group.abandon()
     error = StopIteration() if kind is StopIteration else errors.Stopped(owner.name, owner.queue, bytes(24), 0)
@@ -166,8 +158,7 @@ def test_a_pipe_that_waits_in_vain_for_the_outcome_of_its_commit_says_so_once(
 
     owner.doctor(qmgr, MQCMIT=without_reply)
     monkeypatch.setattr(connection, "_connect", reachable_again)
-    settings = {"name": owner.name, "commit_every": Every(seconds=20), "wait_s": 0, "group_wait_s": 200}
-    with qmgr.group_pipe(owner.queue, target, **settings) as pipe:
+    with owner.pipe(target, qmgr, commit_every=Every(seconds=20), group_wait_s=200) as pipe:
         with pytest.raises(errors.CommitOutcomeUnknown):
             for incoming, outgoing in pipe:
                 for message in incoming:
@@ -178,5 +169,5 @@ def test_a_pipe_that_waits_in_vain_for_the_outcome_of_its_commit_says_so_once(
         assert clock.now_s < back_at[0]
         clock.now_s, clock.tick_s = back_at[0], 0
         owner.put_raw(THIS[3], GroupId=group_id, MsgSeqNumber=4, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP)
-        copy(pipe)
+        run(pipe, lambda data: [data])
     assert owner.data(target) == THIS[:4]

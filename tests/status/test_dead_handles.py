@@ -56,8 +56,7 @@ def test_on_a_wrapped_connection_it_is_an_error_and_what_the_application_puts_th
 
         def put():
             with producer.group() as group:
-                for data in THIS[:4]:
-                    group.put(data)
+                owner.put_all(group, THIS[:4])
                 alter(owner.queue)
                 group.put(THIS[4])
 
@@ -77,8 +76,7 @@ def test_a_status_queue_that_is_deleted_while_it_is_open_loses_the_name(owner):
     connection = owner.connect(reconnect_wait_s=30)
     producer = owner.producer(connection)
     group = producer.group()
-    for data in THIS[:3]:
-        group.put(data)
+    owner.put_all(group, THIS[:3])
     handle = owner.eye.open(owner.status_queue("put"), mqi.MQOO_INQUIRE)
     assert handle.close(mqi.MQCO_DELETE_PURGE).comp == mqi.MQCC_OK
     group.put(THIS[3])

@@ -15,8 +15,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, encode
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.command_server import MQSCClient
-from tests.put.whole_groups import THIS, put_rest
-from tests.status.test_status_queue import record_of, start
+from tests.put.whole_groups import THIS
 
 MODEL = "TEST.EXPIRING.MODEL"
 HOUR = 36_000  # in tenths of a second
@@ -26,7 +25,7 @@ HOUR = 36_000  # in tenths of a second
 def test_an_owner_does_not_start_on_a_status_queue_whose_records_expire(owner, role):
     owner.put_raw_group(THIS)
     with pytest.raises(errors.StatusQueueUnusable, match="CAPEXPRY") as refused:
-        start(owner, role, status_model=MODEL)
+        owner.start(role, status_model=MODEL)
     assert refused.value.status_queue == owner.status_queue(role)
     assert owner.data() == THIS
 
@@ -38,23 +37,21 @@ def test_a_limit_that_is_set_while_an_owner_works_stops_it_and_the_group_is_resu
     with pytest.raises(errors.StatusQueueUnusable, match="CAPEXPRY"), producer.group() as group:
         group.put(THIS[0])
         assert mqsc.run(f"{alter} CAPEXPRY({HOUR})")[0]
-        for data in THIS[1:]:
-            group.put(data)
+        owner.put_all(group, THIS[1:])
     producer.close()
     assert mqsc.run(f"{alter} CAPEXPRY(NOLIMIT)")[0]
-    with owner.producer() as producer:
-        assert put_rest(producer) == 2
+    assert owner.resume_put(THIS) == 2
     assert owner.data() == THIS
 
 
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_a_record_from_before_the_limit_was_removed_is_replaced_by_one_that_stays(owner, role):
-    start(owner, role).close()
+    owner.start(role).close()
     name = owner.status_queue(role)
-    owner.put_raw(encode(record_of(owner, role, state=RecordState.ANCHOR)), name, Expiry=HOUR)
+    owner.put_raw(encode(owner.status_record(role, state=RecordState.ANCHOR)), name, Expiry=HOUR)
     (anchor,) = owner.on_queue(name)
-    owner.put_raw(encode(record_of(owner, role)), name, CorrelId=anchor.md.MsgId, Expiry=HOUR)
-    start(owner, role, owner.connect())
+    owner.put_raw(encode(owner.status_record(role)), name, CorrelId=anchor.md.MsgId, Expiry=HOUR)
+    owner.start(role, owner.connect())
     found = owner.on_queue(name)
     assert [each.md.Expiry for each in found] == [mq.MQEI_UNLIMITED] * 2
     assert found[1].md.CorrelId == found[0].md.MsgId != anchor.md.MsgId

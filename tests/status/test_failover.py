@@ -108,6 +108,5 @@ def test_an_idle_connection_that_ends_is_no_warning(owner, faults, caplog):
             caplog.clear()
             faults.arm(Fault("drop", verb="MQPUT", nth=call))
             with producer.group() as group:
-                for data in (b"1", b"2", b"3"):
-                    group.put(data)
+                owner.put_all(group, (b"1", b"2", b"3"))
             assert {record.levelname for record in caplog.records} == levels

@@ -59,8 +59,7 @@ class Stopped:
 @pytest.mark.embedded
 def test_a_zombie_whose_successor_has_finished_and_gone_commits_nothing_and_is_told(owner, program, faults):
     zombie = Stopped(program, faults, ZOMBIE)
-    with owner.producer(owner_wait_s=30) as producer:
-        assert put_rest(producer) == 4
+    assert owner.resume_put(THIS, owner_wait_s=30) == 4
     assert owner.records("put") == []
     said = zombie.go_on()
     assert said.startswith(f"OwnershipLost another instance has taken over put {owner.name}:")
@@ -97,8 +96,7 @@ def test_a_zombie_that_nobody_has_replaced_goes_on(owner, program, faults):
 def test_a_zombie_in_its_first_unit_of_work_is_found_out_too(owner, program, faults):
     """Nothing of its group was ever committed, and nothing of its successor's is left: only its own record tells."""
     zombie = Stopped(program, faults, ZOMBIE.replace("commit_every=2", "commit_every=100"))
-    with owner.producer(owner_wait_s=30) as producer:
-        assert put_rest(producer) == 0
+    assert owner.resume_put(THIS, owner_wait_s=30) == 0
     assert zombie.go_on().startswith("OwnershipLost")
     assert owner.data() == THIS
 
@@ -198,8 +196,7 @@ def test_neither_half_of_a_pipe_that_lost_its_name_writes_anything_any_more(
 
     def go_on(stop_at=None):
         qmgr = owner.connect()
-        settings = {"commit_every": 3, "owner_wait_s": 30, "wait_s": 0, "group_wait_s": 0}
-        pipe = qmgr.group_pipe(owner.queue, target, name=owner.name, **settings)
+        pipe = owner.pipe(target, qmgr, commit_every=3, owner_wait_s=30)
         for incoming, outgoing in pipe:
             for message in incoming:
                 if message.data == stop_at:
@@ -273,12 +270,10 @@ def test_a_second_start_that_fails_has_taken_the_name_all_the_same_and_the_first
 
 def test_an_older_record_of_the_same_instance_is_not_called_another_instance(owner):
     with owner.producer(commit_every=1) as producer, producer.group() as group:
-        for data in THIS[:3]:
-            group.put(data)
+        owner.put_all(group, THIS[:3])
         own = producer._putter.owner.own
         lost = lost_to(own, own.record)
-        for data in THIS[3:]:
-            group.put(data)
+        owner.put_all(group, THIS[3:])
     assert (lost.because, lost.status_queue) == ("restored", owner.status_queue("put"))
     assert "restored from a backup" in str(lost)
     assert "another instance" not in str(lost)

@@ -15,8 +15,8 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.cli.main import main
-from mqgroups.core.model import GROUP_ID_NONE, Role
-from mqgroups.core.status import RecordState, StatusRecord, encode
+from mqgroups.core.model import GROUP_ID_NONE
+from mqgroups.core.status import RecordState, encode
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment
 
@@ -28,21 +28,8 @@ SOMEBODY = "somebody"
 
 def forge(owner, role, user=SOMEBODY, *, anchor=b"", **fields: Any):
     """Put a record of an interrupted group, with an anchor unless one is named, as another user does."""
-    q_mgr = owner.qmgr
-    record = StatusRecord(
-        role=Role(role),
-        name=owner.name,
-        state=RecordState.IN_GROUP,
-        owner_id="0" * 32,
-        epoch=1,
-        unit_of_work=7,
-        queue=owner.queue,
-        group_id=b"FORGED".ljust(24, b"\1"),
-        msg_seq_number=9,
-        q_mgr_identifier=q_mgr.q_mgr_identifier,
-        checkpoint=9,
-    )
-    record = dataclasses.replace(record, **fields)
+    group = {"group_id": b"FORGED".ljust(24, b"\1"), "msg_seq_number": 9, "checkpoint": 9, "epoch": 1}
+    record = owner.status_record(role, **{**group, **fields})
     handle = owner.eye.open(owner.status_queue(role), mq.MQOO_OUTPUT | mq.MQOO_SET_IDENTITY_CONTEXT)
     assert handle.code == OK
     as_user = {"UserIdentifier": user.encode(), "Format": mq.MQFMT_STRING, "Persistence": mq.MQPER_PERSISTENT}
@@ -55,16 +42,12 @@ def forge(owner, role, user=SOMEBODY, *, anchor=b"", **fields: Any):
     handle.close()
 
 
-def start(owner, role, **more):
-    return owner.producer(**more) if role == "put" else owner.consumer(**more)
-
-
 def refused(owner, role, **more):
     """Whether a start is refused because of the record's user, and leaves both queues as they were."""
     before = [found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()
     told: list[Any] = []
     with pytest.raises(errors.StatusQueueUnusable, match="It was not believed, and nothing was changed") as caught:
-        start(owner, role, on_resume=told.append, **more)
+        owner.start(role, on_resume=told.append, **more)
     assert ([found.data for found in owner.on_queue(owner.status_queue(role))], owner.data()) == before
     assert (told, caught.value.field, caught.value.found) == ([], "user_identifier", SOMEBODY)
     assert f"was put by user '{SOMEBODY}'" in str(caught.value)
@@ -79,7 +62,7 @@ def own_user(owner):
 
 
 def make_status_queue(owner, role):
-    start(owner, role).close()
+    owner.start(role).close()
 
 
 @ROLES
@@ -99,9 +82,7 @@ def test_a_pipe_believes_neither_record_of_another_user(owner, make_queue, role)
     forge(owner, role, state=RecordState.IDLE, checkpoint=None)
     with pytest.raises(errors.StatusQueueUnusable, match=f"put by user '{SOMEBODY}'"):
         owner.qmgr.group_pipe(owner.queue, make_queue(), name=owner.name, owner_wait_s=0)
-    with owner.qmgr.group_pipe(
-        owner.queue, make_queue(), name=owner.name, owner_wait_s=0, record_users=[SOMEBODY], wait_s=0
-    ):
+    with owner.pipe(make_queue(), record_users=[SOMEBODY]):
         assert owner.record(role)["epoch"] == 2
 
 
@@ -110,7 +91,7 @@ def test_a_pipe_believes_neither_record_of_another_user(owner, make_queue, role)
 def test_the_own_record_beside_it_does_not_make_it_believed(owner, role, status):
     """A record that nobody needs any more gives way to one that is needed, so the forged one would be the current one."""
     q_mgr = owner.connect()
-    start(owner, role, qmgr=q_mgr, status_layout=status)
+    owner.start(role, qmgr=q_mgr, status_layout=status)
     q_mgr.close()
     forge(owner, role)
     assert refused(owner, role, status_layout=status)
@@ -144,11 +125,11 @@ def test_a_user_who_is_named_is_believed_once_and_then_the_record_is_the_own(own
     make_status_queue(owner, role)
     forge(owner, role, group_id=b"G" * 24)
     q_mgr = owner.connect()
-    named = start(owner, role, qmgr=q_mgr, record_users=(SOMEBODY,))
+    named = owner.start(role, qmgr=q_mgr, record_users=(SOMEBODY,))
     assert " seq=9 " in repr(named)
     q_mgr.close()
     # A crash: the record is still there, with the anchor of the other user, and needs no list any more.
-    again = start(owner, role)
+    again = owner.start(role)
     assert " seq=9 " in repr(again)
     again.close()
 
@@ -159,8 +140,7 @@ def test_the_verdict_on_a_lost_commit_is_not_that_of_a_forged_record(owner, faul
     """With the mark of the own record, a forged one would say how far the group is."""
     producer = owner.producer(owner.connect(reconnect_wait_s=30))
     group = producer.group()
-    for data in ROWS[:2]:
-        group.put(data)
+    owner.put_all(group, ROWS[:2])
     own = owner.record("put")
     faults.arm(Fault("drop", when, verb="MQCMIT"))
     forge(owner, "put", owner_id=own["owner_id"], epoch=own["epoch"], unit_of_work=1)

@@ -12,7 +12,8 @@ from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from tests.put.whole_groups import THIS, is_whole_group, put_rest
+from tests.put.whole_groups import THIS, put_rest
+from tests.status.test_unit_of_work import is_done
 
 IN_DOUBT = [
     mq.MQRC_CONNECTION_BROKEN,
@@ -50,8 +51,7 @@ def put(owner, connection, every=2, status="classic"):
 def put_all(owner, connection, every=2, status="classic"):
     """Put one group so, and look at what is there."""
     put(owner, connection, every, status)
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
+    assert is_done(owner, "put")
 
 
 def get_all(owner, connection, every=2, status="classic"):
@@ -74,51 +74,35 @@ def commits_of(every, status):
     return (7 if every == 2 else 4) + (status == "segmented")
 
 
-@pytest.mark.embedded
-@whens
-def test_a_producer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
-    connection = owner.connect(**RECONNECTS)
-    for verb, nth in CALLS:
-        faults.arm(Fault("drop", when, verb=verb, nth=nth))
-        put_all(owner, connection)
-        owner.empty()
-    assert faults.faults_fired() == len(CALLS)
-
-
-@pytest.mark.embedded
-@whens
-def test_a_consumer_goes_on_by_itself_whatever_call_loses_the_connection(owner, faults, when):
-    connection = owner.connect(**RECONNECTS)
-    for verb, nth in CALLS:
+def under(faults, fault, owner, role, *more):
+    """Put one group under a fault, or get one, and leave nothing on the queue."""
+    if role == "get":
         owner.put_raw_group(THIS)
-        faults.arm(Fault("drop", when, verb=verb, nth=nth))
-        get_all(owner, connection)
+    faults.arm(fault)
+    (put_all if role == "put" else get_all)(owner, *more)
+    owner.empty()
+
+
+@pytest.mark.embedded
+@whens
+@pytest.mark.parametrize("role", ["put", "get"], ids=["a_producer_goes_on", "a_consumer_goes_on"])
+def test_whatever_call_loses_the_connection(owner, faults, role, when):
+    connection = owner.connect(**RECONNECTS)
+    for verb, nth in CALLS:
+        under(faults, Fault("drop", when, verb=verb, nth=nth), owner, role, connection)
     assert faults.faults_fired() == len(CALLS)
 
 
 @pytest.mark.embedded
 @whens
 @units
-def test_every_commit_of_a_producer_gets_a_verdict(owner, faults, when, every, status):
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_every_commit_gets_a_verdict(owner, faults, role, when, every, status):
     connection = owner.connect(**RECONNECTS)
     commits = commits_of(every, status)
     for nth in range(1, commits + 1):
-        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=IN_DOUBT[nth % len(IN_DOUBT)]))
-        put_all(owner, connection, every, status)
-        owner.empty()
-    assert faults.faults_fired() == commits
-
-
-@pytest.mark.embedded
-@whens
-@units
-def test_every_commit_of_a_consumer_gets_a_verdict(owner, faults, when, every, status):
-    connection = owner.connect(**RECONNECTS)
-    commits = commits_of(every, status)
-    for nth in range(1, commits + 1):
-        owner.put_raw_group(THIS)
-        faults.arm(Fault("answer", when, verb="MQCMIT", nth=nth, reason=IN_DOUBT[nth % len(IN_DOUBT)]))
-        get_all(owner, connection, every, status)
+        fault = Fault("answer", when, verb="MQCMIT", nth=nth, reason=IN_DOUBT[nth % len(IN_DOUBT)])
+        under(faults, fault, owner, role, connection, every, status)
     assert faults.faults_fired() == commits
 
 
@@ -143,8 +127,7 @@ def test_a_queue_manager_that_dies_at_a_commit_and_is_started_again_interrupts_n
     put(owner, connection)
     started.result(30)
     owner.eye = owner.eye.mqi.connect(queue_manager.q_mgr_name, queue_manager.channel, queue_manager.conn_name)[1]
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
+    assert is_done(owner, "put")
 
 
 @pytest.mark.embedded
@@ -173,8 +156,7 @@ def test_patience_that_ends_in_the_middle_of_a_doubt_says_so_and_the_next_call_s
     clock.on_sleep = lambda: None
     assert put_rest(producer) == committed
     producer.close()
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
+    assert is_done(owner, "put")
 
 
 @pytest.mark.embedded
@@ -227,8 +209,7 @@ def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again(owner, f
             if number == 3:
                 faults.arm(Fault("answer", verb="MQCMIT", comp=mq.MQCC_WARNING, reason=mq.MQRC_BACKED_OUT))
             group.put(data)
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
+    assert is_done(owner, "put")
 
 
 @pytest.mark.embedded

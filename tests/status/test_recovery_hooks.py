@@ -81,11 +81,7 @@ def test_a_producer_tells_of_the_interrupted_group_it_found(owner, told):
 def test_a_consumer_tells_of_the_interrupted_group_it_found(owner, told):
     owner.put_raw_group(THIS)
     group_id = owner.on_queue()[0].group_id
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr))):
-        if message.msg_seq_number == 4:
-            break
-    qmgr.close()
+    owner.interrupt_get(3)
     with owner.consumer(on_resume=told.append) as consumer:
         (resumed,) = told
         assert (resumed.role, resumed.name, resumed.queue) == ("get", owner.name, owner.queue)
@@ -114,8 +110,7 @@ def half():
 
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_a_start_without_an_interrupted_group_tells_nothing(owner, told, role):
-    make = owner.producer if role == "put" else owner.consumer
-    with make(on_resume=told.append):
+    with owner.start(role, on_resume=told.append):
         pass
     with pytest.raises(NotNow):
         complete_and_die(owner)
@@ -135,21 +130,14 @@ def test_a_group_that_was_interrupted_since_the_start_is_not_told(owner, told):
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_what_on_resume_raises_stops_the_start_and_the_group_stays_as_it_was_found(owner, role):
     if role == "put":
-        make = owner.producer
         owner.interrupt_put(THIS)
     else:
-        make = owner.consumer
-        owner.put_raw_group(THIS)
-        qmgr = owner.connect()
-        for message in next(iter(owner.consumer(qmgr))):
-            if message.msg_seq_number == 7:
-                break
-        qmgr.close()
+        owner.interrupt_get(6, of=THIS)
     with pytest.raises(NotNow):
-        make(on_resume=refuse)
+        owner.start(role, on_resume=refuse)
     # The name is free again at once, and the next start finds the same.
     again: list[mqgroups.Resumed] = []
-    with make(on_resume=again.append):
+    with owner.start(role, on_resume=again.append):
         assert [resumed.msg_seq_number for resumed in again] == [6]
     assert owner.record(role)["state"] == "in group"
 
@@ -170,33 +158,22 @@ def test_on_resume_is_told_once_though_the_start_took_two_connections(owner, fau
 
 @pytest.mark.embedded
 @whens
-def test_a_producer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
-    producer = owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append)
-    with producer:
-        # The second commit of messages; that of the start is over.
-        faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
-        put_rest(producer)
-    assert told == [
-        mqgroups.InDoubt(
-            role="put", name=owner.name, queue=owner.queue, unit_of_work=2, messages=2, reason=BROKEN, outcome=verdict
-        )
-    ]
-    assert owner.data() == THIS
-
-
-@pytest.mark.embedded
-@whens
-def test_a_consumer_tells_what_became_of_a_commit_without_an_answer(owner, faults, told, when, verdict, status):
-    owner.put_raw_group(THIS)
-    with owner.consumer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append) as consumer:
-        faults.arm(Fault("drop", when, verb="MQCMIT", nth=4))
-        assert [[message.data for message in group] for group in consumer] == [THIS]
-    assert told == [
-        mqgroups.InDoubt(
-            role="get", name=owner.name, queue=owner.queue, unit_of_work=4, messages=1, reason=BROKEN, outcome=verdict
-        )
-    ]
-    assert owner.data() == []
+@pytest.mark.parametrize(("role", "unit_of_work", "messages"), [("put", 2, 2), ("get", 4, 1)])
+def test_an_owner_tells_what_became_of_a_commit_without_an_answer(
+    owner, faults, told, role, unit_of_work, messages, when, verdict, status
+):
+    if role == "get":
+        owner.put_raw_group(THIS)
+    with owner.start(role, owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=told.append) as driver:
+        # A commit of messages; that of the start is over.
+        faults.arm(Fault("drop", when, verb="MQCMIT", nth=unit_of_work))
+        if role == "put":
+            put_rest(driver)
+        else:
+            assert [[message.data for message in group] for group in driver] == [THIS]
+    doubt = {"unit_of_work": unit_of_work, "messages": messages, "reason": BROKEN, "outcome": verdict}
+    assert told == [mqgroups.InDoubt(role=role, name=owner.name, queue=owner.queue, **doubt)]
+    assert owner.data() == (THIS if role == "put" else [])
 
 
 @pytest.mark.embedded
@@ -253,30 +230,22 @@ def test_the_commits_of_starting_and_closing_have_no_messages_and_are_not_told(o
 
 @pytest.mark.embedded
 @every_unit
-def test_what_on_in_doubt_raises_comes_out_and_the_producer_goes_on(owner, faults, when, nth, status):
-    with owner.producer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as producer:
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_what_on_in_doubt_raises_comes_out_and_the_owner_goes_on(owner, faults, role, when, nth, status):
+    if role == "get":
+        owner.put_raw_group(THIS)
+    with owner.start(role, owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as driver:
         faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
         with pytest.raises(NotNow):
-            put_rest(producer)
-        # The unit of work is committed by then; what was put after it is not. Of a whole group nothing is left to do.
-        if nth < 4:
-            assert put_rest(producer) == 2 * nth
-    assert owner.data() == THIS
-    assert owner.records("put") == []
-
-
-@pytest.mark.embedded
-@every_unit
-def test_what_on_in_doubt_raises_comes_out_and_the_consumer_goes_on(owner, faults, when, nth, status):
-    owner.put_raw_group(THIS)
-    with owner.consumer(owner.connect(**RECONNECTS), status_layout=status, on_in_doubt=refuse) as consumer:
-        faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
-        first = []
-        with pytest.raises(NotNow):
-            first += [message.data for group in consumer for message in group]
-        rest = [(group.resume_from, [message.data for message in group]) for group in consumer]
-        assert rest == ([(2 * nth, THIS[2 * nth :])] if nth < 4 else [])
-    assert owner.data() == owner.records("get") == []
+            put_rest(driver) if role == "put" else [list(group) for group in driver]
+        # The unit of work is committed by then; what follows it is not. Of a whole group nothing is left to do.
+        if role == "get":
+            rest = [(group.resume_from, [message.data for message in group]) for group in driver]
+            assert rest == ([(2 * nth, THIS[2 * nth :])] if nth < 4 else [])
+        elif nth < 4:
+            assert put_rest(driver) == 2 * nth
+    assert owner.data() == (THIS if role == "put" else [])
+    assert owner.records(role) == []
 
 
 @pytest.mark.embedded
@@ -295,8 +264,7 @@ def test_a_doubt_that_cannot_be_settled_is_told_when_it_is(owner, faults, told):
         # Then the verdict is known before the group goes on
         assert [(doubt.messages, doubt.outcome) for doubt in told] == [(2, "committed")]
         assert group.resume_from == 2
-        for data in THIS[2:]:
-            group.put(data)
+        owner.put_all(group, THIS[2:])
     producer.close()
     assert owner.data() == THIS
 

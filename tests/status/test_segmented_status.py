@@ -8,7 +8,7 @@ from mqgroups import errors
 from mqgroups.core.status import decode, encode
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.mqi import constants as mq
-from tests.put.whole_groups import THIS, put_rest
+from tests.put.whole_groups import THIS
 
 
 def put_groups(producer, groups, messages):
@@ -57,19 +57,13 @@ def test_a_long_checkpoint_ends_its_chain_early(owner):
 def test_a_name_can_change_from_one_to_the_other_in_the_middle_of_a_group(owner, first, second):
     owner.interrupt_put(THIS[:6], status_layout=first)
     assert len(owner.records("put")) == (3 if first == "segmented" else 1)
-    with owner.producer(owner_wait_s=30, status_layout=second) as producer:
-        assert put_rest(producer) == 4
+    assert owner.resume_put(THIS, owner_wait_s=30, status_layout=second) == 4
     assert owner.data() == THIS
     assert owner.records("put") == []
 
 
 def test_a_consumer_resumes_from_the_last_segment(owner):
-    owner.put_raw_group(THIS)
-    qmgr = owner.connect()
-    messages = iter(next(iter(owner.consumer(qmgr, status_layout="segmented"))))
-    for _ in range(6):
-        next(messages)
-    qmgr.close()
+    owner.interrupt_get(status_layout="segmented", of=THIS)
     assert [decode(data).msg_seq_number for data in owner.records("get")] == [0, 2, 4]
     with owner.consumer(owner_wait_s=30, status_layout="segmented") as consumer:
         group = next(iter(consumer))
@@ -96,8 +90,7 @@ def record(owner):
 def test_an_ended_chain_is_resumed_as_well(owner, record):
     later = encode(decode(record))
     put_segments(owner, (record, 0, mq.MQMF_SEGMENT), (later, len(record), mq.MQMF_LAST_SEGMENT))
-    with owner.producer() as producer:
-        assert put_rest(producer) == 2
+    assert owner.resume_put(THIS) == 2
     assert owner.records("put") == []
     assert owner.data() == THIS
 

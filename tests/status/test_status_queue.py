@@ -14,7 +14,7 @@ from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
-from mqgroups.core.status import RecordState, StatusRecord, decode, encode
+from mqgroups.core.status import RecordState, decode, encode
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.repaired import RepairedQueue
 from tests.put.whole_groups import THIS, put_rest
@@ -23,45 +23,20 @@ MODEL = "MQGROUPS.STATUS.MODEL"
 ROLES = pytest.mark.parametrize("role", ["put", "get"])
 
 
-def start(owner, role, qmgr=None, **more):
-    """Make a producer or a consumer."""
-    return owner.producer(qmgr, **more) if role == "put" else owner.consumer(qmgr, **more)
-
-
-def record_of(owner, role="put", **more):
-    """Return a record that this owner could have left behind."""
-    values = {
-        "role": Role(role),
-        "name": owner.name,
-        "state": RecordState.IN_GROUP,
-        "owner_id": "0" * 32,
-        "epoch": 3,
-        "unit_of_work": 9,
-        "queue": owner.queue,
-        "group_id": b"G" * 24,
-        "msg_seq_number": 4,
-        "q_mgr_identifier": owner.qmgr.q_mgr_identifier,
-        "resolved_q_name": owner.queue if role == "put" else "",
-        "resolved_q_mgr_name": owner.target.q_mgr_name if role == "put" else "",
-        **more,
-    }
-    return StatusRecord(**values)
-
-
 def put_records(owner, role, *records):
     """Put messages on the status queue, which is made if it is not there."""
-    start(owner, role).close()
+    owner.start(role).close()
     for record in records:
         owner.put_raw(record, owner.status_queue(role))
 
 
 def put_pair(owner, role, **more):
     """Put an anchor and a record of it, as an owner leaves them that dies in a group; returns both as they lie there."""
-    start(owner, role).close()
+    owner.start(role).close()
     name = owner.status_queue(role)
-    owner.put_raw(encode(record_of(owner, role, state=RecordState.ANCHOR)), name)
+    owner.put_raw(encode(owner.status_record(role, state=RecordState.ANCHOR)), name)
     (anchor,) = owner.on_queue(name)
-    owner.put_raw(encode(record_of(owner, role, **more)), name, CorrelId=anchor.md.MsgId)
+    owner.put_raw(encode(owner.status_record(role, **more)), name, CorrelId=anchor.md.MsgId)
     _, record = owner.on_queue(name)
     return anchor, record
 
@@ -73,14 +48,6 @@ def take_hidden(owner, role, *messages, then_put=None):
         assert handle.get(mq.MQGMO_SYNCPOINT, match=mq.MQMO_MATCH_MSG_ID, MsgId=message.md.MsgId).code == OK
     if then_put is not None:
         assert handle.put(then_put, mq.MQPMO_SYNCPOINT, CorrelId=messages[-1].md.CorrelId).code == OK
-    assert handle.close() == OK
-
-
-def take_oldest(owner, role, number):
-    """Get messages off the status queue."""
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_EXCLUSIVE)
-    for _ in range(number):
-        assert handle.get().code == OK
     assert handle.close() == OK
 
 
@@ -96,9 +63,9 @@ def is_free(owner, role):
 
 @ROLES
 def test_it_is_made_from_the_model_queue_and_outlives_the_connection(owner, role):
-    assert owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
+    assert not owner.has_status_queue(role)
     qmgr = owner.connect()
-    start(owner, role, qmgr)
+    owner.start(role, qmgr)
     qmgr.close()
     handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
     assert handle.inquire(mq.MQIA_DEFINITION_TYPE)[1] == mq.MQQDT_PERMANENT_DYNAMIC
@@ -107,7 +74,7 @@ def test_it_is_made_from_the_model_queue_and_outlives_the_connection(owner, role
 
 @ROLES
 def test_it_is_open_exclusively_as_long_as_its_owner_is(owner, role):
-    driver = start(owner, role)
+    driver = owner.start(role)
     handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INPUT_SHARED)
     assert handle.code.reason == mq.MQRC_OBJECT_IN_USE
     driver.close()
@@ -123,7 +90,7 @@ def test_a_producer_and_a_consumer_of_one_name_are_not_in_each_others_way(owner)
 @ROLES
 def test_without_a_model_queue_it_is_said_what_to_define(owner, role):
     with pytest.raises(errors.StatusQueueUnusable) as caught:
-        start(owner, role, status_model="NO.SUCH.MODEL")
+        owner.start(role, status_model="NO.SUCH.MODEL")
     status_queue = owner.status_queue(role)
     assert caught.value.status_queue == status_queue
     assert f"DEFINE QLOCAL('{status_queue}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO)" in str(caught.value)
@@ -133,11 +100,10 @@ def test_without_a_model_queue_it_is_said_what_to_define(owner, role):
 @ROLES
 def test_a_temporary_dynamic_queue_is_refused_and_not_left_behind(owner, role):
     with pytest.raises(errors.StatusQueueUnusable, match=r"temporary dynamic.*DEFTYPE\(PERMDYN\)") as caught:
-        start(owner, role, status_model="TEST.TEMPORARY.MODEL")
+        owner.start(role, status_model="TEST.TEMPORARY.MODEL")
     assert (caught.value.found, caught.value.expected) == ("temporary dynamic", "predefined or permanent dynamic")
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
-    assert handle.code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
-    start(owner, role).close()
+    assert not owner.has_status_queue(role)
+    owner.start(role).close()
 
 
 @ROLES
@@ -145,7 +111,7 @@ def test_a_model_that_is_a_local_queue_is_refused_and_left_as_it_is(owner, role,
     local = make_queue()
     owner.put_raw(b"data", local)
     with pytest.raises(errors.StatusQueueUnusable, match=f"{local} is not a model queue") as caught:
-        start(owner, role, status_model=local)
+        owner.start(role, status_model=local)
     assert caught.value.expected == "a model queue"
     assert [found.data for found in owner.on_queue(local)] == [b"data"]
     handle = owner.eye.open(local, mq.MQOO_INPUT_EXCLUSIVE)
@@ -177,7 +143,7 @@ def test_the_data_queue_or_the_model_queue_is_no_status_queue(owner, role):
     owner.doctor(qmgr, MQOPEN=None)
     for name in (owner.queue, MODEL):
         with pytest.raises(errors.ConfigurationError, match=f"status_queue='{name}' is also the (data|model) queue"):
-            start(owner, role, qmgr, status_queue=name)
+            owner.start(role, qmgr, status_queue=name)
 
 
 @pytest.mark.embedded
@@ -198,7 +164,7 @@ def test_an_alias_of_the_status_queue_is_no_data_queue(make_owner, own_queue_man
     ]
     for role, use in uses:
         status_queue = owner.status_queue(role)
-        start(owner, role).close()
+        owner.start(role).close()
         with pytest.raises(
             errors.ConfigurationError,
             match=rf"status_queue='{status_queue}' is also the data queue \(its alias {role.upper()}\)",
@@ -206,7 +172,7 @@ def test_an_alias_of_the_status_queue_is_no_data_queue(make_owner, own_queue_man
             use()
         assert owner.on_queue(status_queue) == []
         assert is_free(owner, role)
-        start(owner, role).close()
+        owner.start(role).close()
 
 
 def test_a_pipe_is_not_between_a_queue_and_the_others_status_queue(owner):
@@ -250,10 +216,10 @@ def test_a_record_of_somebody_else_stops_and_is_left_where_it_is(owner, role):
     owner.put_raw(b"on the queue")
     for field, found, saying in others:
         value = Role(found) if field == "role" else found
-        data = encode(dataclasses.replace(record_of(owner, role), **SAYINGS[saying], **{field: value}))
+        data = encode(dataclasses.replace(owner.status_record(role), **SAYINGS[saying], **{field: value}))
         put_records(owner, role, data)
         with pytest.raises(errors.StatusQueueUnusable) as caught:
-            start(owner, role)
+            owner.start(role)
         error = caught.value
         assert (error.because, error.field, error.found, error.expected) == ("foreign", field, found, expected[field])
         assert error.status_queue == owner.status_queue(role)
@@ -269,9 +235,9 @@ def test_a_record_of_another_queue_that_says_nothing_is_nobodys_group(owner, rol
     """A program was started with a wrong queue name, and is started with the right one now."""
     for field, found in ELSEWHERE:
         for saying in ("completed", "idle"):
-            other = dataclasses.replace(record_of(owner, role), **SAYINGS[saying], **{field: found})
+            other = dataclasses.replace(owner.status_record(role), **SAYINGS[saying], **{field: found})
             put_records(owner, role, encode(other))
-            with start(owner, role):
+            with owner.start(role):
                 record = owner.record(role)
                 assert (record["epoch"], record["queue"]) == (4, owner.queue)
             assert (owner.records(role), owner.anchors(role)) == ([], 0)
@@ -279,10 +245,10 @@ def test_a_record_of_another_queue_that_says_nothing_is_nobodys_group(owner, rol
 
 @pytest.mark.parametrize(("role", "number"), [("put", 2), ("get", 3)])
 def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
-    records = [encode(record_of(owner, role, epoch=epoch)) for epoch in range(1, number + 1)]
+    records = [encode(owner.status_record(role, epoch=epoch)) for epoch in range(1, number + 1)]
     put_records(owner, role, *records)
     with pytest.raises(errors.StatusQueueUnusable) as caught:
-        start(owner, role)
+        owner.start(role)
     found = f"{number} records, more than one of them still needed"
     assert f"holds {found}, expected one" in str(caught.value)
     assert "keep the record of its owner's user with the highest epoch and unit_of_work" in str(caught.value)
@@ -290,8 +256,8 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
     assert owner.records(role) == records
     assert is_free(owner, role)
     # When the operator has done so, then the group goes on.
-    take_oldest(owner, role, number - 1)
-    driver = start(owner, role)
+    owner.take(number - 1, owner.status_queue(role))
+    driver = owner.start(role)
     assert " seq=4 " in repr(driver)
     driver.close()
 
@@ -302,18 +268,18 @@ def test_more_than_one_record_stops_and_all_are_left(owner, role, number):
 @ROLES
 def test_a_second_owner_waits_until_the_first_is_gone(owner, clock, role, caplog):
     caplog.set_level("INFO", "mqgroups")
-    first = start(owner, role)
+    first = owner.start(role)
     clock.on_sleep = lambda: first.close() if len(clock.naps) == 3 else None
-    start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=30).close()
+    owner.start(role, owner.connect(sleep=clock.sleep), owner_wait_s=30).close()
     assert len(clock.naps) == 3
     assert sum(f"waits for status queue {owner.status_queue(role)}" in each for each in caplog.messages) == 1
 
 
 @ROLES
 def test_a_second_owner_gives_up_after_owner_wait_s_and_says_what_to_do(owner, clock, role):
-    with start(owner, role):
+    with owner.start(role):
         with pytest.raises(errors.OwnerActive) as caught:
-            start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=3)
+            owner.start(role, owner.connect(sleep=clock.sleep), owner_wait_s=3)
         assert 3 <= sum(clock.naps) < 6
         error = caught.value
         assert (error.verb, error.reason) == ("MQOPEN", mq.MQRC_OBJECT_IN_USE)
@@ -328,10 +294,10 @@ def test_a_second_owner_gives_up_after_owner_wait_s_and_says_what_to_do(owner, c
 def test_a_record_that_a_dying_instance_hides_is_waited_for(owner, clock, role, ends_by):
     """Its handle is closed already, and its unit of work with the old record got and the new one put still open."""
     _, old = put_pair(owner, role, unit_of_work=8)
-    new = encode(record_of(owner, role, unit_of_work=9))
+    new = encode(owner.status_record(role, unit_of_work=9))
     take_hidden(owner, role, old, then_put=new)
     clock.on_sleep = lambda: getattr(owner.eye, ends_by)() if len(clock.naps) == 2 else None
-    with start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=30) as driver:
+    with owner.start(role, owner.connect(sleep=clock.sleep), owner_wait_s=30) as driver:
         assert len(clock.naps) == 2
         number = decode(new if ends_by == "commit" else old.data).unit_of_work + 1
         assert f" uow={number} " in repr(driver)
@@ -344,12 +310,12 @@ def test_a_record_that_stays_hidden_is_told_and_nothing_is_begun_beside_it(owner
     # Neither the depth (q103130: a nonbrowse MQGET decrements it) nor an open handle tells of it: the anchor does.
     assert owner.eye.depth(owner.status_queue(role)) == 1
     with pytest.raises(errors.StatusQueueUnusable, match=r"has an anchor, but .* did not appear within 5 s") as caught:
-        start(owner, role, owner.connect(sleep=clock.sleep), owner_wait_s=5)
+        owner.start(role, owner.connect(sleep=clock.sleep), owner_wait_s=5)
     assert caught.value.status_queue == owner.status_queue(role)
     assert 5 <= sum(clock.naps) < 7
     assert owner.anchors(role) == 1
     assert owner.eye.back_out() == OK
-    with start(owner, role) as driver:
+    with owner.start(role) as driver:
         assert " seq=4 " in repr(driver)
 
 
@@ -371,8 +337,7 @@ def test_a_pair_that_comes_back_behind_a_fresh_start_is_taken_away_by_the_next_c
         assert owner.records("put") == [pair[1].data]
     else:
         group = producer.group()
-        for data in THIS[:5]:
-            group.put(data)
+        owner.put_all(group, THIS[:5])
         qmgr.close()
     with owner.producer() as producer:
         # Whatever it found, there is one pair now, and it is its own.
@@ -391,7 +356,7 @@ def test_a_pair_that_comes_back_while_an_owner_finds_out_does_not_disturb_it(own
     take_hidden(owner, role, *pair)
     owner.put_raw_group(THIS)
     put = owner.data() if role == "put" else []
-    driver = start(owner, role, owner.connect(reconnect_wait_s=30))
+    driver = owner.start(role, owner.connect(reconnect_wait_s=30))
     assert owner.eye.back_out() == OK
     faults.arm(Fault("drop", "after", 1, "MQCMIT"))
     if role == "put":
@@ -400,7 +365,7 @@ def test_a_pair_that_comes_back_while_an_owner_finds_out_does_not_disturb_it(own
     else:
         assert [[message.data for message in group] for group in driver] == [THIS]
     driver.close()
-    with start(owner, role):
+    with owner.start(role):
         assert (len(owner.records(role)), owner.anchors(role)) == (1, 1)
     assert (owner.records(role), owner.anchors(role)) == ([], 0)
 
@@ -410,18 +375,15 @@ def test_handles_that_are_closed_before_the_unit_of_work_is_backed_out_prove_not
     """IBM's texts do not say in which order a lost connection ends: here the queue is free before the record is back."""
     target = own_queue_manager(readings={"lost connection": "closes handles, then backs out"}, cleanup_gap_s=0.5)
 
-    def put(producer):
-        put_rest(producer)
-
     owner = make_owner(target, "ORDERS")
     producer = owner.producer(owner.connect())
     # Before the third commit: the second unit of work with messages. Its record is got, the new one put, and neither seen.
     target.arm(Fault("drop", "before", 2, "MQCMIT"))
     with pytest.raises(errors.CommitOutcomeUnknown):
-        put(producer)
+        put_rest(producer)
     with owner.producer(owner_wait_s=30) as producer:
         assert " seq=2 " in repr(producer)
-        put(producer)
+        put_rest(producer)
     assert owner.data() == THIS
     consumer = owner.consumer(owner.connect())
     target.arm(Fault("drop", "before", 2, "MQCMIT"))
@@ -436,9 +398,9 @@ def test_handles_that_are_closed_before_the_unit_of_work_is_backed_out_prove_not
 
 @ROLES
 def test_a_record_without_an_anchor_is_given_one_by_the_next_claim(owner, role):
-    put_records(owner, role, encode(record_of(owner, role)))
+    put_records(owner, role, encode(owner.status_record(role)))
     assert owner.anchors(role) == 0
-    start(owner, role)
+    owner.start(role)
     assert (len(owner.records(role)), owner.anchors(role)) == (1, 1)
     record = next(found for found in owner.on_queue(owner.status_queue(role)) if b"anchor" not in found.data)
     anchor = next(found for found in owner.on_queue(owner.status_queue(role)) if b"anchor" in found.data)
@@ -453,7 +415,7 @@ def test_a_record_without_an_anchor_is_given_one_by_the_next_claim(owner, role):
 def test_a_record_that_is_gone_stops_and_backs_out(owner, faults, role):
     owner.put_raw_group(THIS)
     before = owner.data()
-    driver = start(owner, role)
+    driver = owner.start(role)
 
     def unit_of_work():
         if role == "get":
@@ -478,7 +440,7 @@ def test_a_record_that_is_gone_stops_and_backs_out(owner, faults, role):
 def test_what_a_unit_of_work_did_to_the_record_is_undone_with_it(owner):
     queue = RepairedQueue(connection_of(owner.qmgr), owner.status_queue("put"), MODEL, 0)
     assert queue.read() is None
-    first, second = record_of(owner), record_of(owner, unit_of_work=10)
+    first, second = owner.status_record(), owner.status_record(unit_of_work=10)
     connection = connection_of(owner.qmgr)
     queue.replace(first)
     connection.back_out()
@@ -502,7 +464,7 @@ def test_what_a_unit_of_work_did_to_the_record_is_undone_with_it(owner):
     queue.take_away()
     assert owner.on_queue(owner.status_queue("put")) == []
     queue.close(delete=True)
-    assert owner.eye.open(owner.status_queue("put"), mq.MQOO_INQUIRE).code.reason == mq.MQRC_UNKNOWN_OBJECT_NAME
+    assert not owner.has_status_queue("put")
 
 
 def test_a_predefined_status_queue_is_not_deleted_but_closed(owner):
@@ -517,8 +479,7 @@ def test_a_long_checkpoint_is_kept(owner):
     with owner.producer() as producer:
         assert producer.checkpoint == b"x" * length
         with producer.group() as group:
-            for data in THIS[2:]:
-                group.put(data)
+            owner.put_all(group, THIS[2:])
     assert owner.data() == THIS
 
 
@@ -533,8 +494,7 @@ def test_a_checkpoint_longer_than_the_status_queue_takes_is_refused_and_the_grou
                 group.put(data)
         with producer.group() as group:
             assert (group.resume_from, group.checkpoint) == (0, None)
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
     assert owner.data() == THIS
 
 
@@ -556,23 +516,16 @@ def test_a_name_that_makes_no_queue_name_is_refused_before_any_call(owner, role)
         ("*", r"has '\*' at position 1"),
     ):
         with pytest.raises(errors.ConfigurationError, match=says):
-            start(owner, role, qmgr, name=name)
+            owner.start(role, qmgr, name=name)
 
 
 @ROLES
 @pytest.mark.parametrize("name", ["a", "N" * 35, "A.b/c_d%9"])
 def test_a_name_of_mq_characters_makes_a_status_queue(owner, role, name):
     owner.name = name
-    driver = start(owner, role)
+    driver = owner.start(role)
     assert not is_free(owner, role)
     driver.close()
-
-
-def is_there(owner, role):
-    """Whether there is a status queue."""
-    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_INQUIRE)
-    handle.close()
-    return handle.code == OK
 
 
 @pytest.mark.parametrize("side", ["producer", "consumer", "source of a pipe", "target of a pipe"])
@@ -586,9 +539,9 @@ def test_a_start_with_a_wrong_queue_leaves_no_status_queue(owner, side):
     }[side]
     with pytest.raises(errors.QueueMissing, match=wrong):
         start()
-    assert not any(is_there(owner, role) for role in ("put", "get"))
+    assert not any(owner.has_status_queue(role) for role in ("put", "get"))
     # One that was there stays.
     owner.put_group([b"1"])
     with pytest.raises(errors.QueueMissing, match=wrong):
         start()
-    assert is_there(owner, "put")
+    assert owner.has_status_queue("put")

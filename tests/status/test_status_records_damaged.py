@@ -84,17 +84,8 @@ def interrupt(owner, role, status):
     if role == "put":
         owner.interrupt_put(THIS[:6], status_layout=status)
     else:
-        owner.put_raw_group(THIS)
-        qmgr = owner.connect()
-        messages = iter(next(iter(owner.consumer(qmgr, status_layout=status))))
-        for _ in range(6):
-            next(messages)
-        qmgr.close()
+        owner.interrupt_get(status_layout=status, of=THIS)
     return owner.records(role)
-
-
-def start(owner, role, **more):
-    return owner.producer(**more) if role == "put" else owner.consumer(**more)
 
 
 def refuses(owner, role, because, match, **more):
@@ -102,7 +93,7 @@ def refuses(owner, role, because, match, **more):
     queue = more.get("status_queue") or owner.status_queue(role)
     before = [found.data for found in owner.on_queue(queue)], owner.data()
     with pytest.raises(errors.StatusQueueUnusable, match=match) as caught:
-        start(owner, role, owner_wait_s=30, **more)
+        owner.start(role, owner_wait_s=30, **more)
     assert (caught.value.because, caught.value.status_queue) == (because, queue)
     assert ([found.data for found in owner.on_queue(queue)], owner.data()) == before
     handle = owner.eye.open(queue, mq.MQOO_INPUT_EXCLUSIVE)
@@ -134,13 +125,13 @@ def test_a_damaged_record_is_no_reason_to_resume_wherever_the_damage_is(owner, r
             assert refuses(owner, role, "corrupt", LEFT_WHERE_IT_IS)
             owner.take_record(role)
     owner.put_raw(data, owner.status_queue(role))
-    with start(owner, role) as driver:
+    with owner.start(role) as driver:
         assert " seq=4 " in repr(driver)
 
 
 @ROLES
 def test_what_is_no_record_at_all_is_left_to_an_operator(owner, role):
-    start(owner, role).close()
+    owner.start(role).close()
     for foreign in (b"", b"\0" * 600, b"{}", b"[]", b'{"sha256":"","schema":1}', b"RFH " + bytes(32)):
         owner.put_raw(foreign, owner.status_queue(role))
         assert refuses(owner, role, "corrupt", f"expected one status record of this package.*{LEFT_WHERE_IT_IS}")
@@ -189,7 +180,7 @@ def test_a_record_with_a_right_digest_and_wrong_contents_is_left_to_an_operator(
     ):
         owner.put_raw(forged(data, **wrong), owner.status_queue(role))
         with pytest.raises(errors.StatusQueueUnusable, match=LEFT_WHERE_IT_IS) as caught:
-            start(owner, role, owner_wait_s=30)
+            owner.start(role, owner_wait_s=30)
         assert len(str(caught.value)) < 600
         assert owner.take_record(role) == forged(data, **wrong)
 
@@ -200,7 +191,7 @@ def test_a_name_of_megabytes_is_not_repeated_in_the_error(owner, role):
     owner.empty(owner.status_queue(role))
     owner.put_raw(forged(data, name="\x1b[31m" + "n" * 2_000_000), owner.status_queue(role))
     with pytest.raises(errors.StatusQueueUnusable) as caught:
-        start(owner, role, owner_wait_s=30)
+        owner.start(role, owner_wait_s=30)
     assert len(str(caught.value)) < 700
     assert "\x1b" not in str(caught.value)
 
@@ -238,7 +229,7 @@ def test_a_record_that_is_longer_than_the_channel_carries_is_not_taken_for_damag
     interrupt(owner, role, "classic")
     faults.arm(Fault("answer", verb="MQGET", times=0, reason=mq.MQRC_DATA_LENGTH_ERROR))
     with pytest.raises(errors.MessageTooLong, match="Raise MAXMSGL of the server-connection channel"):
-        start(owner, role)
+        owner.start(role)
 
 
 @pytest.mark.embedded

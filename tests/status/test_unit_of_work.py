@@ -13,6 +13,8 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants
 from tests.put.whole_groups import THIS, is_whole_group
 
+roles = pytest.mark.parametrize("role", ["put", "get"])
+
 
 def put_rest(producer, payloads=THIS, *, checkpoints=False):
     """Put what is left of the group; return where it went on."""
@@ -21,6 +23,12 @@ def put_rest(producer, payloads=THIS, *, checkpoints=False):
             group.set_checkpoint(number + 1 if checkpoints else None)
             group.put(payloads[number])
     return group.resume_from
+
+
+def is_done(owner, role):
+    """Whether the group was put, or got, and no record is left."""
+    done = is_whole_group(owner.on_queue(), THIS) if role == "put" else owner.data() == []
+    return done and owner.records(role) == []
 
 
 # --- MQCMIT: nobody knows
@@ -55,32 +63,28 @@ def test_a_commit_of_unknown_outcome_is_not_repeated_and_the_record_tells(owner,
     assert is_whole_group(owner.on_queue(), THIS)
 
 
-@pytest.mark.embedded
-@pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
-def test_a_lost_connection_at_a_producers_commit_is_resolved_by_the_record(owner, faults, when, committed):
-    producer = owner.producer(owner.connect())
-    faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
-    with pytest.raises(errors.CommitOutcomeUnknown, match="Message 2 is the last of the group that is known"):
-        put_rest(producer)
-    with owner.producer(owner_wait_s=30) as producer:
-        assert put_rest(producer) == committed
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
+def do_rest(driver):
+    """Put what is left of the group, or get it; returns where it went on."""
+    if isinstance(driver, mqgroups.GroupProducer):
+        return put_rest(driver)
+    group = next(iter(driver))
+    assert [message.data for message in group] == THIS[group.resume_from :]
+    return group.resume_from
 
 
 @pytest.mark.embedded
+@roles
 @pytest.mark.parametrize(("when", "committed"), [("before", 2), ("after", 4)])
-def test_a_lost_connection_at_a_consumers_commit_is_resolved_by_the_record(owner, faults, when, committed):
-    owner.put_raw_group(THIS)
-    consumer = owner.consumer(owner.connect())
+def test_a_lost_connection_at_a_commit_is_resolved_by_the_record(owner, faults, role, when, committed):
+    if role == "get":
+        owner.put_raw_group(THIS)
+    driver = owner.start(role, owner.connect())
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
     with pytest.raises(errors.CommitOutcomeUnknown, match="Message 2 is the last of the group that is known"):
-        list(next(iter(consumer)))
-    with owner.consumer(owner_wait_s=30) as consumer:
-        group = next(iter(consumer))
-        assert group.resume_from == committed
-        assert [message.data for message in group] == THIS[committed:]
-    assert owner.data() == owner.records("get") == []
+        do_rest(driver)
+    with owner.start(role, owner_wait_s=30) as driver:
+        assert do_rest(driver) == committed
+    assert is_done(owner, role)
 
 
 @pytest.mark.embedded
@@ -118,34 +122,21 @@ def backing_out_instead(qmgr, nth):
     return mqcmit
 
 
+@roles
 @pytest.mark.parametrize("nth", [1, 4])
-def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_same_connection(owner, nth):
+def test_a_unit_of_work_that_the_queue_manager_backed_out_is_done_again_on_the_same_connection(owner, role, nth):
+    if role == "get":
+        owner.put_raw_group(THIS)
     qmgr = owner.connect()
-    with owner.producer(qmgr) as producer:
+    with owner.start(role, qmgr) as driver:
         owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
-        with pytest.raises(
-            errors.MQIError, match=r"reason 2003 MQRC_BACKED_OUT.*has backed out the unit of work"
-        ) as caught:
-            put_rest(producer)
+        said = r"reason 2003 MQRC_BACKED_OUT.*has backed out the unit of work"
+        with pytest.raises(errors.MQIError, match=said) as caught:
+            do_rest(driver)
         assert caught.value.context
         assert qmgr.usable
-        assert put_rest(producer) == 2 * (nth - 1)
-    assert is_whole_group(owner.on_queue(), THIS)
-    assert owner.records("put") == []
-
-
-@pytest.mark.parametrize("nth", [1, 4])
-def test_a_consumers_unit_of_work_that_was_backed_out_is_got_again(owner, nth):
-    owner.put_raw_group(THIS)
-    qmgr = owner.connect()
-    with owner.consumer(qmgr) as consumer:
-        owner.doctor(qmgr, MQCMIT=backing_out_instead(qmgr, nth))
-        with pytest.raises(errors.MQIError):
-            list(next(iter(consumer)))
-        group = next(iter(consumer))
-        assert group.resume_from == 2 * (nth - 1)
-        assert [message.data for message in group] == THIS[group.resume_from :]
-    assert owner.data() == owner.records("get") == []
+        assert do_rest(driver) == 2 * (nth - 1)
+    assert is_done(owner, role)
 
 
 @pytest.mark.embedded
@@ -247,8 +238,7 @@ def test_an_owner_begins_and_ends_with_a_unit_of_work_of_its_own(owner, count_ca
 def test_closing_in_the_middle_of_a_group_leaves_the_record(owner, count_calls):
     producer = owner.producer()
     group = producer.group()
-    for data in THIS[:4]:
-        group.put(data)
+    owner.put_all(group, THIS[:4])
     count_calls()
     producer.close()
     assert count_calls() == {"MQBACK": 1, "MQCLOSE": 2}

@@ -11,8 +11,8 @@ from opentelemetry import trace
 from mqembedded import Fault
 from mqgroups import errors
 from tests.fix_telemetry import ids
+from tests.put.whole_groups import THIS, Crash
 
-THIS = [b"%d" % number for number in range(7)]
 FIELDS = {
     "messaging.system.name",
     "messaging.client.id",
@@ -29,10 +29,6 @@ FIELDS = {
 }
 
 
-class Crash(Exception):
-    """The application's own trouble."""
-
-
 @pytest.fixture
 def lines(caplog):
     """The records of this package from now on, whatever their level."""
@@ -45,11 +41,7 @@ def fields(record):
 
 
 def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
-    qmgr = owner.connect()
-    group = owner.producer(qmgr).group(name="orders 0815")
-    for data in THIS[:6]:
-        group.put(data)
-    qmgr.close()
+    owner.interrupt_put(THIS[:6], group_name="orders 0815")
     group_id = owner.on_queue()[0].group_id.hex()
     with owner.producer():
         (line,) = (record for record in lines() if "resumes" in record.getMessage())
@@ -75,8 +67,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
 def test_a_commit_in_doubt_is_told_with_its_reason_and_its_trace(owner, spans, lines, faults, when, verdict):
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
         faults.arm(Fault("drop", verb="MQCMIT", when=when))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     unit = spans.named(f"put {owner.queue}")[0]
     lost, *told = [record for record in lines() if record.levelno == logging.WARNING]
     assert f"`mqgroups check {owner.name} --role put`" in lost.getMessage()
@@ -102,8 +93,7 @@ def test_a_line_about_a_unit_of_work_is_logged_in_its_span(owner, spans, caplog,
     caplog.handler.addFilter(note)
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
         faults.arm(Fault("drop", verb="MQPUT", nth=2))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     lost = next(at for at, record in enumerate(caplog.records) if "Finding out" in record.getMessage())
     assert current[lost] == ids(spans.named(f"put {owner.queue}")[0])
 

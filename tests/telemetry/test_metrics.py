@@ -16,12 +16,7 @@ from mqembedded import Fault
 from mqgroups import Every, errors
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
-
-THIS = [b"%d" % number for number in range(7)]
-
-
-class Crash(Exception):
-    """The application's own trouble."""
+from tests.put.whole_groups import THIS, Crash
 
 
 def where(owner):
@@ -119,8 +114,7 @@ def test_the_duration_is_that_of_the_span(owner, spans, measured):
 
 def test_what_is_backed_out_is_counted_apart(owner, measured):
     with owner.producer() as producer, pytest.raises(Crash), producer.group() as group:
-        for data in THIS[:4]:
-            group.put(data)
+        owner.put_all(group, THIS[:4])
         raise Crash
     found = measured()
     error = {"error.type": "Crash"}
@@ -143,9 +137,7 @@ def test_what_is_backed_out_is_counted_apart(owner, measured):
 
 def test_a_group_of_several_instances_counts_whole(owner, measured):
     owner.interrupt_put(THIS[:6])
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    owner.resume_put(THIS)
     found = measured()
     assert found["mqgroups.resumes"] == {at(owner, "put"): 1}
     assert found["mqgroups.group.messages"] == {at(owner, "put", outcome="completed"): (1, 7)}
@@ -157,8 +149,7 @@ def test_verdicts_are_counted_and_tries_by_reason(owner, measured, faults, when,
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
         faults.arm(Fault("drop", verb="MQCMIT", when=when))
         faults.arm(Fault("answer", verb="MQCONNX", reason=2059, times=2))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     found = measured()
     assert found["mqgroups.in_doubt"] == {at(owner, "put", outcome=outcome): 1}
     retries = {dict(attributes)["error.type"]: count for attributes, count in found["mqgroups.retries"].items()}
@@ -171,16 +162,14 @@ def test_verdicts_are_counted_and_tries_by_reason(owner, measured, faults, when,
 def test_a_lost_connection_without_a_commit_is_no_verdict(owner, measured, faults):
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
         faults.arm(Fault("drop", verb="MQPUT", nth=2))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     assert "mqgroups.in_doubt" not in measured()
 
 
 def test_abandoned_groups_are_told_from_completed_ones(owner, measured):
     with owner.producer() as producer:
         with producer.group() as group:
-            for data in THIS[:5]:
-                group.put(data)
+            owner.put_all(group, THIS[:5])
             group.abandon(7)
         with producer.group() as group:
             group.put(b"another")
@@ -196,23 +185,12 @@ def test_abandoned_groups_are_told_from_completed_ones(owner, measured):
 def test_poison_and_quarantine_are_counted(make_owner, measured):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw_group(THIS)
-    for _ in range(10):
-        try:
-            with owner.consumer(commit_every=3, poison="quarantine") as consumer:
-                for group in consumer:
-                    for message in group:
-                        if message.data == b"4":
-                            raise Crash
-        except Crash:
-            pass
-        except errors.GroupQuarantined:
-            break
+    owner.get_poison()
     found = measured()
     assert found["mqgroups.poison_messages"] == {at(owner, "get"): 1}
     assert found["mqgroups.group.messages"] == {at(owner, "get", outcome="quarantined"): (1, 7)}
-    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
-    assert len(handle.all()) == 3
-    handle.close()
+    assert len(owner.data("TEST.BACKOUT")) == 3
+    owner.empty("TEST.BACKOUT")
 
 
 def test_waiting_for_a_status_queue_is_measured(owner, measured):

@@ -14,28 +14,25 @@ from opentelemetry.trace import SpanKind, StatusCode
 from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
-from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry
 from mqgroups.telemetry import semantic_conventions as sc
-from tests.fix_batches import messages
+from tests.fix_batches import interrupt, messages
 from tests.fix_telemetry import ids, linked, of
+from tests.put.whole_groups import THIS, Crash
+from tests.test_pipe import run
 
-THIS = [b"%d" % number for number in range(7)]
 EACH_MESSAGE = {"trace": "message"}
 
 
-class Crash(Exception):
-    """The application's own trouble."""
-
-
-def interrupt_get(owner, **more):
-    """Get four messages in units of work of two, and lose the connection while the fifth is processed."""
-    qmgr = owner.connect()
-    for message in next(iter(owner.consumer(qmgr, **more))):
-        if message.msg_seq_number == 5:
-            break
-    qmgr.close()
+def where(owner):
+    """What all spans of an owner say."""
+    return {
+        "messaging.system.name": "ibmmq",
+        "messaging.destination.name": owner.queue,
+        "messaging.client.id": owner.name,
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+    }
 
 
 # --- units of work
@@ -49,15 +46,9 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
     assert {span.kind for span in ended} == {SpanKind.CLIENT}
     assert {span.status.status_code for span in ended} == {StatusCode.UNSET}
     group_id = owner.on_queue()[0].group_id.hex()
-    where = {
-        "messaging.system.name": "ibmmq",
-        "messaging.destination.name": owner.queue,
-        "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
-    }
     assert [dict(span.attributes) for span in puts] == [
         {
-            **where,
+            **where(owner),
             "messaging.operation.name": "put",
             "messaging.operation.type": "send",
             "messaging.batch.message_count": messages,
@@ -68,7 +59,7 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
         for unit_of_work, (messages, number) in enumerate([(3, 3), (3, 6), (1, 7)], 1)
     ]
     settle = {"messaging.operation.name": "commit", "messaging.operation.type": "settle"}
-    assert [dict(span.attributes) for span in commits] == [{**where, **settle}] * 3
+    assert [dict(span.attributes) for span in commits] == [{**where(owner), **settle}] * 3
     for commit, put in zip(commits, puts, strict=True):
         assert (commit.parent.span_id, put.parent) == (ids(put)[1], None)
         assert put.start_time <= commit.start_time < commit.end_time <= put.end_time
@@ -79,11 +70,10 @@ def test_a_unit_of_work_that_is_put_is_a_span_above_its_commit(owner, spans):
 def test_the_units_of_work_of_a_group_with_a_name_have_it_also_after_a_restart(owner, spans):
     with owner.producer() as producer:
         with producer.group(name="orders 0815") as group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
         with producer.group() as group:
             group.put(b"")
-    interrupt_get(owner)
+    owner.interrupt_get()
     assert [len(data) for data in owner.get_groups()] == [3, 1]
     named = [(span.name.split()[0], span.attributes.get("mqgroups.group.name")) for span in spans()]
     named = [each for each in named if each[0] != "commit"]
@@ -102,13 +92,10 @@ def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
     gets = ended[1::2]
     assert {span.kind for span in ended} == {SpanKind.CLIENT}
     assert dict(gets[1].attributes) == {
-        "messaging.system.name": "ibmmq",
+        **where(owner),
         "messaging.operation.name": "get",
         "messaging.operation.type": "receive",
-        "messaging.destination.name": owner.queue,
-        "messaging.client.id": owner.name,
         "messaging.batch.message_count": 3,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 7,
         "messaging.ibmmq.unit_of_work": 2,
@@ -136,8 +123,7 @@ def test_the_time_before_the_first_message_is_nobody_s(owner, spans, background)
 
 def test_a_unit_of_work_that_was_backed_out_is_a_span_with_an_error(owner, spans):
     with owner.producer() as producer, pytest.raises(Crash), producer.group() as group:
-        for data in THIS[:4]:
-            group.put(data)
+        owner.put_all(group, THIS[:4])
         raise Crash
     *_, committed, back_out, backed_out = spans()
     assert committed.status.status_code is StatusCode.UNSET
@@ -195,8 +181,7 @@ def test_the_error_that_backed_out_is_named(owner, spans, faults):
         producer.group() as group,
     ):
         faults.arm(Fault("answer", verb="MQPUT", nth=3, reason=2102))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     _, put = spans()
     assert (put.status.status_code, put.status.description) == (StatusCode.ERROR, "MQIError")
     assert put.attributes["error.type"] == "MQRC_RESOURCE_PROBLEM"
@@ -214,8 +199,7 @@ def test_the_error_that_backed_out_is_named(owner, spans, faults):
 def test_a_commit_that_failed_is_a_span_with_an_error(owner, spans, faults, fault, name, error_type, reason):
     with owner.producer(commit_every=100) as producer, pytest.raises(errors.MQIError), producer.group() as group:
         faults.arm(fault)
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     found = {span.name.split()[0]: span for span in spans()}
     for span in found["commit"], found["put"]:
         assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, name)
@@ -239,8 +223,7 @@ def test_tracing_makes_no_call_of_its_own(owner, spans, count_calls, trace_what)
     with owner.producer(owner.connect(trace=trace_what), commit_every=3) as producer:
         count_calls()
         with producer.group() as group:
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
         assert count_calls() == {"MQPUT": 10, "MQGET": 3, "MQCMIT": 3}
 
 
@@ -248,9 +231,7 @@ def test_a_pipe_s_outgoing_unit_of_work_is_below_the_incoming_one(owner, make_qu
     target = make_queue()
     owner.put_raw_group(THIS)
     with owner.qmgr.group_pipe(owner.queue, target, name=owner.name, commit_every=4, wait_s=0) as pipe:
-        for incoming, outgoing in pipe:
-            for message in incoming:
-                outgoing.put(message.data)
+        run(pipe, lambda data: [data])
     ended = spans()
     puts = [span for span in ended if span.name == f"put {target}"]
     gets = [span for span in ended if span.name == f"get {owner.queue}"]
@@ -394,8 +375,7 @@ def test_a_message_that_cannot_be_put_is_a_span_with_an_error(owner, spans, faul
     qmgr = owner.connect(**EACH_MESSAGE)
     with owner.producer(qmgr, commit_every=9) as producer, pytest.raises(errors.MQIError), producer.group() as group:
         faults.arm(Fault("answer", verb="MQPUT", nth=2, reason=2102))
-        for data in THIS:
-            group.put(data)
+        owner.put_all(group, THIS)
     created = spans.named(f"create {owner.queue}")
     assert [span.attributes.get("error.type") for span in created] == [None, "MQRC_RESOURCE_PROBLEM"]
 
@@ -419,17 +399,12 @@ def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
     owner.interrupt_put(THIS[:6])
     *_, last_committed = spans()
     assert (last_committed.name, last_committed.attributes[sc.UNIT_OF_WORK]) == (f"put {owner.queue}", 2)
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    owner.resume_put(THIS)
     recover, _, first, *_ = spans()
     assert (recover.name, recover.kind, recover.parent) == (f"recover {owner.queue}", SpanKind.INTERNAL, None)
     assert dict(recover.attributes) == {
-        "messaging.system.name": "ibmmq",
+        **where(owner),
         "messaging.operation.name": "recover",
-        "messaging.destination.name": owner.queue,
-        "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": owner.on_queue()[0].group_id.hex(),
         "messaging.ibmmq.msg_seq_number": 4,
         "messaging.ibmmq.offset": 0,
@@ -443,8 +418,7 @@ def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
 
 
 def test_a_consumer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owner, spans):
-    owner.put_raw_group(THIS)
-    interrupt_get(owner)
+    owner.interrupt_get(of=THIS)
     gets = spans.named(f"get {owner.queue}")
     assert owner.get_groups() == [THIS[4:]]
     recover, _, first, *_ = spans()
@@ -454,9 +428,7 @@ def test_a_consumer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
 
 def test_a_group_that_was_put_without_tracing_is_resumed_without_a_link(owner, spans):
     qmgr = owner.connect(trace="off")
-    group = owner.producer(qmgr).group()
-    for data in THIS[:6]:
-        group.put(data)
+    owner.open_group(THIS[:6], qmgr)
     qmgr.close()
     with owner.producer():
         (recover,) = spans()
@@ -472,8 +444,7 @@ def test_a_commit_in_doubt_is_a_span_that_tells_the_verdict(owner, spans, faults
     if role == "put":
         with owner.producer(qmgr, commit_every=4) as producer, producer.group() as group:
             faults.arm(Fault("drop", verb="MQCMIT", when=when))
-            for data in THIS:
-                group.put(data)
+            owner.put_all(group, THIS)
     else:
         with owner.consumer(qmgr, commit_every=4) as consumer:
             group = next(iter(consumer))
@@ -507,8 +478,7 @@ def test_lost_ownership_is_a_span_with_an_error(owner, spans, faults):
 
     connection._connect = connect_too_late
     with pytest.raises(errors.OwnershipLost), owner.producer(qmgr) as producer, producer.group() as group:
-        for data in THIS[:5]:
-            group.put(data)
+        owner.put_all(group, THIS[:5])
         faults.arm(Fault("drop", verb="MQPUT"))
         group.put(THIS[5])
     (recover,) = spans.named(f"recover {owner.queue}")
@@ -518,8 +488,7 @@ def test_lost_ownership_is_a_span_with_an_error(owner, spans, faults):
 
 def test_abandoning_is_an_event_of_both_sides(owner, spans):
     with owner.producer() as producer, producer.group() as group:
-        for data in THIS[:5]:
-            group.put(data)
+        owner.put_all(group, THIS[:5])
         group.abandon(7, "the source is gone")
     put = spans.named(f"put {owner.queue}")[-1]
     assert [(event.name, dict(event.attributes)) for event in put.events] == [
@@ -537,34 +506,17 @@ def test_abandoning_is_an_event_of_both_sides(owner, spans):
 def test_poison_is_an_event(make_owner, spans, policy):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw_group(THIS)
-    for _ in range(10):
-        try:
-            with owner.consumer(commit_every=3, poison=policy) as consumer:
-                for group in consumer:
-                    for message in group:
-                        if message.data == b"4":
-                            raise Crash
-            break
-        except Crash:
-            spans()
-        except (errors.PoisonMessage, errors.GroupQuarantined):
-            break
+    owner.get_poison(policy, between=spans)
     events = [(event.name, dict(event.attributes)) for span in spans() for event in span.events]
     moved = {} if policy == "halt" else {"messaging.ibmmq.backout_queue": "TEST.BACKOUT"}
     poison = ("poison message", {"messaging.ibmmq.msg_seq_number": 5, "messaging.ibmmq.backout_count": 4, **moved})
     quarantined = ("group quarantined", {"messaging.ibmmq.msg_seq_number": 5, **moved})
     assert events == ([poison, quarantined] if policy == "quarantine" else [poison])
-    handle = owner.eye.open("TEST.BACKOUT", mq.MQOO_INPUT_SHARED)
-    assert len(handle.all()) == (0 if policy == "halt" else 3)
-    handle.close()
+    assert len(owner.data("TEST.BACKOUT")) == (0 if policy == "halt" else 3)
+    owner.empty("TEST.BACKOUT")
 
 
 # --- groups of a batch, and what an operator does
-
-
-@pytest.fixture
-def batches(make_batches):
-    return make_batches()
 
 
 def test_a_group_of_a_batch_is_traced_and_measured_as_any(batches, spans, measured):
@@ -585,8 +537,7 @@ def test_a_group_of_a_batch_is_traced_and_measured_as_any(batches, spans, measur
 
 
 def test_an_attempt_that_goes_on_links_to_where_the_one_before_stopped(batches, spans):
-    with pytest.raises(Crash):
-        batches.attempt().put_group("A", failing(messages("A", 5), after=4))
+    interrupt(batches.attempt(), "A", 5, after=4)
     stopped_after = spans.named(f"put {batches.queue}")[0]
     assert batches.attempt().put_group("A", messages("A", 5)) == 3
     recover, _, first, *_ = spans()
@@ -609,11 +560,6 @@ def test_an_attempt_that_is_fenced_is_seen(batches, spans, measured):
     assert list(measured()["mqgroups.ownership_losses"].values()) == [1]
 
 
-def failing(messages, after):
-    yield from messages[:after]
-    raise Crash
-
-
 def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans):
     owner.interrupt_put(THIS[:6])
     owner.empty(owner.status_queue("put"))
@@ -624,18 +570,13 @@ def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans)
     group_id = owner.on_queue()[0].group_id.hex()
     assert (salvage.name, salvage.kind) == (f"recover {owner.queue}", SpanKind.INTERNAL)
     assert dict(salvage.attributes) == {
-        "messaging.system.name": "ibmmq",
+        **where(owner),
         "messaging.operation.name": "recover",
-        "messaging.destination.name": owner.queue,
-        "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 4,
         "mqgroups.outcome": "salvaged",
     }
-    with owner.producer() as producer, producer.group() as group:
-        for data in THIS[group.resume_from :]:
-            group.put(data)
+    owner.resume_put(THIS)
     assert linked(spans()[0]) == [ids(salvage)]
     assert owner.get_groups() == [THIS]
 
@@ -732,8 +673,7 @@ def test_a_provider_that_fails_is_told_of_once_and_breaks_nothing(owner, monkeyp
         owner.put_group(THIS, qmgr=qmgr)
     assert owner.get_groups(qmgr=qmgr) == [THIS] * 3
     owner.interrupt_put(THIS[:6])
-    with owner.producer(qmgr) as producer, producer.group() as group:
-        group.put(b"the rest")
+    owner.put_group([b"the rest"], qmgr=qmgr)
     told = [record for record in caplog.records if record.name == "mqgroups.telemetry"]
     assert told
     assert {record.levelno for record in told} == {logging.WARNING}

@@ -120,6 +120,13 @@ class Site:
         written = (path.read_bytes().split() for path in self.directory.iterdir() if not path.suffix)
         return sorted(filter(None, written), key=lambda lines: int(lines[0].split(b"-")[0]))
 
+    def forwarded(self) -> list[list[bytes]]:
+        """Return the data of each group that pipes have put."""
+        by_group: dict[bytes, list[bytes]] = {}
+        for found in self.owner.on_queue(self.target):
+            by_group.setdefault(found.group_id, []).append(found.data)
+        return sorted(by_group.values())
+
     def is_done(self) -> bool:
         """Whether nothing is on the queue, and no group interrupted."""
         return not self.owner.data() and not any(map(self.record, NAMES))

@@ -50,10 +50,7 @@ def test_an_async_handler_is_awaited(site):
 def test_workers_that_are_pipes_put_each_group_once(site, threads):
     groups = site.put_groups(5)
     site.run_until(site.is_done, handlers.forward, opens=site.pipe_opener(), threads=threads)
-    by_group: dict[bytes, list[bytes]] = {}
-    for found in site.owner.on_queue(site.target):
-        by_group.setdefault(found.group_id, []).append(found.data)
-    assert sorted(by_group.values()) == groups
+    assert site.forwarded() == groups
     assert site.status_queues() == []
 
 
@@ -342,10 +339,7 @@ def test_fewer_pipes_than_before_finish_both_sides_of_what_the_others_have_inter
         qmgr.close()
     assert all(site.record(number, role) for number in (1, 3) for role in ("get", "put"))
     site.run_until(site.is_done, handlers.forward, opens=site.pipe_opener(), workers=1, threads=True)
-    by_group: dict[bytes, list[bytes]] = {}
-    for found in site.owner.on_queue(site.target):
-        by_group.setdefault(found.group_id, []).append(found.data)
-    assert sorted(by_group.values()) == groups
+    assert site.forwarded() == groups
     assert site.status_queues() == []
 
 
