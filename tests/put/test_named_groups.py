@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_properties import MessageHandle
+from embedded_tests.fix_properties import put as raw_put
 from mqgroups import errors
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
@@ -296,3 +299,17 @@ def test_the_outgoing_group_of_a_pipe_has_the_name_of_the_incoming_one(make_owne
             ("b", THIS),
             ("", THIS),
         ]
+
+
+def test_a_name_of_others_that_no_group_can_have_does_not_stop_a_pipe(make_owner):
+    source, target = make_owner(), make_owner()
+    handle, properties = source.eye.open(source.queue, mq.MQOO_OUTPUT), MessageHandle(source.eye)
+    assert properties.set("mqgroups.Name", "x" * 40_000) == OK
+    assert raw_put(handle, b"data", properties, MsgFlags=mq.MQMF_LAST_MSG_IN_GROUP).code == OK
+    handle.close()
+    with source.qmgr.group_pipe(source.queue, target.queue, name=source.name, wait_s=0) as pipe:
+        for incoming, outgoing in pipe:
+            for message in incoming:
+                outgoing.put(message.data)
+    with target.consumer() as consumer:
+        assert [(group.name, [message.data for message in group]) for group in consumer] == [("", [b"data"])]
