@@ -58,7 +58,9 @@ def failed(messages: DataFrame) -> DataFrame:
     """Return the key of each group in which anything is wrong, with the reason."""
     flights = messages.where("trailer IS NULL").select("key", "msg_seq_number", "flight.*")
     missing = " OR ".join(f"{name} IS NULL" for name in IDENTITY)
-    no_flights = flights.where(f"corrupt IS NOT NULL OR {missing}").selectExpr(
+    # make_date would end the query, at each start.
+    no_date = "try_cast(concat_ws('-', year, month, day) AS DATE) IS NULL"
+    no_flights = flights.where(f"corrupt IS NOT NULL OR {missing} OR {no_date}").selectExpr(
         "key", "'body' AS reason", "concat('message ', msg_seq_number, ' is no flight') AS detail"
     )
     twice = flights.groupBy("key", *IDENTITY).agg(F.max("msg_seq_number").alias("number")).where("count(*) > 1")
@@ -75,6 +77,10 @@ def store(table: str, rows: DataFrame, query: str, number: int) -> None:
 
     With Delta, append instead, with its options txnAppId (f"{table}/{query}") and txnVersion (number).
     """
+    if rows.isEmpty():
+        # A dynamic overwrite without rows would replace nothing, and a program that was corrected in between may have none now.
+        rows.write.mode("overwrite").parquet(f"{FOLDER}/{table}/query={query}/batch={number}")
+        return
     of_batch = rows.withColumn("query", F.lit(query)).withColumn("batch", F.lit(number))
     writer = of_batch.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").partitionBy("query", "batch")
     writer.parquet(f"{FOLDER}/{table}")
@@ -85,6 +91,8 @@ def process(batch: DataFrame, number: int) -> None:
     spark = batch.sparkSession
     # The number is unique with the query's id, which is in the checkpoint. A new checkpoint begins with micro-batch 0 again.
     query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    if query is None:
+        raise RuntimeError("Spark does not tell which query this is: leave PYSPARK_PIN_THREAD as it is")
     # Kept, so that the queue is browsed once; and all rows are read, or the source would not remove the groups.
     messages = parsed(batch).persist()
     messages.count()

@@ -103,7 +103,7 @@ def complete_batch(
             found = _find(shared, sink)
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
-            _refuse_unfinished(found, batch, connection.q_mgr_name)
+            _refuse_unfinished(found, batch)
             if not any(_batch(mark) >= batch for mark in found.marks):
                 with connection.unit_of_work(shared):
                     mark = high_water_mark(sink, CompletedBatch(batch, query), token)
@@ -203,30 +203,11 @@ def _refuse_hidden(shared: SharedStatusQueue, found: _SinkRecords, batch: int) -
             raise error
 
 
-def _refuse_unfinished(found: _SinkRecords, batch: int, q_mgr_name: str) -> None:
+def _refuse_unfinished(found: _SinkRecords, batch: int) -> None:
     for (of, _), group in found.by_group.items():
-        if of > batch or group.status is None or not _is_begun(group.status.record):
-            continue
-        record = group.status.record
-        if of == batch:
+        if of == batch and group.status is not None and _is_begun(group.status.record):
+            record = group.status.record
             raise other_messages(record.name, record.group_id, record.msg_seq_number, "the batch has none for it now")
-        _log.warning(
-            "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
-            "`mqgroups salvage move --queue %s --group %s` moves them away",
-            brief(record.name),
-            record.msg_seq_number,
-            record.queue,
-            record.group_id.hex(),
-            extra=logs.fields(
-                q_mgr_name=q_mgr_name,
-                role=record.role.value,
-                name=record.name,
-                queue=record.queue,
-                group_id=record.group_id,
-                msg_seq_number=record.msg_seq_number,
-                unit_of_work=record.unit_of_work,
-            ),
-        )
 
 
 def _done_with(found: _SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
@@ -254,5 +235,28 @@ def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:
                 if shared.take(first):
+                    if _is_begun(first.record):
+                        # Not before: an attempt may have completed the group since it was found.
+                        _warn_of_incomplete(first.record, connection.q_mgr_name)
                     for other in others:
                         shared.take(other)
+
+
+def _warn_of_incomplete(record: StatusRecord, q_mgr_name: str) -> None:
+    _log.warning(
+        "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
+        "`mqgroups salvage move --queue %s --group %s` moves them away",
+        brief(record.name),
+        record.msg_seq_number,
+        record.queue,
+        record.group_id.hex(),
+        extra=logs.fields(
+            q_mgr_name=q_mgr_name,
+            role=record.role.value,
+            name=record.name,
+            queue=record.queue,
+            group_id=record.group_id,
+            msg_seq_number=record.msg_seq_number,
+            unit_of_work=record.unit_of_work,
+        ),
+    )

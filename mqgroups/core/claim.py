@@ -7,7 +7,7 @@ may continue later. They share a status queue, and each group has its own record
     intent      put with the group's first claim and removed with its status record; never replaced, hence always visible
     status      the group's status record: ``owner_id`` is the token of the attempt that claimed it last, ``epoch`` the number
                 of claims; replaced in every unit of work, by getting the record that the same attempt put before
-    high-water mark    one for each sink: all groups of this batch, and of the batches before it, are whole
+    high-water mark    one for each sink: all groups of this batch are whole; those before it count as written
 
 If an attempt does not find its own status record in a unit of work, another attempt has replaced it; it backs out and ends.
 
@@ -120,7 +120,7 @@ class ClaimValues(TypedDict):
 
 
 class CompletedBatch(NamedTuple):
-    """What a high-water mark says: this batch and those before it are whole. ``query``: the streaming query that wrote it."""
+    """A high-water mark: this batch and those before it count as written. ``query``: the streaming query that wrote it."""
 
     number: int
     query: str | None
@@ -184,7 +184,7 @@ def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
 
 
 def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
-    """Return the record that says that all groups of ``batch``, and of the batches before it, are whole."""
+    """Return the record that says that ``batch``, and the batches before it, count as written."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
     if batch.query is not None:
         checkpoint["query"] = batch.query

@@ -11,7 +11,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
-from mqgroups.batch import shared_queue
+from mqgroups.batch import completion, shared_queue
 from mqgroups.batch.errors import BatchRefused
 from mqgroups.batch.producer import BatchMessage
 from mqgroups.connection.holder import connection_of
@@ -210,6 +210,23 @@ def test_an_attempt_at_a_group_of_an_earlier_batch_is_fenced_when_a_later_one_is
         batches.attempt().put_group("A", completed_under_way())
     assert batches.groups() == {}
     assert batches.attempt().put_group("A", messages("A", 5)) == 0
+
+
+def test_a_group_of_an_earlier_batch_that_is_completed_meanwhile_is_not_called_incomplete(batches, monkeypatch, caplog):
+    """An operator would move it away."""
+    interrupt(batches.attempt(), "A", 5, after=4)
+    find = completion._find
+
+    def completed_under_way(*arguments):
+        found = find(*arguments)
+        assert batches.attempt().put_group("A", messages("A", 5)) == 3
+        return found
+
+    monkeypatch.setattr(completion, "_find", completed_under_way)
+    batches.complete(1)
+    assert batches.groups() == {"A": A5}
+    assert batches.kinds() == ["high-water mark", "intent", "status"]
+    assert "incomplete" not in caplog.text
 
 
 def test_a_group_that_is_not_moved_says_how_its_record_is_removed(batches, monkeypatch):

@@ -6,13 +6,16 @@ OF=pipeline-cluster`` kills executors, a worker and the queue manager, too.
 
 from __future__ import annotations
 
+import runpy
+import sys
+
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 import mqgroups
 from examples.pipeline import compare, feed
-from examples.pipeline.kills import DELAYS, DONE, PLANNED, REJECTS, Kill, Kind, Program
+from examples.pipeline.kills import DELAYS, DONE, PLANNED, PROGRAM, REJECTS, Kill, Kind, Program
 from mqgroups.demo.source import Day
 
 pytestmark = [pytest.mark.slow, pytest.mark.embedded]
@@ -27,6 +30,10 @@ KILLS = (
 # One table is written, the other results are not.
 SAMPLE = KILLS[2]
 FLIGHT = "2013,1,{day},517,515,{late},830,819,11,{carrier},{number},N14228,EWR,IAH,227,1400,5,15,2013-01-01 05:00:00"
+ROWS = (
+    "value BINARY, key BINARY, group_id BINARY, msg_seq_number INT, last_msg_in_group BOOLEAN, msg_type INT, feedback INT, "
+    "headers MAP<STRING, BINARY>"
+)
 SPOILT = (
     ("trailer", lambda flights: feed.with_trailer(flights[:-1], count=3)),
     ("unique", lambda flights: feed.with_trailer([*flights, flights[0]])),
@@ -72,3 +79,47 @@ def test_a_driver_that_is_killed_does_every_group_once(
         assert (starts, program.kills) == (len(kills) + 1, [])
         bad = [group for group in given if group.reason is not None]
         assert list(compare.differences(folder, connection, compare.delays(good), bad)) == []
+
+
+@pytest.fixture
+def of_program(monkeypatch, tmp_path):
+    """The functions of the program, by name. Its folder is ``tmp_path``."""
+    monkeypatch.setattr(sys, "argv", [str(PROGRAM), str(tmp_path)])
+    return runpy.run_path(str(PROGRAM))
+
+
+def test_a_day_that_does_not_exist_rejects_its_group_and_does_not_end_the_query(spark, of_program):
+    def message(key, number, text):
+        return (text.encode(), key, key, number, number == 2, 8, 0, {})
+
+    rows = []
+    for key, day in ((b"good", 28), (b"bad", 32)):
+        flight = FLIGHT.format(day=day, late=1, carrier="UA", number=1)
+        rows += [message(key, 1, flight), message(key, 2, "TRAILER,1")]
+    batch = of_program["parsed"](spark.createDataFrame(rows, ROWS)).persist()
+    failed = of_program["failed"](batch)
+    assert [(row.key, row.reason, row.detail) for row in failed.collect()] == [
+        (b"bad", "body", "message 1 is no flight")
+    ]
+    flights = batch.join(failed, "key", "left_anti").where("trailer IS NULL").select("flight.*")
+    (row,) = spark.sql(of_program["DELAYS"], flights=flights).collect()
+    assert (str(row.date), row.carrier, row.flights) == ("2013-01-28", "UA", 1)
+
+
+def test_a_table_has_only_what_the_last_attempt_at_a_micro_batch_has_written(spark, of_program, tmp_path):
+    store = of_program["store"]
+    rows = spark.createDataFrame([("G", "body"), ("H", "gap")], "key STRING, reason STRING")
+
+    def stored():
+        table = spark.read.parquet(str(tmp_path / "rejects"))
+        return sorted((row.key, row.reason, row.query, row.batch) for row in table.collect())
+
+    store("rejects", rows.limit(0), "Q", 0)
+    assert stored() == []
+    store("rejects", rows, "Q", 1)
+    store("rejects", rows.where("key = 'G'"), "Q", 0)
+    assert stored() == [("G", "body", "Q", 0), ("G", "body", "Q", 1), ("H", "gap", "Q", 1)]
+    store("rejects", rows.where("key = 'H'"), "Q", 1)
+    assert stored() == [("G", "body", "Q", 0), ("H", "gap", "Q", 1)]
+    store("rejects", rows.limit(0), "Q", 1)
+    assert stored() == [("G", "body", "Q", 0)]
