@@ -198,13 +198,15 @@ def test_resumable_programs_stop_politely_and_resume(supervised, faults, tmp_pat
     stopped("resumable_producer.py", str(source), nth=4)
     assert source.exists()
     said = supervised("resumable_producer.py", str(source), kills=[])
-    assert [line.split(",")[0] for line in said] == ["resumable_producer: resuming a group after message 300"], said
+    ours = [line.split(",")[0] for line in said if line.startswith("resumable_producer")]
+    assert ours == ["resumable_producer: resuming a group after message 300"], said
     assert not source.exists()
     # And a consumer likewise
     output.mkdir()
     stopped("resumable_consumer.py", str(output), nth=6)
     said = supervised("resumable_consumer.py", str(output), "0", kills=[])
-    assert [line.split(",")[0][:-1] for line in said] == ["resumable_consumer: resuming a group after message 50"], said
+    ours = [line.split(",")[0][:-1] for line in said if line.startswith("resumable_consumer")]
+    assert ours == ["resumable_consumer: resuming a group after message 50"], said
     # Then every line came once, in order
     assert groups_in(output) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
 

@@ -59,7 +59,9 @@ def test_every_class_has_a_repr_before_its_constructor():
 MAKERS = {
     "producer": lambda owner, q_mgr: owner.producer(q_mgr),
     "consumer": lambda owner, q_mgr: owner.consumer(q_mgr),
-    "pipe": lambda owner, q_mgr: q_mgr.group_pipe(owner.queue, owner.queue, name=owner.name, wait_s=0, owner_wait_s=0),
+    "pipe": lambda owner, q_mgr: q_mgr.group_pipe(
+        owner.queue, "TEST.BACKOUT", name=owner.name, wait_s=0, owner_wait_s=0
+    ),
     "connection": lambda owner, _: owner.connect(),
 }
 

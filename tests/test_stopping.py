@@ -252,7 +252,7 @@ def test_a_pipe_whose_target_is_full_gives_up_when_it_is_stopped(owner, make_own
 
 @pytest.mark.parametrize("number", [2, 3, 7])
 def test_a_producer_stops_before_a_put_and_what_was_put_is_committed(owner, number):
-    with owner.producer(commit_every=100) as producer:
+    with owner.producer(commit_every=100, put_response="sync") as producer:
         with pytest.raises(errors.Stopped) as caught, producer.group() as group:
             for count, data in enumerate(THIS, 1):
                 if count == number:
@@ -273,7 +273,7 @@ def test_a_producer_stops_before_a_put_and_what_was_put_is_committed(owner, numb
 
 
 def test_a_producer_without_checkpoints_stops_before_a_put_too(owner):
-    with owner.producer(commit_every=100) as producer:
+    with owner.producer(commit_every=100, put_response="sync") as producer:
         with pytest.raises(errors.Stopped) as caught, producer.group() as group:
             owner.put_all(group, THIS[:5])
             producer.stop()
@@ -293,7 +293,7 @@ def test_a_stop_while_a_message_is_put_ends_its_unit_of_work_with_that_message(o
         return answer
 
     owner.doctor(qmgr, MQPUT=stops)
-    with owner.producer(qmgr, commit_every=100) as producer:
+    with owner.producer(qmgr, commit_every=100, put_response="sync") as producer:
         with pytest.raises(errors.Stopped), producer.group() as group:
             owner.put_all(group, THIS[:5])
             # That was the message held back.

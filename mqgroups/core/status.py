@@ -20,10 +20,10 @@ import hashlib
 import json
 import math
 import operator
+import re
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
@@ -35,6 +35,7 @@ from mqgroups.core.poison import Suspect
 SCHEMA = 1
 # The form of times in records, UTC.
 TIME_UTC = "%Y-%m-%dT%H:%M:%SZ"
+_TIME_UTC = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z", re.ASCII)
 
 # A value that JSON returns unchanged. A float must be finite.
 JSONValue: TypeAlias = bool | int | float | str | list["JSONValue"] | dict[str, "JSONValue"] | None
@@ -405,7 +406,8 @@ def _done(value: Any) -> Done | None:
 
 
 def _time_utc(value: Any) -> str:
-    if datetime.strptime(_text(value), TIME_UTC).strftime(TIME_UTC) != value:
+    found = _TIME_UTC.fullmatch(_text(value))
+    if found is None or any(int(part) > most for part, most in zip(found.groups(), (12, 31, 23, 59, 59), strict=True)):
         raise ValueError
     return str(value)
 

@@ -19,7 +19,7 @@ On a shared connection all are answered: a unit of work that holds messages of t
 from __future__ import annotations
 
 from mqgroups.connection.connection import Connection
-from mqgroups.core.group import GroupPosition, MessagePart, may_go_unanswered
+from mqgroups.core.group import GroupPosition, MessagePart
 from mqgroups.errors import ForeignSyncpoint, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -35,6 +35,8 @@ class Answers:
     """The answers that one producer waits for.
 
     Attributes:
+        are_asynchronous: whether messages are put asynchronously, if nothing failed.
+        may_be_asynchronous: whether they may be at present.
         last_came: whether the last put was answered. Only then may a unit of work end.
     """
 
@@ -42,17 +44,15 @@ class Answers:
         self._unanswered = connection.unanswered
         self._work = work
         self._queue = settings.queue
-        self._may_be = settings.put_response == "async" and connection.syncpoint.can_be_redone
+        self.are_asynchronous = (
+            settings.put_response == "async" and connection.syncpoint.can_be_redone and self._unanswered.can_be_checked
+        )
+        self.may_be_asynchronous = self.are_asynchronous
         self.last_came = True
         # How many units of work are still answered after one that was redone.
         self._answered_units = 0
         # An MQPMO and its asynchronous copy; those of a unit of work are mostly the same.
         self._copy = (bytearray(), bytearray())
-
-    @property
-    def are_asynchronous(self) -> bool:
-        """Whether messages may be put asynchronously."""
-        return self._may_be and self._unanswered.can_be_checked
 
     @property
     def are_missing(self) -> bool:
@@ -65,12 +65,6 @@ class Answers:
         ends_group = last and part is not MessagePart.SEGMENT
         return ends_group or self._work.due(1, len(data))
 
-    def may_be_asynchronous(self, position: GroupPosition) -> bool:
-        """Whether the message after ``position`` may go unanswered, if it does not end the unit of work."""
-        if self._work.redoing:
-            self._answered_units = ANSWERED_UNITS
-        return self.are_asynchronous and not self._answered_units and may_go_unanswered(position)
-
     def asynchronously(self, pmo: bytearray) -> bytearray:
         """Return the MQPMO for a message that goes unanswered."""
         self._unanswered.any = True
@@ -82,10 +76,17 @@ class Answers:
         """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
         self._unanswered.check()
 
+    def redo(self) -> None:
+        """Have all puts answered from now on, for a while."""
+        self._answered_units = ANSWERED_UNITS
+        self.may_be_asynchronous = False
+        self.are_asynchronous = self.are_asynchronous and self._unanswered.can_be_checked
+
     def unit_ended(self) -> None:
         """Count a unit of work that was committed."""
         if self._answered_units and not self._work.redoing:
             self._answered_units -= 1
+            self.may_be_asynchronous = self.are_asynchronous and not self._answered_units
 
     def explain(self, error: MQIError) -> None:
         """Raise the MQIError of an earlier put, if one failed unseen and so made ``error`` fail with 2003."""

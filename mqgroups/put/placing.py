@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows
+from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, may_go_unanswered
 from mqgroups.core.model import Role
 from mqgroups.core.ownership import PendingCommit
 from mqgroups.core.restart import Expectations
@@ -104,7 +104,8 @@ class Placing:
             if kind.msg_type == mq.MQMT_REPORT:
                 owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
             md, pmo = descriptors.prepare(self.position, self._persistence, kind, last, part, data)
-        unanswered = not ends and answers.may_be_asynchronous(self.position)
+        # In a run the position is behind the group's first message, on a handle that retains it.
+        unanswered = not ends and answers.may_be_asynchronous and (in_run or may_go_unanswered(self.position))
         if unanswered:
             pmo = answers.asynchronously(pmo)
         try:
@@ -119,15 +120,16 @@ class Placing:
             span.end()
         run = self._run
         base = run.base
-        if (
-            in_run
-            and not unanswered
-            and group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)
-            and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
+        if in_run and (
+            unanswered
+            or (
+                group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)
+                and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
+            )
         ):
             # Most messages: only the number is another one than before.
             run.ahead += 1
-            answers.last_came = True
+            answers.last_came = not unanswered
         else:
             self._arrived(message, md_out, pmo_out, unanswered=unanswered)
         unit = owner.unit

@@ -154,6 +154,7 @@ class Putter(Placing):
     def replay(self, committed: int | None) -> None:
         """Put again what is not committed, after a lost connection; see ``units_of_work.Participant``."""
         del self._unsent[: committed or 0]
+        self._answers.redo()
         self.set_back()
         last = len(self._unsent)
         for number, message in enumerate(tuple(self._unsent), 1):
@@ -189,6 +190,8 @@ class Putter(Placing):
 
     def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
         """Put messages in a unit of work that the getter commits; returns how it ends. May be called again."""
+        if self.work.redoing:
+            self._answers.redo()
         self.set_back()
         for number, message in enumerate(messages, 1):
             ends = number == len(messages)
@@ -208,7 +211,7 @@ class Putter(Placing):
         _, _, checkpoint, last, part = message
         answers = self._answers
         try:
-            self._put_once(message, not answers.are_asynchronous or answers.ends_unit_of_work(message))
+            self._put_once(message, not answers.may_be_asynchronous or answers.ends_unit_of_work(message))
         except MQIError as error:
             if error.reason not in NO_ROOM or answers.are_missing:
                 raise

@@ -51,7 +51,9 @@ def test_an_interrupted_owner_is_shown_with_its_group_and_position(owner, seen, 
 def test_the_name_of_the_group_in_a_record_is_shown(owner, seen, owners):
     with owner.producer() as producer, producer.group(name="orders-0815.csv") as group:
         owner.put_all(group, THIS)
-    assert seen()["put"]["group_name"] == ""
+    (line,) = (line for line in owners(owner.name).stdout.splitlines() if line.startswith("put"))
+    assert ["put", owner.name, "done", str(len(THIS))] == line.split()[:4]
+    assert seen()["put"]["group_name"] == "orders-0815.csv"
     owner.interrupt_get()
     assert seen()["get"]["group_name"] == "orders-0815.csv"
     line = next(line for line in owners(owner.name).stdout.splitlines() if "interrupted" in line)

@@ -200,7 +200,7 @@ def test_closing_backs_out_before_it_disconnects(owner, count_calls):
 def test_a_connection_that_seems_gone_but_is_not_commits_nothing_when_it_is_closed(owner, faults, reason, close_first):
     """A quiescing queue manager refuses calls on a connection that lives; MQDISC on it would commit."""
     qmgr = owner.connect()
-    producer = owner.producer(qmgr, commit_every=10)
+    producer = owner.producer(qmgr, commit_every=10, put_response="sync")
     group = producer.group()
     owner.put_all(group, THIS[:5])
     faults.arm(Fault("answer", verb="MQPUT", reason=reason))

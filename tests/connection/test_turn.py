@@ -80,7 +80,7 @@ def test_a_unit_of_work_that_somebody_else_has_backed_out_is_noticed_at_the_next
     """By the number and GroupId that MQPUT returns."""
     qmgr = owner.connect()
     connection = connection_of(qmgr)
-    with owner.producer(qmgr, commit_every=10) as producer:
+    with owner.producer(qmgr, commit_every=10, put_response="sync") as producer:
         with pytest.raises(errors.ForeignSyncpoint, match=r"as message 1 of group .* expected message 4 of group"):
             with producer.group() as group:
                 owner.put_all(group, THIS[:4])

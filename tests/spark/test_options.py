@@ -44,7 +44,7 @@ def test_the_defaults_are_those_of_the_documentation():
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.status_queue, sink.messages_per_unit_of_work) == ("S", 100)
     assert (sink.persistence, sink.priority, sink.txn_version) == (Persistence.PERSISTENT, None, None)
-    assert sink.put_response == "sync"
+    assert sink.put_response == "async"
 
 
 def test_users_are_a_list_with_commas():
@@ -79,7 +79,7 @@ def test_an_option_is_said_by_its_field_alone():
     assert wait.line(of_connection=False) == "| `longestWaitMs` | integer, 0 to 9 | read |  | how long |"
     assert mode.line(of_connection=False) == "| `mode` | `on` or `Off` | read | `on` |  |"
     # What it leaves out, the library's setting of this name says.
-    assert "puts messages without waiting for the queue manager" in response.meaning
+    assert "does not wait for the queue manager at each message" in response.meaning
     assert (wait.value("9"), mode.value("off"), must_be.value("x")) == (9, "Off", "x")
     for option, text, said in (
         (wait, "10", "longestWaitMs must be a whole number, 0 to 9, got 10"),

@@ -45,7 +45,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
     group_id = owner.on_queue()[0].group_id.hex()
     with owner.producer():
         (line,) = (record for record in lines() if "resumes" in record.getMessage())
-    assert (line.name, line.levelno) == ("mqgroups.put", logging.INFO)
+    assert (line.name, line.levelno) == ("mqgroups.put", logging.WARNING)
     assert fields(line) == {
         "messaging.system.name": "ibmmq",
         "messaging.client.id": owner.name,

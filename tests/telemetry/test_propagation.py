@@ -107,7 +107,8 @@ def test_a_tracestate_goes_along_and_does_not_stick(owner, spans):
 @pytest.mark.embedded
 @pytest.mark.parametrize(("trace_what", "set_"), [("unit of work", 3), ("message", 7)])
 def test_one_message_handle_is_made_for_each_connection(owner, spans, count_calls, trace_what, set_):
-    with owner.producer(owner.connect(propagate=True, trace=trace_what), commit_every=3) as producer:
+    qmgr = owner.connect(propagate=True, trace=trace_what)
+    with owner.producer(qmgr, commit_every=3, put_response="sync") as producer:
         for made in 1, 0:
             count_calls()
             with producer.group() as group:

@@ -176,7 +176,7 @@ def test_a_group_that_is_not_begun_has_no_identifier(owner, spans, faults):
 @pytest.mark.embedded
 def test_the_error_that_backed_out_is_named(owner, spans, faults):
     with (
-        owner.producer(commit_every=100) as producer,
+        owner.producer(commit_every=100, put_response="sync") as producer,
         pytest.raises(errors.MQIError, match="2102"),
         producer.group() as group,
     ):
@@ -220,7 +220,7 @@ def test_a_unit_of_work_without_messages_is_no_span(owner, spans):
 @pytest.mark.embedded
 @pytest.mark.parametrize("trace_what", ["off", "unit of work", "message"])
 def test_tracing_makes_no_call_of_its_own(owner, spans, count_calls, trace_what):
-    with owner.producer(owner.connect(trace=trace_what), commit_every=3) as producer:
+    with owner.producer(owner.connect(trace=trace_what), commit_every=3, put_response="sync") as producer:
         count_calls()
         with producer.group() as group:
             owner.put_all(group, THIS)
@@ -373,7 +373,11 @@ def test_an_application_that_fails_leaves_no_span_current(owner, spans):
 @pytest.mark.embedded
 def test_a_message_that_cannot_be_put_is_a_span_with_an_error(owner, spans, faults):
     qmgr = owner.connect(**EACH_MESSAGE)
-    with owner.producer(qmgr, commit_every=9) as producer, pytest.raises(errors.MQIError), producer.group() as group:
+    with (
+        owner.producer(qmgr, commit_every=9, put_response="sync") as producer,
+        pytest.raises(errors.MQIError),
+        producer.group() as group,
+    ):
         faults.arm(Fault("answer", verb="MQPUT", nth=2, reason=2102))
         owner.put_all(group, THIS)
     created = spans.named(f"create {owner.queue}")
