@@ -97,6 +97,11 @@ def test_programs_take_the_password_from_a_file_that_the_environment_names(monke
 LINES = [f"line {number}" for number in range(1, 2351)]
 
 
+def ours(said):
+    """Return the lines of the examples; the library warns of a resumed group, too."""
+    return [line for line in said if not line.startswith("mqgroups.")]
+
+
 def groups_in(output):
     """The lines of the files that the consumer has written, in the order of the input."""
     files = (path.read_text().splitlines() for path in output.iterdir())
@@ -110,12 +115,12 @@ def test_resumable_programs_lose_and_repeat_nothing_whatever_kills_them(supervis
     source.write_text("".join(f"{line}\n" for line in LINES))
     said = supervised("resumable_producer.py", str(source), kills=[("after", 4), ("after", 18), ("after", 5)])
     begun = ["input", (tmp_path / "input.put").stat().st_mtime_ns, sum(len(line) + 1 for line in LINES[:300])]
-    assert said == [f"resumable_producer: resuming a group after message 300, input {begun}"]
+    assert ours(said) == [f"resumable_producer: resuming a group after message 300, input {begun}"]
     assert (source.exists(), (tmp_path / "input.put").exists()) == (False, True)
     # And a consumer that dies after a commit, and before one
     output.mkdir()
     said = supervised("resumable_consumer.py", str(output), "0", kills=[("after", 5), ("before", 3)])
-    assert [line.split(",")[0] for line in said] == [
+    assert [line.split(",")[0] for line in ours(said)] == [
         "resumable_consumer: resuming a group after message 400",
         "resumable_consumer: resuming a group after message 500",
     ]
@@ -198,15 +203,17 @@ def test_resumable_programs_stop_politely_and_resume(supervised, faults, tmp_pat
     stopped("resumable_producer.py", str(source), nth=4)
     assert source.exists()
     said = supervised("resumable_producer.py", str(source), kills=[])
-    ours = [line.split(",")[0] for line in said if line.startswith("resumable_producer")]
-    assert ours == ["resumable_producer: resuming a group after message 300"], said
+    assert [line.split(",")[0] for line in ours(said)] == ["resumable_producer: resuming a group after message 300"], (
+        said
+    )
     assert not source.exists()
     # And a consumer likewise
     output.mkdir()
     stopped("resumable_consumer.py", str(output), nth=6)
     said = supervised("resumable_consumer.py", str(output), "0", kills=[])
-    ours = [line.split(",")[0][:-1] for line in said if line.startswith("resumable_consumer")]
-    assert ours == ["resumable_consumer: resuming a group after message 50"], said
+    assert [line.split(",")[0][:-1] for line in ours(said)] == [
+        "resumable_consumer: resuming a group after message 50"
+    ], said
     # Then every line came once, in order
     assert groups_in(output) == [LINES[:1000], LINES[1000:2000], LINES[2000:]]
 
