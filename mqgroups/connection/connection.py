@@ -217,8 +217,7 @@ class Connection(MQICalls):
         self._closed = True
 
     def __str__(self) -> str:
-        state = "closed" if self._closed else "broken" if self._broken else "open"
-        return f"{self.q_mgr_name} over {self.binding.name} {state}"
+        return f"{self.q_mgr_name} over {self.binding.name} {self.state}"
 
     @even_half_made
     def __repr__(self) -> str:

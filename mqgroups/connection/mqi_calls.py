@@ -62,6 +62,11 @@ class MQICalls:
         """Whether verbs can be called: neither closed nor broken."""
         return not (self._closed or self._broken)
 
+    @property
+    def state(self) -> str:
+        """The word for it in a repr."""
+        return "closed" if self._closed else "broken" if self._broken else "open"
+
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
         """Return the error for a verb's codes, and note if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)

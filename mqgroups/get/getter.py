@@ -87,7 +87,7 @@ class Getter(Processing):
         """Return the text that a consumer shows as its repr."""
         position = self.cursor.position
         group = position.group_id.hex() if not position.at_start else "none"
-        state = "closed" if self.closed else "open" if self._connection.usable else "broken"
+        state = "closed" if self.closed else self._connection.state
         return (
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
             f"seq={position.msg_seq_number} uow={self.owner.own.number} {state}>"

@@ -88,7 +88,7 @@ class Putter(Placing):
         group = position.group_id.hex() if not position.at_start else "none"
         return (
             f"<GroupProducer {self.settings.queue} name={self.settings.name} group={group} "
-            f"seq={position.msg_seq_number} uow={self.owner.own.number} {'open' if self._connection.usable else 'broken'}>"
+            f"seq={position.msg_seq_number} uow={self.owner.own.number} {self._connection.state}>"
         )
 
     def put(self, message: Unsent) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pickle
 import time
 from collections.abc import Callable
 from math import inf
@@ -120,7 +121,7 @@ class Workers:
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:
-            ConfigurationError: a setting is invalid.
+            ConfigurationError: a setting is invalid; or workers are processes, and what they are given cannot be pickled.
         """
         for what, function in (("connect", connect), ("open", open), ("setup", setup or connect)):
             checked_hook(what, function)
@@ -138,6 +139,8 @@ class Workers:
         self._stuck_after_s = checked_seconds("stuck_after_s", inf if stuck_after_s is None else stuck_after_s)
         self._job = Job(handler, connect, open, name, range(first, first + workers), self._grace_s, setup)
         self._kind = ThreadRun if threads else ProcessRun
+        if not threads:
+            _check_can_be_pickled(self._job)
         self._slots = [_Slot(self._job, number, self._kind) for number in self._job.numbers]
         self._turned_s = float("-inf")
         self.stopping = False
@@ -167,7 +170,6 @@ class Workers:
 
         Raises:
             OSError: the address cannot be used.
-            Exception: workers are processes, and what they are given cannot be pickled.
         """
         with contextlib.nullcontext() if http is None else Pages(http, health_pages(self)):
             try:
@@ -316,3 +318,13 @@ def _pause_s(failures: int) -> float:
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
     return _pauses(state)
+
+
+def _check_can_be_pickled(job: Job) -> None:
+    try:
+        pickle.dumps(job)
+    except Exception as error:
+        raise ConfigurationError(
+            "handler, connect, open and setup are called in other processes, so they must be functions of a module, not a lambda "
+            f"or a function in a function: {error}. Or give threads=True"
+        ) from error

@@ -175,6 +175,16 @@ def test_a_connection_dropped_at_a_get_is_clear_and_a_new_one_resumes(owner, fau
 # --- closing backs out
 
 
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_what_is_closed_in_order_does_not_look_broken(owner, role):
+    qmgr = owner.connect()
+    driver = getattr(owner, role)(qmgr)
+    assert repr(driver).endswith(" open>")
+    qmgr.close()
+    assert repr(driver).endswith(" closed>")
+    driver.close()
+
+
 @pytest.mark.embedded
 def test_closing_backs_out_before_it_disconnects(owner, count_calls):
     qmgr = owner.connect()

@@ -549,12 +549,9 @@ def test_what_is_no_function_is_refused_before_workers_fail_with_it_at_each_star
             mqgroups.Workers(name="N", **{**good, what: wrong})
 
 
-def test_what_cannot_be_given_to_a_process_is_an_error_of_run(site):
-    workers = mqgroups.Workers(
-        lambda _: None, connect=site.connect, open=site.opener(), name=site.owner.name, workers=1
-    )
-    with pytest.raises((AttributeError, TypeError), match="pickle"):
-        workers.run()
+def test_what_cannot_be_given_to_a_process_is_refused(site):
+    with pytest.raises(errors.ConfigurationError, match=r"must be functions of a module, not a lambda .* threads=True"):
+        mqgroups.Workers(lambda _: None, connect=site.connect, open=site.opener(), name=site.owner.name, workers=1)
 
 
 def test_stop_may_be_called_very_often_and_in_a_signal_handler(site):
