@@ -115,11 +115,11 @@ def ratio(
 
 
 class Ours:
-    """The library's producer and consumer, with settings of the connection or of the producer."""
+    """The library's producer and consumer, with settings of the connection or of the producer; puts are answered, as in most loops."""
 
     def __init__(self, qmgr: EmbeddedQueueManager, producer: Mapping[str, Any] | None = None, **settings: Any) -> None:
         self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, **settings)
-        self._producer = {"name": "BENCH", "status_queue": STATUS, **(producer or {})}
+        self._producer = {"name": "BENCH", "status_queue": STATUS, "put_response": "sync", **(producer or {})}
 
     @contextmanager
     def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:
