@@ -115,7 +115,7 @@ def ratio(
 
 
 class Ours:
-    """The library's producer and consumer, with settings of the connection or of the producer; puts are answered, as in most loops."""
+    """The library's producer and consumer, with settings of the connection or the producer. Puts are answered by default."""
 
     def __init__(self, qmgr: EmbeddedQueueManager, producer: Mapping[str, Any] | None = None, **settings: Any) -> None:
         self._connection = mqgroups.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, **settings)
