@@ -1,4 +1,4 @@
-"""The example of docs/how-to/using.md with several groups from one file: each line and each group is put once.
+"""The example of docs/how-to/using.md that walks a list of names: each row and each group is put once.
 
 Every commit is lost once, before or after it took effect.
 """
@@ -16,34 +16,31 @@ from mqgroups import errors
 pytestmark = pytest.mark.embedded
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "using.md"
-(EXAMPLE,) = (
-    block for block in PAGE.read_text(encoding="utf-8").split("```") if block.startswith("python\nimport itertools")
-)
+(EXAMPLE,) = (block for block in PAGE.read_text(encoding="utf-8").split("```") if "producer.remaining(days)" in block)
 # Groups that end with a unit of work, in the middle of one, and within one.
-GROUPS = [[f"{customer};{number}" for number in range(lines)] for customer, lines in (("a", 4), ("b", 3), ("c", 1))]
+GROUPS = [[f"{day};{number}" for number in range(rows)] for day, rows in (("a", 4), ("b", 3), ("c", 1))]
 
 
-def run(owner, qmgr, file: str) -> None:
-    block = EXAMPLE.removeprefix("python\n").replace("orders-2026-11-26.csv", file)
+def run(owner, qmgr, days: dict[str, list[str]]) -> None:
     settings = f"{owner.queue!r}, name={owner.name!r}, commit_every=2, owner_wait_s=30"
-    block = block.replace('"ORDERS", name="ORDERS.BY.CUSTOMER", commit_every=100', settings)
-    exec(block, {"qmgr": qmgr, "rows": [*itertools.chain(*GROUPS)]})
+    block = EXAMPLE.removeprefix("python\n").replace('"ORDERS", name="ORDERS.OF.DAYS"', settings)
+    exec(block, {"qmgr": qmgr, "days": list(days), "rows_of": days.__getitem__})
 
 
-def test_each_line_and_each_group_is_put_once_whatever_commit_is_the_last(owner, faults):
+def test_each_row_and_each_group_is_put_once_whatever_commit_is_the_last(owner, faults):
     expected = [[row.encode() for row in group] for group in GROUPS]
     lost = 0
     for when, nth in itertools.product(("before", "after"), range(1, 8)):
-        file = f"{when}.{nth}"
+        days = {f"{when} {nth} {number}": rows for number, rows in enumerate(GROUPS)}
         qmgr = owner.connect()
         faults.arm(Fault("drop", when, verb="MQCMIT", nth=nth))
         try:
-            run(owner, qmgr, file)
+            run(owner, qmgr, days)
         except errors.MQGroupsError:
             lost += 1
         qmgr.close()
         faults.clear_faults()
-        for _ in range(2):  # the second one finds that the file is done
-            run(owner, owner.qmgr, file)
-        assert owner.get_groups() == expected, file
+        for _ in range(2):  # the second one finds that all of them are put
+            run(owner, owner.qmgr, days)
+        assert owner.get_groups() == expected, days
     assert lost >= 10
