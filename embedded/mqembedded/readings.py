@@ -58,7 +58,7 @@ CURDEPTH_COUNTS_GETS = Reading(
 )
 CLOSES_HANDLES_FIRST = Reading(
     "lost connection",
-    "MQDISC, MQCONN: both happen, no order is written",
+    "MQDISC, MQCONN: both happen, in no order that is written",
     (
         Value(
             "backs out, then closes handles", False, "Messages are back before another program can open exclusively."
@@ -86,7 +86,7 @@ BACKED_OUT_TO_THE_END = Reading(
 )
 MQDISC_BACKS_OUT = Reading(
     "mqdisc",
-    "MQDISC: commits; for clients, not which environments differ",
+    "MQDISC: commits; which environments differ is not written for clients",
     (
         Value("commits", False, "MQDISC commits an open unit of work."),
         Value("backs out", True, "MQDISC backs an open unit of work out, and answers MQCC_OK."),
@@ -94,7 +94,7 @@ MQDISC_BACKS_OUT = Reading(
 )
 DUPLICATE_NUMBER = Reading(
     "duplicate sequence number",
-    "reason code 2250; nothing about duplicates",
+    "reason code 2250; nothing written about duplicates",
     (
         Value("accepted", mq.MQRC_NONE, "Messages of a group may have the same number and offset."),
         Value(
@@ -124,7 +124,7 @@ PRECEDENCE: Reading[tuple[int, ...]] = Reading(
 )
 SEGMENTS_SHARE_MSG_ID = Reading(
     "msgids of segments",
-    "MQMF_SEGMENTATION_ALLOWED (q097540): nothing of MsgId",
+    "MQMF_SEGMENTATION_ALLOWED (q097540): says nothing of MsgId",
     (
         Value(
             "one each",
@@ -172,7 +172,7 @@ GROUP_STAYS = Reading(
 )
 ANOTHERS_TEMPORARY_QUEUE = Reading(
     "temporary queue of another",
-    "Dynamic queues (q003140): nothing about getting",
+    "Dynamic queues (q003140): nothing written about getting",
     (
         Value(
             "opens as any queue",
@@ -201,7 +201,7 @@ OWN_INPUT_IS_NOT_IN_THE_WAY = Reading(
 )
 TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
     "mqcmit after a failed asynchronous put",
-    "2003 (q040770), asynchronous put (q027340): no completion code for it",
+    "2003 (q040770), asynchronous put (q027340): no completion code for this case",
     (
         Value("MQCC_WARNING 2003", (mq.MQCC_WARNING, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
         Value("MQCC_FAILED 2003", (mq.MQCC_FAILED, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
@@ -218,7 +218,7 @@ IDENTIFIERS_BEGIN_WITH_NAME = Reading(
 )
 DYNAMIC_NAME_IS_CHECKED = Reading(
     "name of a dynamic queue",
-    "IBM's texts disagree, except for z/OS",
+    "IBM's texts disagree for other platforms than z/OS",
     (
         Value("needs no authority", False, "MQOPEN of a model queue checks the model; on z/OS it checks both."),
         Value("is checked too", True, "MQOPEN of a model queue checks the model, and the dynamic queue's own name."),
