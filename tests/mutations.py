@@ -870,6 +870,9 @@ MUTATIONS = (
     Mutation("wrapped: puts are answered", "put/answers.py",
         'settings.put_response == "async" and connection.syncpoint.can_be_redone', 'settings.put_response == "async"',
         "tests/put/test_put_response.py -k wrapped"),
+    Mutation("a wait that is over is not one for ever", "get/cursor.py",
+        "else max(0, ceil(left_s * 1000))", "else ceil(left_s * 1000)",
+        "tests/get/test_groups_that_never_come.py -k 'for_ever and 0.0021'"),
 )
 # fmt: on
 

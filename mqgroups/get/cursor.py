@@ -178,7 +178,8 @@ class GroupCursor:
         left_s = inf if wait_s is None else wait_s
         while True:
             longest_ms = self._idle_wait_ms if self.position.at_start else _LONGEST_WAIT_MS
-            wait_ms = longest_ms if left_s > longest_ms / 1000 else ceil(left_s * 1000)
+            # Not less than 0: -1 is MQWI_UNLIMITED.
+            wait_ms = longest_ms if left_s > longest_ms / 1000 else max(0, ceil(left_s * 1000))
             plan = next_get(
                 self.position, complete_groups_only=self._settings.complete_groups_only, segments=self._segments
             )

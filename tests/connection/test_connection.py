@@ -188,7 +188,7 @@ def test_what_is_closed_in_order_does_not_look_broken(owner, role):
 @pytest.mark.embedded
 def test_closing_backs_out_before_it_disconnects(owner, count_calls):
     qmgr = owner.connect()
-    owner.open_group(THIS, qmgr, commit_every=10)
+    owner.open_group(THIS, qmgr, commit_every=10, put_response="sync")
     count_calls()
     qmgr.close()
     assert count_calls() == {"MQBACK": 1, "MQDISC": 1}

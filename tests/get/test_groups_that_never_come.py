@@ -65,3 +65,16 @@ def test_the_log_says_once_which_message_of_a_group_is_waited_for(owner, monkeyp
     group_id = owner.record("get")["group_id"]
     said = [each.getMessage() for each in caplog.records if "waits for message" in each.getMessage()]
     assert [each.partition(",")[0] for each in said] == [f"{owner.name} waits for message 4 of group {group_id}"]
+
+
+@pytest.mark.parametrize("late_s", [0.0012, 0.0021])
+def test_a_wait_that_ends_while_the_application_is_called_is_not_one_for_ever(owner, clock, monkeypatch, late_s):
+    """-1 is MQWI_UNLIMITED, and less than that is 2090."""
+    monkeypatch.setattr(cursor, "_LONGEST_WAIT_MS", 10)
+    owner.put_raw_group(THIS[:3], whole=False)
+
+    def sleep(_s):
+        clock.now_s += 5 + late_s
+
+    with owner.consumer(owner.connect(sleep=sleep), group_wait_s=5) as consumer, pytest.raises(errors.GroupStalled):
+        process(next(iter(consumer)))

@@ -236,7 +236,7 @@ def test_an_owner_begins_and_ends_with_a_unit_of_work_of_its_own(owner, count_ca
 
 @pytest.mark.embedded
 def test_closing_in_the_middle_of_a_group_leaves_the_record(owner, count_calls):
-    producer = owner.producer()
+    producer = owner.producer(put_response="sync")
     group = producer.group()
     owner.put_all(group, THIS[:4])
     count_calls()
