@@ -145,11 +145,17 @@ class Owner:
             return group.resume_from
 
     def interrupt_put(
-        self, payloads: Sequence[bytes], *, checkpoints: Sequence[Any] = (), group_name: str = "", **more: Any
+        self,
+        payloads: Sequence[bytes],
+        *,
+        checkpoints: Sequence[Any] = (),
+        group_name: str = "",
+        properties: Any = None,
+        **more: Any,
     ) -> None:
         """Put the beginning of a group and lose the connection; one payload is held back, so it takes one more."""
         qmgr = self.connect()
-        group = self.producer(qmgr, **more).group(name=group_name)
+        group = self.producer(qmgr, **more).group(group_name, properties=properties)
         for payload, checkpoint in itertools.zip_longest(payloads, checkpoints):
             group.set_checkpoint(checkpoint)
             group.put(payload)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.core.group_properties import MOST_BYTES, name_of
+from mqgroups.core.group_properties import MOST_BYTES, NO_PROPERTIES, GroupProperties, kept, name_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders, rfh2
 from mqgroups.mqi import structures as st
@@ -48,14 +50,7 @@ class GroupNames:
         self._queues: dict[str, tuple[Queue, bytearray]] = {}
         try:
             for q_mgr in q_mgrs:
-                connection = connection_of(q_mgr)
-                # On z/OS there are no segments.
-                match = _FIRST_MESSAGE | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
-                opened = connection.open_queue(queue, mq.MQOO_BROWSE)
-                self._queues[q_mgr.q_mgr_name] = (
-                    opened,
-                    st.gmo(_OPTIONS | mq.MQGMO_PROPERTIES_FORCE_MQRFH2, match_options=match),
-                )
+                self._queues[q_mgr.q_mgr_name] = _opened(connection_of(q_mgr), queue)
         except BaseException:
             self.close()
             raise
@@ -91,19 +86,7 @@ class GroupNames:
         return self._read(row.q_mgr_name, row.group.group_id) if row.group.has_head else ""
 
     def _read(self, q_mgr_name: str, group_id: bytes) -> str:
-        queue, options = self._queues[q_mgr_name]
-        md = st.md(group_id=group_id, msg_seq_number=1)
-        for most_bytes in _BUFFERS_BYTES:
-            found = queue.get_beginning(md, options, most_bytes)
-            if found is None:
-                return ""
-            data, md_out, length = found
-            taken = rfh2.without_properties(md_out, data)
-            if taken is not None:
-                return name_of(property_folders.values(taken[2].folders))
-            if length <= most_bytes or rfh2.described_by(md_out).format_name != mq.MQFMT_RF_HEADER_2:
-                return ""
-        return ""
+        return name_of(_properties(*self._queues[q_mgr_name], group_id))
 
     def close(self) -> None:
         """Close the queue."""
@@ -115,3 +98,33 @@ class GroupNames:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def properties_of_first_message(connection: Connection, queue: str, group_id: bytes) -> GroupProperties:
+    """Return the properties of a group's first message; ``None`` if it is not there or cannot be read. Raises MQIError."""
+    opened, options = _opened(connection, queue)
+    with closing(opened):
+        found = _properties(opened, options, group_id)
+    return None if found is None else kept(found)
+
+
+def _opened(connection: Connection, queue: str) -> tuple[Queue, bytearray]:
+    # On z/OS there are no segments.
+    match = _FIRST_MESSAGE | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
+    options = st.gmo(_OPTIONS | mq.MQGMO_PROPERTIES_FORCE_MQRFH2, match_options=match)
+    return connection.open_queue(queue, mq.MQOO_BROWSE), options
+
+
+def _properties(queue: Queue, options: bytearray, group_id: bytes) -> GroupProperties:
+    md = st.md(group_id=group_id, msg_seq_number=1)
+    for most_bytes in _BUFFERS_BYTES:
+        found = queue.get_beginning(md, options, most_bytes)
+        if found is None:
+            return None
+        data, md_out, length = found
+        taken = rfh2.without_properties(md_out, data)
+        if taken is not None:
+            return property_folders.values(taken[2].folders)
+        if length <= most_bytes or rfh2.described_by(md_out).format_name != mq.MQFMT_RF_HEADER_2:
+            return NO_PROPERTIES
+    return None

@@ -30,6 +30,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_name, checked_queue_name, checked_role, checked_user, status_queue_name
 from mqgroups.operate.browse import hidden_messages
+from mqgroups.operate.group_names import properties_of_first_message
 from mqgroups.operate.groups import counted
 from mqgroups.operate.other_owners import check_not_owned
 from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
@@ -347,10 +348,13 @@ class _Rebuild:
         if self.role is Role.GET:
             return record
         # If all were got, nothing shows it any more.
+        has_first = group is not None and group.has_head
+        properties = properties_of_first_message(self.connection, self.queue, position.group_id) if has_first else None
         (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
         # The group's messages are on this queue, even if new groups would go to other instances.
         return replace(
             record,
+            properties=properties,
             resolved_q_name=seen.resolved_q_name,
             resolved_q_mgr_name=self.connection.q_mgr_name,
             persistence=Persistence(persistence),

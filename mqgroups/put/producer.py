@@ -165,9 +165,9 @@ class GroupProducer:
         putter.abandon_interrupted("the program that put it goes on with another group")
         properties: GroupProperties = given
         if not putter.owner.committed.at_start:
-            check_name(given, putter.owner)
+            check_name(name, given, putter.owner)
             properties = resumed_with(given, putter.owner)
-        # The properties of an interrupted group are not known if its record was rebuilt without them.
+        # The properties of an interrupted group are not known if its record was rebuilt without its first message.
         known = given if properties is None else properties
         is_remembered = name or (name_of(known) and not putter.owner.committed.at_start)
         putter.remembered = known if is_remembered else NO_PROPERTIES

@@ -44,23 +44,34 @@ def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupPrope
     )
 
 
-def check_name(given: Mapping[str, PropertyValue], owner: Owner) -> None:
-    """Raise GroupUsage if a producer's interrupted group has another name than is ``given``."""
-    committed, name = owner.unit.note.properties, name_of(given)
+def check_name(name: str, given: Mapping[str, PropertyValue], owner: Owner) -> None:
+    """Raise GroupUsage if a producer's interrupted group has another name than is ``given``, or may have one.
+
+    ``name``: the argument. Of a record that was rebuilt without the group's first message it is not known, and only a name among
+    the properties says it.
+    """
+    committed, of_properties = owner.unit.note.properties, name_of(given)
     found = name_of(committed)
-    if not name or committed is None or found == name:
+    if not of_properties or found == of_properties or (committed is None and not name):
         return
-    by_name = f", or producer.group({found!r:.100})" if found else ""
+    if committed is None:
+        how = f"If this is the group, say so once: group(properties={{{NAME!r}: {name!r:.100}}})"
+    else:
+        how = "Resume it first, with producer.group()" + (f", or producer.group({found!r:.100})" if found else "")
     raise GroupUsage(
-        f"{_interrupted(owner)}, so group {name!r:.100} cannot begin. Resume it first, with producer.group(){by_name}; or end it "
-        "there: call abandon() on that group. If a program's input is gone when it ends, give interrupted='abandon' to "
-        "group_producer(...)"
+        f"{_interrupted(owner)}, so group {of_properties!r:.100} cannot begin. {how}; or end it there: call abandon() on that "
+        "group. If a program's input is gone when it ends, give interrupted='abandon' to group_producer(...)"
     )
 
 
 def _interrupted(owner: Owner) -> str:
-    name, committed = name_of(owner.unit.note.properties), owner.committed
-    group = f"group {name!r:.100}" if name else "a group without a name"
+    properties, committed = owner.unit.note.properties, owner.committed
+    name = name_of(properties)
+    group = (
+        f"group {name!r:.100}"
+        if name
+        else "a group " + ("whose name is not known" if properties is None else "without a name")
+    )
     return f"{group} ({committed.group_id.hex()}) was interrupted after {committed.msg_seq_number} messages"
 
 

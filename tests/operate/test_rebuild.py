@@ -15,6 +15,7 @@ from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
+from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
 from tests.operate.lost_records import (
     LAST,
@@ -197,6 +198,42 @@ def test_a_producers_group_that_is_being_consumed_is_a_doubt_that_can_be_accepte
     operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
     owner.resume_put([*THIS, b"8"])
     assert rest(owner) == list(enumerate([*THIS, b"8"], 1))[4:]
+
+
+PROPERTIES = {"region": "north", "count": 7, "share": 0.5, "key": b"\x00\xff", "is_full": True, "none": None}
+
+
+def test_a_rebuilt_record_knows_the_group_by_the_properties_of_its_first_message(owner):
+    owner.interrupt_put(THIS[:6], group_name="day 1", properties=PROPERTIES)
+    lost = lose(owner, "put")
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue)
+    assert owner.record("put")["properties"] == lost["properties"]
+    with owner.producer() as producer:
+        with pytest.raises(GroupUsage, match=r"group 'day 1' .* was interrupted after 4 messages"):
+            producer.group("day 2")
+        with producer.group("day 1", properties=PROPERTIES) as group:
+            for row in THIS[group.resume_from :]:
+                group.put(row)
+        assert producer.group("day 1").is_complete
+    assert [message.data for message in owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)] == THIS
+
+
+def test_a_group_whose_name_is_lost_is_taken_for_that_of_a_name_only_if_the_program_says_so(owner):
+    owner.interrupt_put(THIS[:6], group_name="day 1")
+    owner.interrupt_get(2)
+    lose(owner, "put")
+    operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["begun"])
+    assert owner.record("put")["properties"] is None
+    with owner.producer() as producer:
+        assert list(producer.remaining(["day 1", "day 2"])) == ["day 1", "day 2"]
+        with pytest.raises(
+            GroupUsage, match=r"whose name is not known .*say so once: group\(properties={'mqgroups.Name': 'day 1'}\)"
+        ):
+            producer.group("day 1")
+        with producer.group(properties={"mqgroups.Name": "day 1"}) as group:
+            for row in THIS[group.resume_from :]:
+                group.put(row)
+        assert producer.group("day 1").is_complete
 
 
 def test_a_producers_group_in_a_consumers_unit_of_work_is_refused_whatever_is_accepted(owner):
