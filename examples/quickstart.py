@@ -3,8 +3,8 @@
     mqembedded exec -- python quickstart.py
 
 On IBM MQ, set MQGROUPS_Q_MGR_NAME, MQGROUPS_CONN_NAME and MQGROUPS_PASSWORD, with the queues of docker/20-mqgroups.mqsc.
-If it is killed inside a group, the next run resumes that group after its last commit (on the embedded queue manager,
-add --data DIR after exec, so that messages are kept).
+If it is killed, the next run puts what is missing, and nothing twice (on the embedded queue manager, add --data DIR
+after exec, so that messages are kept).
 """
 
 import os
@@ -16,7 +16,7 @@ ROWS = [f"order {number}" for number in range(1, 1001)]
 
 def load(q_mgr: mqgroups.QueueManager) -> None:
     with q_mgr.group_producer("ORDERS", name="orders.loader", commit_every=100) as producer:
-        with producer.group() as group:  # the interrupted group, if there is one
+        with producer.group("orders 1 to 1000") as group:  # what is put under a name is put once
             for row in ROWS[group.resume_from :]:  # 0 on a fresh start, 700 after a crash there
                 group.put(row)  # every 100 messages: status record and commit
 

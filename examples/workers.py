@@ -28,9 +28,10 @@ def handle(group: mqgroups.IncomingGroup) -> None:
 
 def main() -> None:
     with connect() as q_mgr, q_mgr.group_producer("ORDERS", name="ORDERS.LOADER") as producer:
-        for first in range(0, 1000, 100):
-            with producer.group() as group:
-                for number in range(first, first + 100):
+        for name in producer.remaining([f"orders from {first}" for first in range(0, 1000, 100)]):
+            with producer.group(name) as group:
+                first = int(name.split()[-1])
+                for number in range(first + group.resume_from, first + 100):
                     group.put(f"order {number}")
     workers = mqgroups.Workers(handle, connect=connect, open=open_orders, name="ORDERS.SINK", workers=4)
 

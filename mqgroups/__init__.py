@@ -4,7 +4,7 @@
 
     with mqgroups.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=pw) as qmgr:
         with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", commit_every=100) as producer:
-            with producer.group() as group:                 # the interrupted group, if there is one
+            with producer.group("orders-2026-11-28") as group:      # what is put under a name is put once
                 for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
                     group.put(row)                          # every 100 messages: status record + commit
         with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", commit_every=100) as consumer:

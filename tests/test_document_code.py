@@ -173,7 +173,7 @@ pipe = mqgroups.connect("QM1").group_pipe("DEV.QUEUE.1", "INVOICES", name="INVOI
         # The producer and consumer of the first block are closed.
         instead={
             "with producer.group(name=": "with to_files.group(name=",
-            "with producer.group() as group, open(": "with large.group() as group, open(",
+            'with producer.group("large.bin") as group, open(': 'with large.group("large.bin") as group, open(',
             "for group in consumer:\n    source,": "for group in from_files:\n    source,",
         },
         after="""

@@ -3,8 +3,8 @@
     python -m examples.cluster.producer --qmgr QM1 --conn-name 'localhost(1414)' --airport EWR --done /tmp/EWR.done
 
 ``bind="group"`` sends each group whole to one instance of the queue. It is the default; nothing else here concerns
-the cluster. The checkpoint is the number of groups put, committed with their messages. The file that reports the end
-is made before the checkpoint is cleared, so that a program which starts after that finds the file.
+the cluster. The names say which groups are put. The file that reports the end is made before the last name is
+forgotten, so that a program which starts after that finds the file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from mqgroups.demo.program import arguments, connect, mark_done, run
 
 def load(producer: GroupProducer, groups: Sequence[airports.Group], progress: GroupProgress) -> None:
     """Put what is not put yet."""
-    done = producer.checkpoint or 0
-    assert isinstance(done, int)  # it is set below
-    progress.position = sum(len(each.flights) for each in groups[:done])
-    for number, each in enumerate(groups[done:], done):
-        with producer.group() as group:
+    flights = {each.name: each.flights for each in groups}
+    remaining = list(producer.remaining(flights))
+    progress.position = sum(len(each.flights) for each in groups[: len(groups) - len(remaining)])
+    for name in remaining:
+        with producer.group(name) as group:
             progress.position += group.resume_from
-            for position, flight in enumerate(each.flights[group.resume_from :], group.resume_from + 1):
-                group.set_checkpoint(number + (position == len(each.flights)))
+            for flight in flights[name][group.resume_from :]:
                 group.put(flight)
                 progress.step()
     progress.report()

@@ -268,7 +268,7 @@ class GroupCursor:
         data, md, gmo = got
         format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None
-        if format_name.startswith(_RFH2) and (found := without_properties(md, data)) is not None:
+        if format_name == _RFH2 and (found := without_properties(md, data)) is not None:
             md, data, taken = found
         run, group_status, segment_status = self._run, gmo[_GROUP_STATUS], gmo[_SEGMENT_STATUS]
         base = run.base

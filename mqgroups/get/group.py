@@ -146,16 +146,19 @@ class IncomingGroup:
         getter = self._getter
         telemetry = getter.owner.telemetry
         try:
-            if processed is not None:
+            if processed is None:
+                message, self._first = self._first, None
+            else:
                 # The application asks for more, so it has processed this one.
                 if telemetry.each_message:
                     telemetry.messages.processed()
-                self._check_current()
+                if getter.turn.interrupted or getter.group is not self:
+                    raise self._not_current()
                 if not processed.is_plain and not processed.is_last_segment:
                     processed = self._last_segment()
                 if getter.message_processed(processed):
                     return None
-            message, self._first = self._first, None
+                message = None
             if message is None:
                 message = getter.take()
             # Most messages need no check.
@@ -201,24 +204,23 @@ class IncomingGroup:
         self.has_ended = True
         return None
 
-    def _check_current(self) -> None:
-        getter = self._getter
-        if getter.turn.interrupted:
-            getter.group = None
-            raise GroupUsage(
+    def _not_current(self) -> GroupUsage:
+        if self._getter.turn.interrupted:
+            self._getter.group = None
+            return GroupUsage(
                 "a call was interrupted in this group. Iterate over the consumer again, which resumes the group"
             )
-        if getter.group is not self:
-            raise GroupUsage(
-                "the consumer has gone on to another group, or is closed. Iterate over the group that it returned last"
-            )
+        return GroupUsage(
+            "the consumer has gone on to another group, or is closed. Iterate over the group that it returned last"
+        )
 
     # --- messages in segments
 
     def _next_of_message(self) -> Message:
         """Get the next segment for the application. The one before is processed, so a syncpoint may be taken between them."""
         with self._getter.turn:
-            self._check_current()
+            if self._getter.turn.interrupted or not self._is_current:
+                raise self._not_current()
             try:
                 return self._next_segment()
             except Exception as error:
@@ -253,16 +255,15 @@ class _Messages:
         return self
 
     def __next__(self) -> Message:
-        message = None
         with self._turn:
             if not self._ended:
                 # If the next call raises, the iteration has ended.
                 self._ended = True
                 self._message = message = self._group.advance(self._message)
-                self._ended = message is None
-        if message is None:
-            raise StopIteration
-        return message
+                if message is not None:
+                    self._ended = False
+                    return message
+        raise StopIteration
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

@@ -70,10 +70,10 @@ STS_PUT_FAILURE_COUNT = 24
 STS_OBJECT_NAME = slice(32, 80)
 
 # The C functions themselves, because they are called for each message. ``group_place(md)`` returns GroupId and MsgSeqNumber;
-# ``got_fields(md)`` returns Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
+# ``got_fields(md)`` returns six bytes of Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
 group_place: Callable[[bytes], tuple[bytes, int]] = struct.Struct("324x24si").unpack_from
 got_fields: Callable[[bytes], tuple[bytes, bytes, int, bytes, int, int]] = struct.Struct(
-    "32x8s8x24s24xi224x24s2i"
+    "32x6s10x24s24xi224x24s2i"
 ).unpack_from
 
 

@@ -28,7 +28,7 @@ from mqgroups.settings import Producing
 from mqgroups.status.units_of_work import UnitsOfWork
 
 # With fewer, most units of work for a queue that is often full are put twice; with more, puts are answered longer than needed.
-ANSWERED_UNITS = 16
+ANSWERED_UNITS = 4
 
 
 class Answers:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import OWNER_ACTIVE, REDO_LATER, Patience, Relapses, retrying
+from mqgroups.connection.retry import NO_ROOM, OWNER_ACTIVE, REDO_LATER, Patience, Relapses, retrying
 from mqgroups.core import protocol
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.steps import Steps
@@ -100,18 +100,16 @@ class RecoveringOwners:
             raise error
         if error.reason in HANDLE_LOST:
             self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
-        # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
-        costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
-        first.log(
-            _log,
-            logging.INFO if costs_nothing else logging.WARNING,
-            "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record",
-            first,
-            error,
-            connection.reconnect.wait_s,
-            first.look_command,
-            reason=error.reason,
-        )
+        wait_s, reason = connection.reconnect.wait_s, error.reason
+        if reason in NO_ROOM and not self._in_doubt:
+            # An asynchronous put. If its unit of work was answered, the queue would be waited for, and this not be said.
+            first.log(_log, logging.INFO, "%r: %s. Putting the unit of work again", first, error, reason=reason)
+        else:
+            # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
+            costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
+            level = logging.INFO if costs_nothing else logging.WARNING
+            text = "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record"
+            first.log(_log, level, text, first, error, wait_s, first.look_command, reason=reason)
 
         def say(not_yet: MQIError, pause_s: float) -> None:
             text = "%r: still failing: %s. Trying again in %.2g s"

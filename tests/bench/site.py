@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,10 +42,3 @@ def on_one_core(qmgr: EmbeddedQueueManager) -> Iterator[None]:
         os.sched_setaffinity(pid, {min(cores)})
     yield
     os.sched_setaffinity(0, cores)
-
-
-def processor_s(qmgr: EmbeddedQueueManager) -> float:
-    """Return the processor time that this process and a queue manager have needed, in seconds."""
-    # Linux's clock of another process, as clock_getcpuclockid(3) makes it of a process identifier: nanoseconds, where /proc
-    # counts hundredths of a second.
-    return time.process_time() + time.clock_gettime((~qmgr.pid << 3) | 2)

@@ -1,4 +1,4 @@
-"""Part ``tracing``: what OpenTelemetry's spans cost, as ratios of processor time of client and server within a round.
+"""Part ``tracing``: what OpenTelemetry's spans cost, as ratios of the client's processor time within a round.
 
 "No tracing code" is the library with telemetry that does nothing; "off" has all of it and no provider. Else spans go through the
 SDK's batching processor to an exporter that throws them away: what an exporter costs is its own.
@@ -88,6 +88,6 @@ def measure(run: Run) -> dict[str, float]:
     with queue_manager() as qmgr, on_one_core(qmgr):
         loops = {how: partial(_Traced, qmgr, tracer, how) for how in (NOTHING, *TRACED)}
         told = run.rounds("put and get", rounds, 210)
-        spent = take_turns(qmgr, loops, ("put", "get"), payloads, every, told, before)
+        spent = take_turns(loops, ("put", "get"), payloads, every, told, before)
     tracers.shutdown()
     return {f"{way} {how}": ratio(by_how[how], by_how[NOTHING]) for way, by_how in spent.items() for how in TRACED}
