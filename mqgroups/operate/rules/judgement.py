@@ -66,7 +66,7 @@ class Cause(Enum):
               "if both are started, messages are put or got twice", "put")
     PIPE = ("the two records of its pipe disagree, or one is lost", _S.RECORD_DIFFERS, _ERROR,
             "the pipe does not start (StatusQueueUnusable)", "put")
-    OLDER = ("its producer's record is older than its messages", _S.RECORD_DIFFERS, _ERROR,
+    OLDER = ("its producer's record is older than what was put", _S.RECORD_DIFFERS, _ERROR,
              "if its producer is started, it puts messages twice", "put")
     NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
              "if its producer is started, messages are missing", "put")
@@ -226,11 +226,19 @@ def _without_messages(
 ) -> Cause:
     if producer is None and consumer is not None and consumer.is_active is False:
         return Cause.REST_GONE
-    if producer is None or producer.is_active is not False or consumer is not None or producer.is_shared:
+    if producer is None or producer.record is None or producer.is_active is not False or producer.is_shared:
         return stalled or Cause.GETTING
-    record = producer.record
-    elsewhere = record is not None and record.resolved_q_mgr_name not in ("", around.at.q_mgr_name)
-    return Cause.STOPPED if elsewhere or around.at.hidden else Cause.PUT_GONE
+    elsewhere = producer.record.resolved_q_mgr_name not in ("", around.at.q_mgr_name)
+    may_be_there = elsewhere or bool(around.at.hidden)
+    if consumer is None or consumer.record is None:
+        return Cause.STOPPED if may_be_there else Cause.PUT_GONE
+    # Both records say how far the group is, so neither is needed to believe the other.
+    put, got = (Place(each.msg_seq_number, each.offset) for each in (producer.record, consumer.record))
+    if put < got:
+        return Cause.OLDER
+    if put > got and consumer.is_active is False and not may_be_there:
+        return Cause.NEWER
+    return stalled or Cause.GETTING
 
 
 def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:

@@ -205,6 +205,17 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     if judgement.cause is Cause.NEWER:
         yield _WAIT
         yield "if its last messages are nowhere:"
+    consumer = judgement.consumer
+    if judgement.group is None and consumer is not None:
+        # No message says where the producer has to go on.
+        if consumer.is_active is not False:
+            yield f"end get {consumer.name}"
+        yield f"undo what {consumer.name} did with the group"
+        yield from _clear(producer)
+        yield from _clear(consumer)
+        yield f"start get {consumer.name}"
+        yield f"{_start(producer)}: it puts the whole group"
+        return
     yield from _clear(producer)
     yield _rebuild_group(judgement, producer.name, "put")
     yield _start(producer)

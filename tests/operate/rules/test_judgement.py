@@ -79,7 +79,13 @@ def judgement(messages, *owners, group_id=G, **more):
         # No message is there.
         ([], (LEFT_GETTER,), C.REST_GONE),
         ([], (LEFT_PUTTER,), C.PUT_GONE),
-        ([], (LEFT_PUTTER, LEFT_GETTER), C.STOPPED),
+        ([], (LEFT_PUTTER, owner("get", 3)), C.STOPPED),
+        ([], (PUTTER, LEFT_GETTER), C.STOPPED),
+        # Messages were lost; or one of the records, or the queue, is from a backup.
+        ([], (LEFT_PUTTER, LEFT_GETTER), C.NEWER),
+        ([], (LEFT_PUTTER, GETTER), C.STOPPED),
+        ([], (LEFT_PUTTER, owner("get", 4)), C.OLDER),
+        ([], (LEFT_PUTTER, owner("get", 4, ACTIVE)), C.OLDER),
         ([], (PUTTER,), C.GETTING),
         ([], (GETTER,), C.GETTING),
     ],
@@ -123,6 +129,9 @@ def test_the_records_of_a_pipe_are_of_one_commit(outgoing, put, expected):
         (WHOLE[1:], (), {"all_seen": False}, C.BEGINNING_UNSEEN),
         ([], (LEFT_PUTTER,), {"all_seen": False}, C.PUT_GONE),
         ([], (LEFT_PUTTER,), {"hidden": 1}, C.STOPPED),
+        ([], (LEFT_PUTTER, LEFT_GETTER), {"hidden": 1}, C.STOPPED),
+        ([], (LEFT_PUTTER, LEFT_GETTER), {"hidden": None}, C.NEWER),
+        ([], (LEFT_PUTTER, owner("get", 4)), {"hidden": 1}, C.OLDER),
     ],
 )
 def test_a_record_that_was_not_seen_may_be_somewhere(messages, owners, more, expected):
