@@ -284,7 +284,7 @@ class SharedStatusQueue:
         while (got := self._queue.get(md, options)) is not None:
             data, md_out, _ = got
             try:
-                record = decoded_record(self.name, data)
+                record = decoded_record(self.name, data, md_out)
             except StatusQueueUnusable as error:
                 if error.because != "corrupt" or not _is_of_a_source(data):
                     raise

@@ -240,6 +240,7 @@ MQFMT_DEAD_LETTER_HEADER = b"MQDEAD  "
 MQFMT_RF_HEADER_2 = b"MQHRF2  "
 MQFMT_STRING = b"MQSTR   "
 MQAT_NO_CONTEXT = 0
+MQAT_QMGR = 7
 
 # Empty identifiers: 24 bytes, the message token 16
 MQMI_NONE = bytes(24)
