@@ -32,10 +32,10 @@ from mqgroups.core.status_chain import (
     contents_of,
     users_of_records,
 )
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import MessageTooLong, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.printable import printable
 
 LONGEST_RECORD_BYTES = 16_777_216
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
@@ -197,7 +197,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
     elif mismatch.field == "resolved_q_mgr_name":
         remedy = (
             f". If the group's messages were moved from {shown(mismatch.found)}, say where they are now: "
-            f"--instance {printable(str(mismatch.found))}=NEW"
+            + to_copy("--instance {}=NEW", str(mismatch.found))
         )
     return StatusQueueUnusable(
         f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
@@ -215,10 +215,10 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
 def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
     """Return the error for status queue ``name``, which for ``wait_s`` seconds had an anchor and no record."""
     return StatusQueueUnusable(
-        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check DISPLAY "
-        f"QSTATUS({name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the queue manager drops "
-        "that instance's connection; start again later. UNCOM(NO): another program removed the record, or other code committed "
-        "on a shared connection; a start without the record would put or get messages twice, so "
+        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check "
+        f"{to_copy('DISPLAY QSTATUS({})', name)}. UNCOM(YES): the unit of work of an earlier instance hides the record until the "
+        "queue manager drops that instance's connection; start again later. UNCOM(NO): another program removed the record, or "
+        "other code committed on a shared connection; a start without the record would put or get messages twice, so "
         f"{SALVAGE}. Nothing was changed",
         status_queue=name,
         because="hidden",
