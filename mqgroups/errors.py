@@ -43,6 +43,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from mqgroups.core.to_copy import to_copy
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
 from mqgroups.printable import brief
@@ -320,10 +321,10 @@ class GroupStalled(EnvironmentFailure):
         delivered = f"The first {offset} bytes of the message were delivered and count as processed. " if offset else ""
         super().__init__(
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
-            f"The group can be resumed at its last commit. Iterate again to wait longer. {NEVER_CAME}. `mqgroups doctor --queue "
-            f"{queue}` says whether its producer may be started; `mqgroups groups --at` shows other instances of a cluster "
-            "queue. If nobody can complete the group: stalled='quarantine' moves its rest to the backout queue, and the consumer "
-            "goes on"
+            f"The group can be resumed at its last commit. Iterate again to wait longer. {NEVER_CAME}. "
+            f"`{to_copy('mqgroups doctor --queue {}', queue)}` says whether its producer may be started; "
+            "`mqgroups groups --at` shows other instances of a cluster queue. If nobody can complete the group: "
+            "stalled='quarantine' moves its rest to the backout queue, and the consumer goes on"
         )
         self.queue = queue
         self.group_id = group_id

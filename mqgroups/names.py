@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 
 from mqgroups.core import modes
-from mqgroups.core.model import Role
+from mqgroups.core.model import MAX_NAME_LENGTH, MAX_QUEUE_NAME_LENGTH, NOT_IN_MQ_NAMES, Role
 from mqgroups.core.modes import RoleName
 from mqgroups.errors import ConfigurationError
 from mqgroups.setting import check_text
-
-MAX_NAME_LENGTH = 35
-_MAX_QUEUE_NAME_LENGTH = 48
-_NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 
 
 def checked_role(role: RoleName) -> Role:
@@ -30,7 +26,7 @@ def checked_name(name: str) -> str:
 
 def checked_queue_name(what: str, name: str) -> str:
     """Return a queue name if MQ accepts it, else raises ConfigurationError; ``what`` is the setting's name."""
-    return _checked(what, name, "a queue name", _MAX_QUEUE_NAME_LENGTH)
+    return _checked(what, name, "a queue name", MAX_QUEUE_NAME_LENGTH)
 
 
 def checked_user(what: str, user: str) -> str:
@@ -54,7 +50,7 @@ def _checked(what: str, name: str, kind: str, most: int) -> str:
     check_text(what, name)
     if not 1 <= len(name) <= most:
         raise ConfigurationError(f"{what} {name!r} has {len(name)} characters; {kind} has 1 to {most}")
-    wrong = _NOT_IN_MQ_NAMES.search(name)
+    wrong = NOT_IN_MQ_NAMES.search(name)
     if wrong:
         raise ConfigurationError(
             f"{what} {name!r} has {wrong.group()!r} at position {wrong.start() + 1}; MQ names may contain only A-Z, a-z, 0-9 and "

@@ -8,8 +8,9 @@ In logical order the forwarder would wait for the next message of each group, wh
 route. And MQPMO_LOGICAL_ORDER would give the group a new GroupId, under which other programs cannot find it. Without
 the option the queue manager uses GroupId, MsgSeqNumber, Offset and MsgFlags from the MQMD unchanged. MsgId and
 CorrelId are kept, because MQPMO_NEW_MSG_ID is not given; so are Persistence, Priority and the rest of Expiry.
-PutDate, PutApplName and the rest of the context become the forwarder's. To keep them, use MQPMO_PASS_ALL_CONTEXT,
-with MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at MQOPEN, and the authority for it.
+UserIdentifier, PutDate and the rest of the context become the forwarder's. To keep them, use MQPMO_PASS_ALL_CONTEXT,
+with MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at MQOPEN, and the authority for it. Report is cleared: the queue
+manager would make reports with the authority of the forwarder (topic q023110), for a queue that the sender names.
 
 Get and put are in one unit of work, so a message is always on exactly one of the two queues. The messages are on the
 second queue in their order of arrival on the first, and a getter that uses logical order gets whole groups from it. A
@@ -52,6 +53,7 @@ while True:
         if error.reason != CMQC.MQRC_NO_MSG_AVAILABLE:
             raise
         break
+    md.Report = CMQC.MQRO_NONE
     forwarded.put(data, md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING))
     q_mgr.commit()
     print("forwarded", md.MsgSeqNumber, "Offset", md.Offset, data.decode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ ROOMS: dict[str, set[str]] = {
     "printable": set(),
     "code_pages": set(),
     "mqi.reasons": {"mqi.constants"},
-    "errors": {"mqi.constants", "mqi.reasons", "printable"},
+    "errors": {"core", "mqi.constants", "mqi.reasons", "printable"},
     "setting": {"core", "errors"},
     "mqi": {"code_pages", "errors", "mqi.constants", "printable", "setting"},
     "telemetry": {"core", "errors", "mqi", "mqi.constants", "printable"},
@@ -149,6 +150,30 @@ def test_libraries_are_imported_by_their_own_part_only():
     ):
         using = {path for path in PACKAGE.rglob("*.py") if any(within(name, libraries) for name in imported(path))}
         assert using <= set(parts), libraries
+
+
+_BEFORE_A_WORD = re.compile(r"(\('|--(name|queue|status-queue|to|from|instance|record-user) |mqgroups [a-z]+ )$")
+
+
+def test_words_in_lines_that_people_copy_are_quoted_in_one_place():
+    """A value of MQSC, and a word behind a command or an option for names, is a word of ``to_copy``, unless it is a constant."""
+    for path in set(sources("")) - set(sources("demo")):
+        tree = ast.parse(path.read_text())
+        quoting = [
+            call.args for call in ast.walk(tree) if isinstance(call, ast.Call) and called_name(call) == "to_copy"
+        ]
+        lines = {line for arguments in quoting for line in arguments[:1]}
+        for text in ast.walk(tree):
+            if not isinstance(text, ast.JoinedStr) or text in lines:
+                continue
+            for before, word in itertools.pairwise(text.values):
+                if isinstance(before, ast.Constant) and isinstance(word, ast.FormattedValue):
+                    named = ast.unparse(word.value)
+                    assert named.isupper() or not _BEFORE_A_WORD.search(str(before.value)), f"{path.name}: {named}"
+
+
+def called_name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def test_verbs_are_called_in_the_connection_only():

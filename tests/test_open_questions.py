@@ -283,6 +283,27 @@ def test_does_the_name_of_a_dynamic_queue_need_an_authority(connect, mq, finding
         made.close(c.MQCO_DELETE_PURGE)
 
 
+def test_does_a_report_of_arrival_need_the_authority_of_one_of_delivery(connect, mq, queue, finding):
+    if mq.user is None:
+        pytest.skip("the tests connect without a user, whom nothing is refused")
+    connection = connect()
+    # The user of the tests has PUT for it, and no PASSID.
+    replies = shared_input(connection, "SYSTEM.DEFAULT.LOCAL.QUEUE")
+    arrived = []
+    for report in (c.MQRO_COA, c.MQRO_COD):
+        about = {"Report": report, "ReplyToQ": b"SYSTEM.DEFAULT.LOCAL.QUEUE"}
+        assert connection.put1(queue, b"m", **about).code == OK
+        assert shared_input(connection, queue).get().code == OK
+        arrived.append(len(replies.all()))
+    assert arrived[1] == 0
+    finding(
+        "COA reports of a user on a queue for which that has no PASSID",
+        arrived[0],
+        "authority for other reports",
+        {0: "is checked too", 1: "is not checked"},
+    )
+
+
 def test_how_much_longer_does_a_get_by_number_take_on_a_deep_queue(connection, queue, finding):
     """IBM MQ on Multiplatforms has no index by GroupId that is documented: a restart may have to search."""
     target = connection.open(queue, c.MQOO_OUTPUT)

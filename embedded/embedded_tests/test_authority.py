@@ -5,9 +5,11 @@ Oracle: IBM MQ's topics "Using OAM generic profiles", "Profile priorities", "Aut
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
-from embedded_tests.fix_mqi import OK, failed, shared_input
+from embedded_tests.fix_mqi import OK, failed, shared_input, wait_until
 from embedded_tests.fix_pubsub import subscribe
 from embedded_tests.tables import table
 from embedded_tests.test_commands import Commands
@@ -23,6 +25,9 @@ pytestmark = pytest.mark.embedded
 REFUSED = failed(mq.MQRC_NOT_AUTHORIZED)
 MQSC = """
 DEFINE QLOCAL(A.LOCAL) REPLACE
+DEFINE QLOCAL(A.REPLIES) REPLACE
+DEFINE QALIAS(A.REPLIES.ALIAS) TARGET(A.REPLIES) REPLACE
+DEFINE QREMOTE(A.REPLIES.REMOTE) RNAME(REPLIES) RQMNAME(QM6) XMITQ(A.XMIT) REPLACE
 DEFINE QALIAS(A.ALIAS) TARGET(A.LOCAL) REPLACE
 DEFINE QLOCAL(A.XMIT) USAGE(XMITQ) REPLACE
 DEFINE QMODEL(A.MODEL) DEFTYPE(PERMDYN) REPLACE
@@ -237,6 +242,63 @@ def test_setting_context_needs_authority_on_the_queue_manager_too(fred, grant, o
     assert fred.open("A.LOCAL", mq.MQOO_OUTPUT | option).code == REFUSED
     grant(word, object_type="QMGR")
     assert fred.open("A.LOCAL", mq.MQOO_OUTPUT | option).code == OK
+
+
+REPORTS = {"COA": mq.MQRO_COA, "COD": mq.MQRO_COD, "expiration": mq.MQRO_EXPIRATION}
+
+
+@pytest.fixture
+def reported(target, fred, grant, connect):
+    """A function: fred's message asks for a report to a queue; returns which queues have it, with the reason of a dead letter."""
+    grant("PUT", "A.LOCAL")
+    seer = connect(to=target, user="admin", password="pw")
+
+    def put(report, to, options=0, q_mgr="", queues=("A.REPLIES", "A.XMIT", "DEV.DEAD.LETTER.QUEUE")):
+        fields = {"ReplyToQ": to.encode(), "ReplyToQMgr": q_mgr.encode(), "Report": report, "Expiry": 1}
+        assert fred.put1("A.LOCAL", b"m", options, **fields).code == OK
+        if report == mq.MQRO_EXPIRATION:
+            wait_until(lambda: seer.browse("A.LOCAL") == [])
+        shared_input(seer, "A.LOCAL").all()
+        found = {name: shared_input(seer, name).all() for name in queues}
+        return [
+            (name, struct.unpack_from("<i", each.data, 8)[0] if "DEAD" in name else each.md.UserIdentifier.strip())
+            for name, reports in found.items()
+            for each in reports
+        ]
+
+    return put
+
+
+DEAD_LETTER = [("DEV.DEAD.LETTER.QUEUE", mq.MQRC_NOT_AUTHORIZED)]
+
+
+@pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
+def test_a_report_needs_put_and_passid_of_the_message_s_user_and_becomes_a_dead_letter_without(
+    reported, grant, mqsc, report
+):
+    """q023110: the user context is checked for +put and +passid authority on the destination of the report."""
+    assert reported(report, "A.REPLIES") == DEAD_LETTER
+    grant("PUT", "A.REPLIES")
+    assert reported(report, "A.REPLIES") == DEAD_LETTER
+    grant("PASSID", "A.REPLIES")
+    assert reported(report, "A.REPLIES") == [("A.REPLIES", b"fred")]
+    # A message without context has a blank user, who may nothing (q026170).
+    assert reported(report, "A.REPLIES", mq.MQPMO_NO_CONTEXT) == DEAD_LETTER
+    mqsc("ALTER QMGR DEADQ(' ')")
+    assert reported(report, "A.REPLIES", mq.MQPMO_NO_CONTEXT) == []
+    mqsc("ALTER QMGR DEADQ('DEV.DEAD.LETTER.QUEUE')")
+
+
+def test_a_report_to_another_queue_manager_needs_authority_for_the_name_or_the_transmission_queue(reported, grant):
+    grant("PUT,PASSID", "A.REPLIES.ALIAS")
+    assert reported(mq.MQRO_COD, "A.REPLIES.ALIAS") == [("A.REPLIES", b"fred")]
+    mine = {"to": "REPLIES", "q_mgr": "A.XMIT"}
+    assert reported(mq.MQRO_COD, **mine) == DEAD_LETTER
+    # The reply-to queue of the descriptor is what the remote queue names (q023100).
+    grant("PUT,PASSID", "A.REPLIES.REMOTE")
+    assert reported(mq.MQRO_COD, "A.REPLIES.REMOTE", q_mgr="QM5") == [("A.XMIT", b"fred")]
+    grant("PUT,PASSID", "A.XMIT")
+    assert reported(mq.MQRO_COD, **mine) == [("A.XMIT", b"fred")]
 
 
 def test_an_alias_needs_authority_for_the_alias_and_none_for_its_base(fred, grant):

@@ -454,6 +454,8 @@ def test_without_a_dead_letter_queue_the_channel_cannot_go_on(make_cluster):
 def test_an_exception_report_tells_the_sender(cluster, report, kept):
     queue, out = to_qm2(cluster, "MAXMSGL(2)")
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}.REPLY)")
+    way = "PROFILE('SYSTEM.CLUSTER.TRANSMIT.QUEUE')"
+    cluster.mqsc("QM2", f"SET AUTHREC {way} OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT,PASSID)")
     sent = out.put(b"too long", Report=report, ReplyToQ=f"{queue}.REPLY".encode())
     told = cluster.connect("QM1").open(f"{queue}.REPLY", mq.MQOO_INPUT_SHARED).get(wait_ms=PATIENCE_MS)
     assert (told.md.MsgType, told.md.Feedback) == (mq.MQMT_REPORT, mq.MQRC_MSG_TOO_BIG_FOR_Q)

@@ -36,7 +36,9 @@ def following_all(module_queue_manager):
 
     def start(number):
         if number not in started:
-            started[number] = module_queue_manager(QUEUES, "QMR", readings=nth_values(number))
+            started[number] = module_queue_manager(
+                QUEUES, "QMR", readings=nth_values(number), users={"app": "passw0rd"}
+            )
         return started[number]
 
     return start
@@ -453,3 +455,15 @@ def test_name_of_a_dynamic_queue(module_queue_manager, connect, value, code):
     assert connection.open("MODEL", mq.MQOO_INPUT_SHARED, DynamicQName=b"UNKNOWN.1").code == code
     made = connection.open("MODEL", mq.MQOO_INPUT_SHARED, DynamicQName=b"KNOWN.1")
     assert (made.code, made.close(), connection.open("KNOWN.1", mq.MQOO_OUTPUT).code) == (OK, OK, OK)
+
+
+@pytest.mark.parametrize(("value", "arrives"), [("is checked too", 0), ("is not checked", 1)])
+def test_authority_for_other_reports(following, connect, value, arrives):
+    connection = connect(to=following("authority for other reports", value), user="app", password="passw0rd")
+    # The user app has PUT for it, and no PASSID.
+    name = "SYSTEM.DEFAULT.LOCAL.QUEUE"
+    replies = shared_input(connection, name)
+    for report, expected in ((mq.MQRO_COA, arrives), (mq.MQRO_COD, 0)):
+        assert connection.put1("TEST.LOCAL", b"m", Report=report, ReplyToQ=name.encode()).code == OK
+        assert shared_input(connection, "TEST.LOCAL").get().code == OK
+        assert len(replies.all()) == expected

@@ -224,6 +224,14 @@ DYNAMIC_NAME_IS_CHECKED = Reading(
         Value("is checked too", True, "MQOPEN of a model queue checks the model, and the dynamic queue's own name."),
     ),
 )
+OTHER_REPORTS_NEED_AUTHORITY = Reading(
+    "authority for other reports",
+    "Message context (q023110): COD and expiration need PUT and PASSID; nothing of others",
+    (
+        Value("is checked too", True, "The user of a message needs both for its COA and exception reports, too."),
+        Value("is not checked", False, "COA and exception reports go to any queue."),
+    ),
+)
 
 TABLE: tuple[Reading[Any], ...] = (
     CURDEPTH_COUNTS_GETS,
@@ -243,6 +251,7 @@ TABLE: tuple[Reading[Any], ...] = (
     TOLD_OF_A_FAILED_PUT,
     IDENTIFIERS_BEGIN_WITH_NAME,
     DYNAMIC_NAME_IS_CHECKED,
+    OTHER_REPORTS_NEED_AUTHORITY,
 )
 READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {reading.name: tuple(value.name for value in reading.values) for reading in TABLE}

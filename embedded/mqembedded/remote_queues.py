@@ -24,7 +24,7 @@ from mqembedded.objects.definition import Definition
 from mqembedded.objects.others import OBJECT_NAME
 
 _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
-_OF_CLUSTERS = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
+CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Ways:
         name = _name(self._catalogue.q_mgr_values, mq.MQCA_DEF_XMIT_Q_NAME)
         if not name:
             raise Failed(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
-        if name == _OF_CLUSTERS:
+        if name == CLUSTER_TRANSMISSION_QUEUE:
             raise Failed(mq.MQRC_DEF_XMIT_Q_USAGE_ERROR)
         of_q_mgr = (mq.MQRC_UNKNOWN_DEF_XMIT_Q, mq.MQRC_DEF_XMIT_Q_TYPE_ERROR, mq.MQRC_DEF_XMIT_Q_USAGE_ERROR)
         return self._by(q_mgr_name, name, *of_q_mgr)

@@ -18,6 +18,7 @@ from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing
 from mqgroups.printable import brief
 from mqgroups.status.records import foreign_record
@@ -245,11 +246,10 @@ def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[
 def _warn_of_incomplete(record: StatusRecord, q_mgr_name: str) -> None:
     _log.warning(
         "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
-        "`mqgroups salvage move --queue %s --group %s` moves them away",
+        "`%s` moves them away",
         brief(record.name),
         record.msg_seq_number,
-        record.queue,
-        record.group_id.hex(),
+        to_copy(f"mqgroups salvage move --queue {{}} --group {record.group_id.hex()}", record.queue),
         extra=logs.fields(
             q_mgr_name=q_mgr_name,
             role=record.role.value,

@@ -32,6 +32,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import MQIError, NotAuthorised, OwnerActive, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -284,7 +285,7 @@ class SharedStatusQueue:
         while (got := self._queue.get(md, options)) is not None:
             data, md_out, _ = got
             try:
-                record = decoded_record(self.name, data)
+                record = decoded_record(self.name, data, md_out)
             except StatusQueueUnusable as error:
                 if error.because != "corrupt" or not _is_of_a_source(data):
                     raise
@@ -340,7 +341,7 @@ class SharedStatusQueue:
         if self._queue.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
             raise StatusQueueUnusable(
                 f"status queue {self.name} is NOSHARE, but many attempts have to open it at the same time. "
-                f"ALTER QLOCAL('{self.name}') SHARE DEFSOPT(SHARED)",
+                f"{to_copy('ALTER QLOCAL({})', self.name)} SHARE DEFSOPT(SHARED)",
                 status_queue=self.name,
                 found="NOSHARE",
                 expected="SHARE",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -25,6 +24,7 @@ from mqgroups.cli.words import number
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState
+from mqgroups.core.to_copy import to_copy
 from mqgroups.names import checked_user, status_queue_name
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
@@ -230,10 +230,12 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
         report.note(f"not seen: {sentence}")
     for owner in done.consumers:
         report.note(
-            f"{owner.name} has begun this group, and its next start would wait for the rest. Stop it, and after the move CLEAR "
-            f"QLOCAL('{owner.status_queue}'); its checkpoint goes too: `mqgroups check {owner.name} --role get` "
-            f"shows it. If it is a pipe, also CLEAR QLOCAL('{status_queue_name(Role.PUT, owner.name, None)}'), and move its "
-            "unfinished outgoing group away too"
+            to_copy(
+                "{} has begun this group, and its next start would wait for the rest. Stop it, and after the move CLEAR "
+                "QLOCAL({}); its checkpoint goes too: `mqgroups check {} --role get` shows it. If it is a pipe, also CLEAR "
+                "QLOCAL({}), and move its unfinished outgoing group away too",
+                *(owner.name, owner.status_queue, owner.name, status_queue_name(Role.PUT, owner.name, None)),
+            )
         )
     report.end()
 
@@ -251,7 +253,7 @@ def _to_give(checkpoint: Any) -> str:
     if isinstance(checkpoint, bytes):
         given = f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
     else:
-        given = f"--checkpoint {shlex.quote(json.dumps(checkpoint))}"
+        given = to_copy("--checkpoint {}", json.dumps(checkpoint))
     return f"a record that is moved away has a checkpoint, and a new record does not get it unless you give it: {given}"
 
 

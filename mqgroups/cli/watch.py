@@ -23,6 +23,7 @@ from mqgroups.cli.seen import Seen, sums
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.cli.words import put_time
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import browse_groups
@@ -249,9 +250,11 @@ def _show_screen(queue: str, seen: Seen) -> None:
     title = f"{queue} {seen.at:%H:%M:%S} UTC. Ctrl-C ends"
     lines = [line for text in (title, *said) for line in wrapped(printable(text)).split("\n")]
     room = console().height - len(lines) - 3
-    owners = _first(room // 2, table_lines(owner_listing(seen.at), seen.owners)[0], f"mqgroups owners --queue {queue}")
+    owners = _first(
+        room // 2, table_lines(owner_listing(seen.at), seen.owners)[0], to_copy("mqgroups owners --queue {}", queue)
+    )
     groups = table_lines(group_listing(seen.at), seen.groups)[0]
-    for table in (_first(room - len(owners), groups, f"mqgroups groups --queue {queue}"), owners):
+    for table in (_first(room - len(owners), groups, to_copy("mqgroups groups --queue {}", queue)), owners):
         lines += ["", *table] if table else []
     click.clear()
     for line in lines:

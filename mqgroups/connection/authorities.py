@@ -5,6 +5,7 @@ Source: IBM MQ, topics "Authorizations for MQI calls", "SET AUTHREC on Multiplat
 
 from __future__ import annotations
 
+from mqgroups.core.to_copy import to_copy
 from mqgroups.mqi import constants as mq
 
 _FOR_OPTIONS = {
@@ -50,5 +51,5 @@ def to_connect() -> str:
 
 
 def _line(object_type: str, profile: str, needed: list[str]) -> str:
-    where = f"PROFILE('{profile}') " if profile else ""
+    where = to_copy("PROFILE({}) ", profile) if profile else ""
     return f"SET AUTHREC {where}OBJTYPE({object_type}) GROUP('...') AUTHADD({','.join(needed)})"

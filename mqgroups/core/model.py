@@ -5,12 +5,17 @@ A test compares them with ``mqgroups.mqi.constants``.
 
 from __future__ import annotations
 
+import re
 from enum import Enum, IntEnum, IntFlag
 
 GROUP_ID_LENGTH = 24
 GROUP_ID_NONE = bytes(GROUP_ID_LENGTH)
 MAX_MSG_SEQ_NUMBER = 999_999_999
 MAX_OFFSET = 999_999_999
+# Of queues and queue managers (IBM MQ, "Rules for naming IBM MQ objects"), and of owners, whose queues are MQGROUPS.PUT.NAME.
+NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
+MAX_QUEUE_NAME_LENGTH = 48
+MAX_NAME_LENGTH = 35
 
 
 class MsgFlag(IntFlag):

@@ -29,7 +29,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.core import group_properties
 from mqgroups.core.group_properties import GroupProperties, Value
-from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MAX_OFFSET, Persistence, Role
+from mqgroups.core.model import (
+    GROUP_ID_LENGTH,
+    GROUP_ID_NONE,
+    MAX_MSG_SEQ_NUMBER,
+    MAX_NAME_LENGTH,
+    MAX_OFFSET,
+    MAX_QUEUE_NAME_LENGTH,
+    NOT_IN_MQ_NAMES,
+    Persistence,
+    Role,
+)
 from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
@@ -54,8 +64,9 @@ _DEEPEST = 100
 _LONGEST_INT_BITS = 2048
 _HIGHEST_COUNT = 2**63 - 1
 _LONGEST_SHOWN = 100
-# The length of the name of a queue or a queue manager, and of a queue manager's identifier.
-_MQ_NAME_LENGTH = 48
+# A queue manager's identifier: its name and a time. A blank for an hour of one digit; nobody has seen all of them.
+_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9./_%: -]")
+_NOT_PRINTABLE_ASCII = re.compile(r"[^ -~]")
 
 
 class RecordState(Enum):
@@ -233,6 +244,11 @@ def decode(data: bytes) -> StatusRecord:
     return _from_values(values)
 
 
+def has_name_of_owner(record: StatusRecord) -> bool:
+    """Whether the record's name can be that of a producer or consumer: part of the name of a queue."""
+    return 0 < len(record.name) <= MAX_NAME_LENGTH and not NOT_IN_MQ_NAMES.search(record.name)
+
+
 def check_checkpoint(checkpoint: Checkpoint) -> None:
     """Refuse a checkpoint that a record would not return unchanged.
 
@@ -340,9 +356,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def _short(longest: int) -> Callable[[Any], str]:
+def _short(longest: int, without: re.Pattern[str]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
-        if len(_text(value)) > longest:
+        if len(_text(value)) > longest or without.search(value):
             raise ValueError
         return str(value)
 
@@ -436,7 +452,7 @@ def _checkpoint(value: Any) -> Checkpoint:
     return value_of_json
 
 
-_mq_name = _short(_MQ_NAME_LENGTH)
+_mq_name = _short(MAX_QUEUE_NAME_LENGTH, NOT_IN_MQ_NAMES)
 _count = _integer(0, _HIGHEST_COUNT)
 _msg_seq_number = _integer(0, MAX_MSG_SEQ_NUMBER)
 # How each field is read; raises ValueError or TypeError for an invalid value.
@@ -444,14 +460,14 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "role": Role,
     "name": _text,
     "state": RecordState,
-    "owner_id": _short(200),
+    "owner_id": _short(200, _NOT_PRINTABLE_ASCII),
     "epoch": _count,
     "unit_of_work": _count,
     "queue": _mq_name,
     "group_id": _24_bytes,
     "first_msg_id": _24_bytes,
     "msg_seq_number": _msg_seq_number,
-    "q_mgr_identifier": _mq_name,
+    "q_mgr_identifier": _short(MAX_QUEUE_NAME_LENGTH, _NOT_IN_IDENTIFIERS),
     "resolved_q_name": _mq_name,
     "resolved_q_mgr_name": _mq_name,
     "persistence": _persistence,
@@ -460,7 +476,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "suspect": _suspect,
     "quarantine": _truth,
     "checkpoint": _checkpoint,
-    "traceparent": _short(200),
+    "traceparent": _short(200, _NOT_PRINTABLE_ASCII),
     "properties": group_properties.decoded,
     "outgoing": _outgoing,
     "done": _done,

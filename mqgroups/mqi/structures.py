@@ -34,6 +34,7 @@ _OD = struct.Struct("4s2i48s48s48s12s6iPP40s48s48sP4iP4iP4ii4x")
 _STS = struct.Struct("4s7i48s48s48s48s")
 
 # Offsets of the fields that are read back or changed, in bytes.
+MD_REPORT = 8
 MD_MSG_TYPE = 12
 MD_EXPIRY = 16
 MD_FEEDBACK = 20
@@ -48,6 +49,7 @@ MD_BACKOUT_COUNT = 96
 MD_REPLY_TO_Q = slice(100, 148)
 MD_REPLY_TO_Q_MGR = slice(148, 196)
 MD_USER_IDENTIFIER = slice(196, 208)
+MD_PUT_APPL_TYPE = 272
 MD_PUT_APPL_NAME = slice(276, 304)
 MD_PUT_DATE = slice(304, 312)
 MD_PUT_TIME = slice(312, 320)
@@ -202,17 +204,24 @@ def describing(md: bytes, encoding: int, ccsid: int, format_name: bytes) -> byte
     return md[:MD_ENCODING] + _DESCRIBES.pack(encoding, ccsid, format_name) + md[MD_FORMAT.stop :]
 
 
+def asking_for(md: bytes | bytearray, report: int) -> bytearray:
+    """Return a copy of an MQMD with this Report."""
+    copy = bytearray(md)
+    _LONG.pack_into(copy, MD_REPORT, report)
+    return copy
+
+
 def long_at(structure: bytes | bytearray, offset: int) -> int:
     """Return the 32-bit field at ``offset``."""
     value: int = _LONG.unpack_from(structure, offset)[0]
     return value
 
 
-def name_at(structure: bytes, field: slice) -> str:
+def name_at(structure: bytes | bytearray, field: slice) -> str:
     """Return a character field as ``str``."""
     return text(structure[field])
 
 
-def text(value: bytes) -> str:
+def text(value: bytes | bytearray) -> str:
     """Return characters as ``str``: up to the first NUL, without trailing blanks."""
     return value.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

@@ -18,6 +18,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.modes import RoleName
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import (
     CommandRefused,
     ConnectionBroken,
@@ -135,8 +136,8 @@ def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
     """
     lines = []
     for queue, authorities in lacks:
-        on = f"PROFILE('{queue}') OBJTYPE(QUEUE)" if queue else "OBJTYPE(QMGR)"
-        lines.append(f"SET AUTHREC {on} PRINCIPAL('{principal or '...'}') AUTHADD({authorities})")
+        on = to_copy("PROFILE({}) OBJTYPE(QUEUE)", queue) if queue else "OBJTYPE(QMGR)"
+        lines.append(f"SET AUTHREC {on} " + to_copy(f"PRINCIPAL({{}}) AUTHADD({authorities})", principal or "..."))
     return {"mqsc": tuple(lines)} if principal else {"remedy": "\n".join(lines)}
 
 
@@ -152,7 +153,7 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
 
 def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     """Return what the connections of a channel have negotiated; see ``channel_findings``."""
-    done, texts = client.run(f"DISPLAY CHSTATUS('{channel}') HBINT CURSHCNV")
+    done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT CURSHCNV", channel))
     found = [attributes(text) for text in texts] if done else []
     facts: dict[str, int] = {}
     for name in ("HBINT", "CURSHCNV"):
@@ -222,7 +223,7 @@ class _Examination:
 
     def _told(self, client: MQSCClient, of_queue: Facts) -> Iterator[Finding]:
         if self.channel:
-            shown = _displayed(client, f"DISPLAY CHANNEL('{self.channel}') HBINT SHARECNV MAXMSGL SSLCIPH")
+            shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", self.channel))
             yield from channel_findings(self.channel, {**shown, **_negotiated(client, self.channel), **of_queue})
         if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
@@ -233,10 +234,10 @@ class _Examination:
             )
             # With a name and a role it is known whether that owner needs it.
             severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
-            remedy = f"mqgroups mqsc status | runmqsc {self.connection.q_mgr_name}"
+            remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)
             yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
         if self.queue:
-            shown = _displayed(client, f"DISPLAY QLOCAL('{self.queue}') ALL")
+            shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", self.queue))
             caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
             yield from data_queue_findings(self.queue, caps, ())
 
@@ -262,7 +263,7 @@ class _Examination:
         facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
         if isinstance(problem, QueueMissing):
             why = "messages cannot be moved there, so a poison message stops its consumer"
-            mqsc = (f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {PINNED}",)
+            mqsc = (to_copy(f"DEFINE QLOCAL({{}}) DEFPSIST(YES) {PINNED}", name),)
             yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
             return
         if isinstance(problem, NotAuthorised):
@@ -272,7 +273,7 @@ class _Examination:
             facts["Q.MAXMSGL"] = longest
         yield from data_queue_findings(name, facts, (Role.PUT,))
         if depth := facts.get("CURDEPTH"):
-            found, remedy = f"{depth} there", f"mqgroups groups --queue {name}"
+            found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
             why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
             yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
         if self.role is Role.GET:
@@ -295,7 +296,7 @@ class _Examination:
                 yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
                 continue
             except QueueMissing as error:
-                why, remedy = "programs cannot open it", f"DEFINE QLOCAL('{name}') {PINNED}"
+                why, remedy = "programs cannot open it", to_copy(f"DEFINE QLOCAL({{}}) {PINNED}", name)
                 yield Finding(subject, Severity.ERROR, str(error), why, remedy)
                 return
             except MQIError as error:
@@ -330,7 +331,7 @@ class _Examination:
         except (StatusError, MQIError) as error:
             if isinstance(error, ConnectionBroken):
                 raise
-            remedy = f"mqgroups check {name} --role {role.value}"
+            remedy = to_copy(f"mqgroups check {{}} --role {role.value}", name)
             yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
             return
         words = {

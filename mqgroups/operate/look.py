@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.findings import Finding, Severity, ok
@@ -65,7 +66,7 @@ class QueueLook:
         found = _finding(self.first[cause], many)
         if many == 1:
             return found
-        others = f"mqgroups groups --queue {self.queue} --only {cause.state.value.replace(' ', '-')}"
+        others = to_copy(f"mqgroups groups --queue {{}} --only {cause.state.value.replace(' ', '-')}", self.queue)
         return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
 
     def _add(self, judgement: Judgement, status_queue: str) -> None:

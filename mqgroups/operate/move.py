@@ -19,6 +19,7 @@ from mqgroups.connection.retry import REDO_LATER
 from mqgroups.core.claim import claim_values
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -176,7 +177,7 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
             continue
         if each.record.role is Role.PUT:
             what = f"a record of {each.name} for group {group_id.hex()}"
-            last = f"CLEAR QLOCAL('{each.status_queue}')"
+            last = to_copy("CLEAR QLOCAL({})", each.status_queue)
             if each.is_shared:
                 last = f"complete a later, empty batch of its sink {claim_values(each.record.checkpoint)['sink']}"
             remedy = (

@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import GROUP_ID_NONE
-from mqgroups.core.status import RecordRejected, RecordState, StatusRecord, decode
+from mqgroups.core.status import RecordRejected, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
@@ -24,7 +24,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
-from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record, found_message
+from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record, found_message, read_record
 
 _UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
@@ -56,7 +56,7 @@ class StatusQueueLook:
 def look_at(
     connection: Connection,
     name: str,
-    decoded: Callable[[bytes], StatusRecord] = decode,
+    decoded: Callable[[bytes, bytes], StatusRecord] = read_record,
     longest: int = LONGEST_RECORD_BYTES,
 ) -> StatusQueueLook:
     """Browse a status queue; raises MQIError.
@@ -72,7 +72,7 @@ def look_at(
         while (got := queue.get(st.md(), _BROWSE)) is not None:
             data, md, _ = got
             try:
-                record = decoded(data)
+                record = decoded(data, md)
             except (RecordRejected, StatusQueueUnusable) as error:
                 if isinstance(error, StatusQueueUnusable) and error.because != "corrupt":
                     raise

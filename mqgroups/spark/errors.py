@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ApplicationError, ConfigurationError, EnvironmentFailure, StatusError
 
 
@@ -94,7 +95,7 @@ class QueueReserved(EnvironmentFailure):
         super().__init__(
             f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
             "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
-            f"DISPLAY QSTATUS('{queue}') TYPE(HANDLE) shows the holder"
+            + to_copy("DISPLAY QSTATUS({}) TYPE(HANDLE) shows the holder", queue)
         )
         self.queue = queue
         self.waited_s = waited_s

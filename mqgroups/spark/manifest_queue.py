@@ -18,6 +18,7 @@ from mqgroups.spark.manifests import note_of, sign_of
 from mqgroups.spark.offsets import Key
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.status.opening import check_kind, check_stays, open_or_make
+from mqgroups.status.records import made_by_a_queue_manager
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(st.PUT_NEW_MESSAGE)
@@ -134,7 +135,7 @@ class ManifestQueue:
         return self._connection.open_queue(name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name)
 
     def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
-        """Return MsgId and data of all messages with this CorrelId. Raises MQIError."""
+        """Return MsgId and data of all messages with this CorrelId. Raises MQIError; StatusQueueUnusable if one is a report."""
         return self._reserved.again(lambda: self._browse(source))
 
     def _browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
@@ -143,14 +144,19 @@ class ManifestQueue:
         gmo, following = _BROWSE
         while (got := queue.get(md, gmo)) is not None:
             data, md_out, _ = got
+            self._refuse_report(md_out)
             found.append((md_out[st.MD_MSG_ID], data))
             gmo = following
         return found
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
-        """Whether a message has this CorrelId and this MsgId. Raises MQIError."""
+        """Whether a message has this CorrelId and this MsgId. Raises as ``browse``."""
         md = st.md(msg_id=msg_id, correl_id=source)
-        return self._reserved.again(lambda: self._opened().get_descriptor(md, _LOOK)) is not None
+        found = self._reserved.again(lambda: self._opened().get_descriptor(md, _LOOK))
+        if found is None:
+            return False
+        self._refuse_report(found[0])
+        return True
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
         """Put messages with this CorrelId, and delete those with these MsgIds, in one unit of work.
@@ -178,6 +184,17 @@ class ManifestQueue:
             for msg_id in delete:
                 queue.get_descriptor(st.md(msg_id=msg_id, correl_id=source), _DELETE)
             return [queue.put(md, _PUT, data)[0][st.MD_MSG_ID] for data in put]
+
+    def _refuse_report(self, md: bytes) -> None:
+        if why := made_by_a_queue_manager(md):
+            raise StatusQueueUnusable(
+                f"status queue {self.name} has {why} (MsgId {md[st.MD_MSG_ID].hex()}), expected a datagram that a program has "
+                "put. Find out who may put to this queue, and remove the message",
+                status_queue=self.name,
+                because="corrupt",
+                found=why,
+                expected="a datagram",
+            )
 
     def _opened(self) -> Queue:
         if self._queue.is_stale:

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ConfigurationError, MQIError, OwnerActive
 from mqgroups.mqi import constants as mq
 from mqgroups.spark.browse import BrowsedQueue, closed_if_it_fails
@@ -71,8 +72,8 @@ class ReservedQueue(BrowsedQueue):
         with closed_if_it_fails(handle):
             if handle.inquire(mq.MQIA_SHAREABILITY) != mq.MQQA_SHAREABLE:
                 raise ConfigurationError(
-                    f"queue {self.name} is NOSHARE, but a stream removes groups on several connections. ALTER "
-                    f"QLOCAL('{self.name}') SHARE"
+                    f"queue {self.name} is NOSHARE, but a stream removes groups on several connections. "
+                    + to_copy("ALTER QLOCAL({}) SHARE", self.name)
                 )
             if int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 1:
                 # Another application did the same between the two calls. Both let go, and try again after random pauses.

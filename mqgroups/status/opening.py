@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ConfigurationError, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -47,7 +48,8 @@ def open_or_make(
     except QueueMissing:
         raise StatusQueueUnusable(
             f"status queue {name} does not exist, and model queue {model} to make it from does not exist either. Either "
-            f"DEFINE QLOCAL('{name}') DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or DEFINE QMODEL('{model}') DEFTYPE(PERMDYN) "
+            f"{to_copy('DEFINE QLOCAL({})', name)} DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO), or "
+            f"{to_copy('DEFINE QMODEL({})', model)} DEFTYPE(PERMDYN) "
             f"DEFPSIST(YES) {sharing} MSGDLVSQ(FIFO); `mqgroups mqsc` prints both with what a site may have altered besides",
             status_queue=name,
         ) from None
@@ -111,7 +113,7 @@ def check_kind(queue: Queue) -> None:
     if kind == mq.MQQDT_PREDEFINED and queue.is_in_cluster:
         raise StatusQueueUnusable(
             f"status queue {name} is a cluster queue. Its records could go to another instance, and other queue managers could "
-            f"put to it. ALTER QLOCAL('{name}') CLUSTER(' ') CLUSNL(' '), or use another queue",
+            f"put to it. {to_copy('ALTER QLOCAL({})', name)} CLUSTER(' ') CLUSNL(' '), or use another queue",
             status_queue=name,
             found="cluster queue",
             expected="local queue that is in no cluster",
@@ -129,8 +131,9 @@ def check_stays(status_queue: str, md: bytes) -> None:
         raise StatusQueueUnusable(
             f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY "
             "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the "
-            f"rest of it never got. ALTER QLOCAL('{status_queue}') CAPEXPRY(NOLIMIT) CUSTOM(' '), without CAPEXPRY before "
-            "release 9.3.1; and alter its model queue in the same way. The next start puts records that stay",
+            f"rest of it never got. {to_copy('ALTER QLOCAL({})', status_queue)} CAPEXPRY(NOLIMIT) CUSTOM(' '), "
+            "without CAPEXPRY before release 9.3.1; and alter its model queue in the same way. The next start puts records "
+            "that stay",
             status_queue=status_queue,
             found=f"{left / 10:g} s left",
             expected="no expiry",

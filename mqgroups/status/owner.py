@@ -19,6 +19,7 @@ from mqgroups.core.next_record import Note, next_record, note_of
 from mqgroups.core.ownership import Ownership, PendingCommit
 from mqgroups.core.restart import position_of
 from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import Stopped
 from mqgroups.printable import even_half_made
 from mqgroups.status.keeper import Keeper
@@ -63,7 +64,7 @@ class Owner:
     def look_command(self) -> str:
         """The command that shows an operator this owner's record."""
         expected = self.own.expected
-        return f"mqgroups check {expected.name} --role {expected.role.value}"
+        return to_copy(f"mqgroups check {{}} --role {expected.role.value}", expected.name)
 
     # --- what is committed
 

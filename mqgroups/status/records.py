@@ -10,9 +10,19 @@ from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
+from mqgroups.core.claim import kind_of_record
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
-from mqgroups.core.status import Mark, Outgoing, RecordRejected, RejectedBecause, StatusRecord, decode, shown
+from mqgroups.core.status import (
+    Mark,
+    Outgoing,
+    RecordRejected,
+    RejectedBecause,
+    StatusRecord,
+    decode,
+    has_name_of_owner,
+    shown,
+)
 from mqgroups.core.status_chain import (
     MOST_SEGMENTS,
     ChainBroken,
@@ -22,15 +32,16 @@ from mqgroups.core.status_chain import (
     contents_of,
     users_of_records,
 )
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import MessageTooLong, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.printable import printable
 
 LONGEST_RECORD_BYTES = 16_777_216
 # The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
+_DATAGRAM = [mq.MQMT_DATAGRAM, mq.MQFB_NONE, mq.MQRO_NONE]
 _BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 _BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 # No owner has more messages than that on its status queue.
@@ -50,7 +61,7 @@ def browsed(
         while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
             data, md, _ = got
             options = _BROWSE_NEXT
-            found.append(found_message(data, md, decoded_record(queue.name, data), own_users))
+            found.append(found_message(data, md, decoded_record(queue.name, data, md), own_users))
     except MessageTooLong as error:
         if error.reason == mq.MQRC_DATA_LENGTH_ERROR:
             raise  # the channel is to blame, and a repair would move a good record away
@@ -100,10 +111,40 @@ def held_by(
         return None
 
 
-def decoded_record(name: str, data: bytes) -> StatusRecord:
+def made_by_a_queue_manager(md: bytes) -> str:
+    """Return what a message is that is no datagram of a program, for an error text; empty if it is one.
+
+    A report has the data of somebody else's message, and its user may be that of a program that has moved this message.
+    """
+    fields = {
+        "MsgType": st.MD_MSG_TYPE,
+        "Feedback": st.MD_FEEDBACK,
+        "Report": st.MD_REPORT,
+        "PutApplType": st.MD_PUT_APPL_TYPE,
+    }
+    found = {name: st.long_at(md, field) for name, field in fields.items()}
+    *kind, put_appl_type = found.values()
+    if kind == _DATAGRAM and put_appl_type != mq.MQAT_QMGR:
+        return ""
+    return "a message with " + ", ".join(f"{name} {value}" for name, value in found.items())
+
+
+def read_record(data: bytes, md: bytes) -> StatusRecord:
+    """Return the record in a message; raises RecordRejected if this version cannot read it, or a queue manager has made it."""
+    if why := made_by_a_queue_manager(md):
+        raise RecordRejected(RejectedBecause.CORRUPT, why, "a datagram that a program has put")
+    record = decode(data)
+    if kind_of_record(record) is None and not has_name_of_owner(record):
+        raise RecordRejected(
+            RejectedBecause.CORRUPT, f"the name {shown(record.name)}", "the name of a producer or consumer"
+        )
+    return record
+
+
+def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
     """Return the record in a message on status queue ``name``; raises StatusQueueUnusable if this version cannot read it."""
     try:
-        return decode(data)
+        return read_record(data, md)
     except RecordRejected as error:
         if error.because is RejectedBecause.VERSION:
             raise StatusQueueUnusable(
@@ -156,7 +197,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
     elif mismatch.field == "resolved_q_mgr_name":
         remedy = (
             f". If the group's messages were moved from {shown(mismatch.found)}, say where they are now: "
-            f"--instance {printable(str(mismatch.found))}=NEW"
+            + to_copy("--instance {}=NEW", str(mismatch.found))
         )
     return StatusQueueUnusable(
         f"the status record on status queue {status_queue} has {mismatch.field} {shown(mismatch.found)}, expected "
@@ -174,10 +215,10 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
 def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
     """Return the error for status queue ``name``, which for ``wait_s`` seconds had an anchor and no record."""
     return StatusQueueUnusable(
-        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check DISPLAY "
-        f"QSTATUS({name}). UNCOM(YES): the unit of work of an earlier instance hides the record until the queue manager drops "
-        "that instance's connection; start again later. UNCOM(NO): another program removed the record, or other code committed "
-        "on a shared connection; a start without the record would put or get messages twice, so "
+        f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check "
+        f"{to_copy('DISPLAY QSTATUS({})', name)}. UNCOM(YES): the unit of work of an earlier instance hides the record until the "
+        "queue manager drops that instance's connection; start again later. UNCOM(NO): another program removed the record, or "
+        "other code committed on a shared connection; a start without the record would put or get messages twice, so "
         f"{SALVAGE}. Nothing was changed",
         status_queue=name,
         because="hidden",

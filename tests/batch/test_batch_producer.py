@@ -462,3 +462,13 @@ def test_what_is_no_record_of_a_shared_status_queue_is_left_where_it_is(batches)
     with pytest.raises(errors.StatusQueueUnusable) as caught:
         batches.complete(0)
     assert caught.value.because == "corrupt"
+
+
+def test_a_record_in_a_report_is_none(batches):
+    """As the queue manager puts it when a message expires that one of the attempts' users has moved."""
+    batches.attempt().put_group("A", messages("A", 1))
+    for found in batches.owner.on_queue(batches.status_queue):
+        batches.owner.put_raw(found.data, batches.status_queue, CorrelId=found.md.CorrelId, MsgType=4, Feedback=258)
+    with pytest.raises(errors.StatusQueueUnusable, match="MsgType 4, Feedback 258") as caught:
+        batches.complete(0)
+    assert caught.value.because == "corrupt"

@@ -53,6 +53,7 @@ property_values = (
     | st.text(max_size=20)
     | st.binary(max_size=20)
 )
+mq_names = st.text("ABCXYZabcxyz0123456789./_%", max_size=48)
 records = st.builds(
     StatusRecord,
     role=st.sampled_from(Role),
@@ -61,17 +62,17 @@ records = st.builds(
     owner_id=st.text("0123456789abcdef", min_size=32, max_size=32),
     epoch=st.integers(1, 2**63 - 1),
     unit_of_work=st.integers(1, 2**63 - 1),
-    queue=st.text(max_size=48),
+    queue=mq_names,
     group_id=st.binary(min_size=24, max_size=24).filter(any),
     msg_seq_number=st.integers(1, MAX_MSG_SEQ_NUMBER),
-    q_mgr_identifier=st.text(max_size=48),
-    resolved_q_name=st.text(max_size=48),
-    resolved_q_mgr_name=st.text(max_size=48),
+    q_mgr_identifier=st.text("AZaz09./_%: -", max_size=48),
+    resolved_q_name=mq_names,
+    resolved_q_mgr_name=mq_names,
     persistence=st.sampled_from(Persistence),
     offset=st.integers(0, MAX_MSG_SEQ_NUMBER),
     first_msg_id=st.binary(min_size=24, max_size=24),
     checkpoint=st.binary(max_size=60) | json_values,
-    traceparent=st.text(max_size=60),
+    traceparent=st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60),
     properties=st.none() | st.dictionaries(st.text(max_size=9), property_values, max_size=3),
     outgoing=st.none() | st.builds(Outgoing, st.binary(min_size=24, max_size=24), st.integers(0, MAX_MSG_SEQ_NUMBER)),
 )
@@ -119,10 +120,12 @@ WRONG: dict[str, list[object]] = {
     "role": ["browse", ["put"]],
     "state": ["open"],
     "name": ["\ud800"],
-    "owner_id": [7],
+    "owner_id": [7, "\x1b[2J"],
     "epoch": [True, 1.0, -1],
     "unit_of_work": ["12"],
-    "queue": [None, "Q" * 49, [LONG] * 9],
+    "queue": [None, "Q" * 49, [LONG] * 9, "A B", "A'"],
+    "q_mgr_identifier": ["QM9; touch owned #", "QM9\n"],
+    "resolved_q_name": ["A;"],
     "group_id": ["00", "zz" * 24, 7, "AB" * 24, " " + "ab" * 24, "00" * 24],
     "first_msg_id": ["00"],
     "msg_seq_number": [0, MAX_MSG_SEQ_NUMBER + 1, "1"],
@@ -131,7 +134,7 @@ WRONG: dict[str, list[object]] = {
     "quarantine": ["no"],
     "persistence": [2, True],
     "resolved_q_mgr_name": ["Q" * 49],
-    "traceparent": [None],
+    "traceparent": [None, "\x85"],
     "suspect": [
         *([], "abc", ["ab" * 24, 1, None, "ab" * 24]),
         *(["ab" * 24, True, 1, "ab" * 24], ["ab" * 24, 1, 1, "AB" * 24]),

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+import struct
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from mqgroups.core import claim, restart, status, status_chain
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag, Role
 from mqgroups.core.poison import Suspect
 from mqgroups.errors import StatusQueueUnusable
-from mqgroups.status.records import refuse_strangers
+from mqgroups.status.records import read_record, refuse_strangers
 
 VECTORS = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "status-record-vectors.json").read_text())
 BASE = VECTORS["base"]
@@ -31,6 +32,7 @@ STARTS = {
     status.RecordState.IN_GROUP: "resume the group",
     status.RecordState.COMPLETED: "continue after a completed group",
 }
+MQ_NAME = "A-Za-z0-9./_%"
 HEAD, DIGITS, NECK = b'{"sha256":"', 64, b'",'
 
 
@@ -93,6 +95,21 @@ class Spec:
     @staticmethod
     def text(most: float = math.inf) -> Callable[[Any], bool]:
         return lambda value: type(value) is str and len(value) <= most and not re.search("[\ud800-\udfff]", value)
+
+    @classmethod
+    def of(cls, characters: str, most: int, least: int = 0) -> Callable[[Any], bool]:
+        return lambda value: type(value) is str and re.fullmatch(f"[{characters}]{{{least},{most}}}", value) is not None
+
+    @classmethod
+    def message(cls, md: dict[str, Any], data: bytes) -> dict[str, Any]:
+        """Read a record that is perhaps no datagram of a program."""
+        if (md["MsgType"], md["Feedback"], md["Report"]) != (8, 0, 0) or md["PutApplType"] == 7:
+            raise Rejected("corrupt")
+        fields = cls.read(data)
+        of_batch = (fields["checkpoint"] or {}).get("json")
+        if not (type(of_batch) is dict and "sink" in of_batch) and not cls.of(MQ_NAME, 35, 1)(fields["name"]):
+            raise Rejected("corrupt")
+        return fields
 
     @staticmethod
     def hex24(value: Any) -> bool:
@@ -182,10 +199,10 @@ Spec.FIELDS = {
     "role": lambda value: value in ("put", "get"),
     "name": Spec.text(),
     "state": lambda value: value in ("idle", "in group", "completed", "anchor"),
-    "owner_id": Spec.text(200),
+    "owner_id": Spec.of(" -~", 200),
     "epoch": COUNT,
     "unit_of_work": COUNT,
-    "queue": Spec.text(48),
+    "queue": Spec.of(MQ_NAME, 48),
     "group_id": Spec.hex24,
     "first_msg_id": Spec.hex24,
     "msg_seq_number": NUMBER,
@@ -193,12 +210,12 @@ Spec.FIELDS = {
     "in_last_message": lambda value: type(value) is bool,
     "suspect": Spec.list_of(Spec.hex24, NUMBER, COUNT, Spec.hex24),
     "quarantine": lambda value: type(value) is bool,
-    "resolved_q_name": Spec.text(48),
-    "resolved_q_mgr_name": Spec.text(48),
-    "q_mgr_identifier": Spec.text(48),
+    "resolved_q_name": Spec.of(MQ_NAME, 48),
+    "resolved_q_mgr_name": Spec.of(MQ_NAME, 48),
+    "q_mgr_identifier": Spec.of(MQ_NAME + ": -", 48),
     "persistence": Spec.integer(1),
     "checkpoint": Spec.checkpoint,
-    "traceparent": Spec.text(200),
+    "traceparent": Spec.of(" -~", 200),
     "properties": Spec.properties,
     "outgoing": Spec.list_of(Spec.hex24, NUMBER),
     "done": Spec.list_of(Spec.named, Spec.integer(999_999_999, 1), Spec.time),
@@ -343,6 +360,28 @@ def test_a_mark_tells_the_outcome_of_a_commit():
     for vector in VECTORS["outcomes"]:
         found, before, after = (tuple(vector[name]) if vector[name] else None for name in ("found", "before", "after"))
         assert restart.commit_outcome(found, before, after).value == vector["outcome"], vector
+
+
+def test_a_message_that_is_no_datagram_of_a_program_or_has_no_owners_name_is_rejected():
+    """At 8, 12, 20 and 272 of an MQMD are Report, MsgType, Feedback and PutApplType; at 24 to 44 what does not count."""
+    for vector in VECTORS["messages"]:
+        md = {"MsgType": 8, "Feedback": 0, "Report": 0, "PutApplType": 6, **vector["md"]}
+        fields = md.get("Format", "MQSTR   ").encode(), md.get("Priority", 0), 1
+        packed = struct.pack(
+            "=4s7i8s2i", b"MD  ", 2, md["Report"], md["MsgType"], -1, md["Feedback"], 546, 1208, *fields
+        )
+        raw = packed.ljust(272, b" ") + struct.pack("=i", md["PutApplType"])
+        data = Spec.written(fields_of(vector))
+        spec = package = None
+        try:
+            Spec.message(md, data)
+        except Rejected as error:
+            spec = str(error)
+        try:
+            read_record(data, raw)
+        except status.RecordRejected as error:
+            package = error.because.value
+        assert (spec, package) == (vector["verdict"],) * 2, vector
 
 
 def test_a_record_of_another_user_is_refused():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from mqgroups.mqi import constants as mq
+from mqembedded import constants as mq
 
 WORDS = [
     "", "a.csv", "../../etc/x", "/etc/x", "-rf", ".x", "quarantine", "a\nb", "2026-01-01 ERROR forged",
@@ -35,6 +35,13 @@ _BODIES = [
 ]  # fmt: skip
 _CCSIDS = [1208, 1208, 819, 37, 500, 930, 1200, 13488, 850, 0, -2, -1, 65535, 99999]
 _ENCODINGS = [546, 546, 273, 785, 0, -1, 0x7FFFFFFF]
+# The queue that nobody may put to but the readers.
+VICTIM = "FUZZ.VICTIM"
+_REPORTS = [
+    mq.MQRO_COA_WITH_FULL_DATA, mq.MQRO_COD_WITH_FULL_DATA, mq.MQRO_EXPIRATION_WITH_FULL_DATA,
+    mq.MQRO_EXCEPTION_WITH_FULL_DATA, mq.MQRO_ACTIVITY, mq.MQRO_PAN | mq.MQRO_NAN, mq.MQRO_DISCARD_MSG,
+    mq.MQRO_PASS_MSG_ID, mq.MQRO_PASS_CORREL_ID, mq.MQRO_PASS_DISCARD_AND_EXPIRY,
+]  # fmt: skip
 _IN, _LAST = mq.MQMF_MSG_IN_GROUP, mq.MQMF_LAST_MSG_IN_GROUP
 _SEGMENT, _LAST_SEGMENT = mq.MQMF_SEGMENT, mq.MQMF_LAST_SEGMENT
 _LONG = 4_000_000
@@ -147,10 +154,15 @@ def _data(draw: random.Random, header: float = 0.5) -> tuple[bytes, dict[str, An
         "PutApplName": draw.choice(WORDS).encode()[:28],
         "PutDate": draw.choice((b"20261231", b"99999999", b"", b"2026\n\x1b[2J")),
         "PutTime": draw.choice((b"23595999", b"99999999", b"", b"\xff" * 8)),
-        "ReplyToQ": draw.choice(WORDS).encode()[:48],
+        "ReplyToQ": draw.choice((*WORDS, *[VICTIM] * len(WORDS))).encode()[:48],
+        "Report": draw.choice((0, draw.choice(_REPORTS) | draw.choice(_REPORTS))),
+        "Expiry": draw.choice((-1, -1, -1, -1, 1, 2, 100, 999_999_999)),
+        "MsgType": draw.choice((8, 8, 8, 8, 1, 2, 4, 65536)),
         "UserIdentifier": draw.choice(WORDS).encode()[:12],
         "CorrelId": draw.randbytes(24),
     }
+    if draw.random() < 0.02:
+        fields["Report"] = draw.getrandbits(31)
     if draw.random() < header:
         body, said = _headers(draw, body)
         fields |= said

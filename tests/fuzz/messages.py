@@ -8,6 +8,7 @@ segments, with codecs, into files, through a pipe. What has to hold:
 
 * only errors of this package's tree reach an application, and their text is one printable line;
 * a reader takes at most 64 MiB more than the messages;
+* what a reader puts again has no report put to a queue that its sender may not put to;
 * a consumer that is started again does not stop for ever: after the same stop, one of the ways that the documents name leads on.
 """
 
@@ -50,13 +51,14 @@ from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.headers import taken_off
 from mqgroups.telemetry.context import in_folders
-from tests.fuzz.hostile_messages import Hostile, messages
+from tests.fuzz.hostile_messages import VICTIM, Hostile, messages
 
 _QUEUE, _BAD, _TO = "FUZZ", "FUZZ.BAD", "FUZZ.TO"
 _MQSC = f"""
 DEFINE QLOCAL({_QUEUE}) MAXDEPTH(5000) BOTHRESH(2) BOQNAME({_BAD})
 DEFINE QLOCAL({_BAD}) MAXDEPTH(5000)
 DEFINE QLOCAL({_TO}) MAXDEPTH(5000)
+DEFINE QLOCAL({VICTIM}) MAXDEPTH(5000)
 """
 _MOST_BYTES = 64 << 20
 _LONGEST_ERROR = 10_000
@@ -216,6 +218,9 @@ class Fuzzer:
                     self._browse(reader, put)
                 else:
                     self._get(reader)
+            self._clear(_QUEUE, _BAD, _TO, "DEV.DEAD.LETTER.QUEUE")
+            if reports := self._clear(VICTIM):
+                raise Found(f"{reader} had {reports} reports put to {VICTIM}")
             self.done[f"reads by {reader}"] += 1
 
     @contextmanager
@@ -315,7 +320,9 @@ class Fuzzer:
             queue.close()
         return True
 
-    def _clear(self, *queues: str) -> None:
+    def _clear(self, *queues: str) -> int:
+        """Get what is on the queues; returns how many messages these were."""
+        found = 0
         pymqi, C = self._pymqi, self._pymqi.CMQC  # noqa: N806 - as in pymqi's own examples
         for name in queues:
             try:
@@ -330,7 +337,9 @@ class Fuzzer:
                     except pymqi.MQMIError as warning:
                         if warning.reason != C.MQRC_TRUNCATED_MSG_ACCEPTED:
                             raise
+                    found += 1
             queue.close()
+        return found
 
 
 def main() -> None:

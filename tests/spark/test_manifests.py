@@ -398,6 +398,17 @@ def test_messages_are_put_and_deleted_together_and_those_of_other_sources_are_no
     assert queue.browse(other) == [(unseen, b"other")]
 
 
+def test_a_report_with_the_data_of_a_manifest_or_the_msg_id_of_a_sign_is_refused(owner, opened, make_queue):
+    name = make_queue()
+    queue = opened(name)
+    owner.put_raw(b"{}", name, CorrelId=b"S" * 24, MsgId=b"sign".ljust(24), MsgType=4, Feedback=258)
+    with pytest.raises(StatusQueueUnusable, match="a message with MsgType 4, Feedback 258"):
+        queue.browse(b"S" * 24)
+    with pytest.raises(StatusQueueUnusable, match="a message with MsgType 4, Feedback 258"):
+        queue.has(b"S" * 24, b"sign".ljust(24))
+    assert not queue.has(b"S" * 24, b"none".ljust(24))
+
+
 def test_messages_are_persistent_text_and_never_expire(owner, opened, make_queue):
     name = make_queue()
     opened(name).change(b"S" * 24, [b"{}"], ())

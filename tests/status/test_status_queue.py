@@ -11,7 +11,8 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
-from mqgroups import errors
+from mqembedded import constants as c
+from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, decode, encode
@@ -228,6 +229,45 @@ def test_a_record_of_somebody_else_stops_and_is_left_where_it_is(owner, role):
         assert owner.take_record(role) == data
         assert owner.data() == [b"on the queue"]
         assert is_free(owner, role)
+
+
+@ROLES
+@pytest.mark.parametrize(
+    "fields",
+    [{"MsgType": 4, "Feedback": 258}, {"MsgType": 4}, {"Feedback": 258}, {"Report": 64}, {"PutApplType": 7}],
+    ids=str,
+)
+def test_a_record_in_a_report_stops_and_can_be_moved_away(owner, make_queue, role, fields):
+    """A queue manager puts reports with the user of a program that has moved a message: this is the owner's own."""
+    owner.start(role).close()
+    data = encode(owner.status_record(role, checkpoint={"rows": 123456}))
+    sets = "PutApplType" in fields
+    handle = owner.eye.open(owner.status_queue(role), mq.MQOO_OUTPUT | (c.MQOO_SET_ALL_CONTEXT if sets else 0))
+    assert handle.put(data, c.MQPMO_SET_ALL_CONTEXT if sets else 0, **fields).code == OK
+    handle.close()
+    with pytest.raises(errors.StatusQueueUnusable, match="expected a datagram that a program has put") as caught:
+        owner.start(role)
+    assert caught.value.because == "corrupt"
+    assert all(f"{name} {value}" in caught.value.found for name, value in fields.items())
+    (seen,) = operate.find_owners(owner.qmgr, names=[owner.name], status_queues=[owner.status_queue(role)]).owners
+    assert (seen.state, seen.record) == (operate.OwnerState.UNREADABLE, None)
+    away = make_queue()
+    operate.salvage_owner(
+        owner.qmgr, owner.name, role, queue=owner.queue, unreadable_to=away, accept=["nothing-interrupted"]
+    )
+    assert [found.data for found in owner.on_queue(away)] == [data]
+    with owner.start(role) as started:
+        assert started.checkpoint is None
+
+
+@ROLES
+def test_a_record_with_a_name_that_no_owner_can_have_is_none_and_does_not_rename_its_queue(owner, role):
+    put_records(owner, role, encode(owner.status_record(role, name="X; touch owned #")))
+    with pytest.raises(errors.StatusQueueUnusable, match="found the name 'X; touch owned #'") as caught:
+        owner.start(role)
+    assert caught.value.because == "corrupt"
+    (seen,) = operate.find_owners(owner.qmgr, names=[owner.name], status_queues=[owner.status_queue(role)]).owners
+    assert (seen.name, seen.state) == (owner.name, operate.OwnerState.UNREADABLE)
 
 
 @ROLES

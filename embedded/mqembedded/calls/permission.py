@@ -29,9 +29,9 @@ from mqembedded.objects.attributes import MODEL
 from mqembedded.platform import Platform
 from mqembedded.queue_manager import QueueManager
 from mqembedded.readings import DYNAMIC_NAME_IS_CHECKED
+from mqembedded.remote_queues import CLUSTER_TRANSMISSION_QUEUE
 from mqembedded.wire.object_descriptors import ObjectDescriptor
 
-CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 _FOR_OPTIONS = {
     mq.MQOO_INQUIRE: "INQ",
     mq.MQOO_BROWSE: "BROWSE",

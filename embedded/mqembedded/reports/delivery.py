@@ -1,7 +1,9 @@
 """Delivery of messages that the queue manager itself puts, and of messages that came over a channel.
 
-A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. Not here: what is
-in a report (``reports.py``).
+A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. The user of the
+message that it is about needs PUT and PASSID on the reply-to queue (IBM MQ, topic "Message context", q023110: for COD and
+expiration; for the others see the reading "authority for other reports"). As with MQOPEN, the profile is that of the name, or of
+the transmission queue. Not here: what is in a report (``reports.py``).
 """
 
 from __future__ import annotations
@@ -17,21 +19,39 @@ from mqembedded.messages.route import Target
 from mqembedded.messages.transmission import Bound
 from mqembedded.platform import Platform
 from mqembedded.queue_manager import MAX_PRIORITY, QueueManager
-from mqembedded.wire.structures import MessageDescriptor, name_field
+from mqembedded.remote_queues import CLUSTER_TRANSMISSION_QUEUE
+from mqembedded.wire.structures import MessageDescriptor, name_field, text_field
 
 _log = logging.getLogger(__name__)
 
 DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
 # The place of Encoding, CodedCharSetId and Format, which describe the data behind the MQDLH.
 DLH_FORMAT_OFFSET = 116
+_TO_REPORT = frozenset({"PUT", "PASSID"})
 
 
 def delivered(
-    q_mgr: QueueManager, md: MessageDescriptor, data: bytes, properties: bytes, reply_to_q: str, reply_to_q_mgr: str
+    q_mgr: QueueManager,
+    md: MessageDescriptor,
+    data: bytes,
+    properties: bytes,
+    reply_to_q: str,
+    reply_to_q_mgr: str,
+    *,
+    needs_authority: bool,
 ) -> list[Message]:
-    """Return the message with this descriptor for the queue that takes it, counted on it; an empty list if no queue does."""
+    """Return the message with this descriptor for the queue that takes it, counted on it; an empty list if no queue does.
+
+    ``needs_authority``: whether the user in the descriptor must be allowed to put it there.
+    """
     try:
-        return [placed(q_mgr, q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr), md, data, properties)]
+        target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)
+        if needs_authority:
+            profile = CLUSTER_TRANSMISSION_QUEUE if target.channel_name else target.queue.name
+            if q_mgr.cluster.ways.to(reply_to_q_mgr) is None and q_mgr.catalogue.get(reply_to_q) is not None:
+                profile = reply_to_q
+            q_mgr.require(text_field(md.user_identifier), "QUEUE", profile, _TO_REPORT)
+        return [placed(q_mgr, target, md, data, properties)]
     except Failed as failed:
         reason = failed.reason
     if not md.report & mq.MQRO_DISCARD_MSG:

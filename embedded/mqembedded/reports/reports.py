@@ -30,6 +30,7 @@ from mqembedded.messages.queue import Message, Queue
 from mqembedded.properties.control import kept, read
 from mqembedded.properties.sets import combined
 from mqembedded.queue_manager import QueueManager
+from mqembedded.readings import OTHER_REPORTS_NEED_AUTHORITY
 from mqembedded.reports.delivery import DLH, DLH_FORMAT_OFFSET, delivered
 from mqembedded.wire.structures import MessageDescriptor, as_only_segment, name_field, text_field
 
@@ -212,7 +213,9 @@ def _report(
         if option == kind.with_data:
             data = data[: _headers_length(about.format, data) + _DATA_LENGTH]
     md = _descriptor(q_mgr, kind, about, expires_at_s)
-    return delivered(q_mgr, md, data, properties, text_field(about.reply_to_q), text_field(about.reply_to_q_mgr))
+    reply_to = text_field(about.reply_to_q), text_field(about.reply_to_q_mgr)
+    needs_authority = kind in (COD, EXPIRATION) or q_mgr.readings[OTHER_REPORTS_NEED_AUTHORITY]
+    return delivered(q_mgr, md, data, properties, *reply_to, needs_authority=needs_authority)
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 
+from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.findings import Finding, Severity, ok
 from mqgroups.operate.rules.mqsc_text import MQSCCommand, attributes, broken, commands
 
@@ -63,8 +64,8 @@ def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
     ]
     return found + [
         MQSCCommand(
-            f"DEFINE QLOCAL('MQGROUPS.{role}.{names.name}') DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) "
-            f"{PINNED} NOREPLACE",
+            to_copy("DEFINE QLOCAL({}) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) ", f"MQGROUPS.{role}.{names.name}")
+            + f"MSGDLVSQ(FIFO) {PINNED} NOREPLACE",
             ("A predefined status queue, for users who may not make one from the model",),
         )
         for role in (("PUT", "GET") if names.name else ())
@@ -89,7 +90,7 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
         if names.users and role not in names.users:
             continue
         given = names.users.get(role, role)
-        line = command.text.replace(f"PRINCIPAL('{role}')", f"PRINCIPAL('{given}')")
+        line = command.text.replace(to_copy("PRINCIPAL({})", role), to_copy("PRINCIPAL({})", given))
         found.append(MQSCCommand(_renamed(line, "PROFILE", names), command.comments))
         if names.name:
             found += [MQSCCommand(text) for text in _for_status_queues(role, line, names.name)]
@@ -118,7 +119,7 @@ def _renamed_queue(command: MQSCCommand, names: Names, comment: str) -> MQSCComm
     # NOREPLACE: the attributes of a queue that exists are its owner's.
     text = _renamed(command.text, "QLOCAL", names).replace(" REPLACE", " NOREPLACE")
     text = _renamed(text, "BOQNAME", names)
-    return MQSCCommand(text.replace(f"DESCR('{command.attributes['DESCR']}') ", ""), (comment,))
+    return MQSCCommand(text.replace(to_copy("DESCR({}) ", command.attributes["DESCR"]), ""), (comment,))
 
 
 def _renamed(line: str, attribute: str, names: Names) -> str:
@@ -130,7 +131,8 @@ def _renamed(line: str, attribute: str, names: Names) -> str:
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
     found = attributes(line).get(attribute, "")
-    return line.replace(f"{attribute}('{found}')", f"{attribute}('{known.get(found, found)}')")
+    old, new = (to_copy(f"{attribute}({{}})", each) for each in (found, known.get(found, found)))
+    return line.replace(old, new)
 
 
 def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:
@@ -147,10 +149,10 @@ def display_command(command: MQSCCommand) -> str:
     """Return the DISPLAY command that shows what ``command`` defines."""
     given = command.attributes
     if "AUTHADD" in given:
-        where = f"PROFILE('{given['PROFILE']}') " if "PROFILE" in given else ""
-        return f"DISPLAY AUTHREC {where}OBJTYPE({given['OBJTYPE']}) PRINCIPAL('{given['PRINCIPAL']}')"
+        where = to_copy("PROFILE({}) ", given["PROFILE"]) if "PROFILE" in given else ""
+        return f"DISPLAY AUTHREC {where}" + to_copy(f"OBJTYPE({given['OBJTYPE']}) PRINCIPAL({{}})", given["PRINCIPAL"])
     kind = "QMODEL" if "QMODEL" in given else "QLOCAL"
-    return f"DISPLAY {kind}('{given[kind]}') ALL"
+    return to_copy(f"DISPLAY {kind}({{}}) ALL", given[kind])
 
 
 def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
@@ -181,7 +183,7 @@ def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
     if not differs:
         return ok(subject, "as defined")
     found = ", ".join(f"{is_} and not {should}" for should, is_ in differs)
-    alter = f"ALTER {kind}('{given[kind]}') " + " ".join(should for should, _ in differs)
+    alter = to_copy(f"ALTER {kind}({{}}) ", given[kind]) + " ".join(should for should, _ in differs)
     return Finding(subject, Severity.WARNING, found, "mqgroups is tested with the definition it prints", mqsc=(alter,))
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from mqgroups.core.model import Role
 from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
+from mqgroups.core.to_copy import to_copy
 
 Facts: TypeAlias = Mapping[str, "int | str"]
 
@@ -155,7 +156,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
             Q.MAXMSGL; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
-    queue = _Object(f"queue {name}", f"ALTER QLOCAL('{name}')", facts)
+    queue = _Object(f"queue {name}", to_copy("ALTER QLOCAL({})", name), facts)
     yield from queue.enabled(roles)
     yield from _depth(queue)
     yield from queue.long_enough("longer messages of its queue are refused (2030)")
@@ -186,7 +187,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
 def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
     """Yield findings on an alias of the queue ``target``. Facts: GET, PUT."""
     yield ok(f"queue {name}", f"an alias of {target}")
-    yield from _Object(f"alias {name}", f"ALTER QALIAS('{name}')", facts).enabled(roles)
+    yield from _Object(f"alias {name}", to_copy("ALTER QALIAS({})", name), facts).enabled(roles)
 
 
 def _depth(queue: _Object) -> Iterator[Finding]:
@@ -209,16 +210,16 @@ def _backout(queue: _Object) -> Iterator[Finding]:
     if threshold is None or target is None:
         return
     about, found = "BOTHRESH, BOQNAME", f"BOTHRESH({threshold})"
-    alter, backout = queue.alter, target or "QUEUE"
-    needs = f"consumers with poison= or stalled= need PUT on {backout}\n"
+    alter, backout = queue.alter, to_copy("BOQNAME({})", str(target or "QUEUE"))
+    needs = to_copy("consumers with poison= or stalled= need PUT on {}\n", str(target or "QUEUE"))
     if not threshold:
         why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
         # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) BOQNAME('{backout}')"
+        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) {backout}"
     elif not target:
         found += " without BOQNAME"
         why = 'poison="quarantine" has nowhere to move messages to'
-        remedy = f"{needs}{alter} BOQNAME('{backout}')"
+        remedy = f"{needs}{alter} {backout}"
     elif threshold < _FEW_BACKOUTS:
         why = (
             "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
@@ -261,7 +262,7 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL; of the channel's connections, as they were negotiated, the longest
     HBINT (0 is longer than any) as CHS.HBINT and the smallest CURSHCNV as CHS.CURSHCNV.
     """
-    channel = _Object(f"channel {name}", f"ALTER CHANNEL('{name}') CHLTYPE(SVRCONN)", facts)
+    channel = _Object(f"channel {name}", to_copy("ALTER CHANNEL({}) CHLTYPE(SVRCONN)", name), facts)
     if (interval := channel.number("HBINT")) is not None:
         found, late = f"HBINT({interval})", _noticed(interval)
         too_short = f"{late}, but so is a connection whose network or MQCMIT is slow"
@@ -311,7 +312,7 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
         facts: DEFTYPE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER, USAGE.
     """
     called = "model queue" if kind == "QMODEL" else "status queue"
-    queue = _Object(f"{called} {name}", f"ALTER {kind}('{name}')", facts)
+    queue = _Object(f"{called} {name}", to_copy(f"ALTER {kind}({{}})", name), facts)
     yield from queue.enabled((Role.PUT, Role.GET))
     if kind == "QMODEL":
         why = "a status queue made from it is deleted with its connection, and its record with it"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.inspection import Place
 from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
@@ -30,9 +31,9 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     if owner.is_shared:
         return [_run_again(owner)]
     if owner.role is None:
-        return [f"mqgroups check NAME --role ROLE --status-queue {owner.status_queue}"]
+        return [to_copy("mqgroups check NAME --role ROLE --status-queue {}", owner.status_queue)]
     if owner.state is OwnerState.MOVED and owner.record is not None:
-        adopt = f"mqgroups adopt {owner.name} --from {owner.record.q_mgr_identifier} --apply"
+        adopt = to_copy("mqgroups adopt {} --from {} --apply", owner.name, owner.record.q_mgr_identifier)
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
@@ -40,7 +41,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     nothing = "nothing-interrupted"
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
-            *([f"mqgroups doctor --queue {queue}"] if queue != around.at.queue else []),
+            *([to_copy("mqgroups doctor --queue {}", queue)] if queue != around.at.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
             _rebuild(around, owner.name, owner.role, queue, accept=nothing),
@@ -49,7 +50,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return [
             "wait until its unit of work is backed out",
             "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
-            f"mqgroups owners {owner.name}",
+            to_copy("mqgroups owners {}", owner.name),
         ]
     return [
         "if a group was interrupted:",
@@ -63,20 +64,21 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
 
 
 def _start(owner: SeenOwner, settings: str = "") -> str:
-    return _run_again(owner) if owner.is_shared else f"start {owner.role} {owner.name}{settings}"
+    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}{settings}", owner.name)
 
 
 def _run_again(owner: SeenOwner) -> str:
     return (
-        f"run the Spark query or job again whose sink has the status queue {owner.status_queue}: it completes its batch"
+        "run the Spark query or job again whose sink has the status queue "
+        f"{to_copy('{}', owner.status_queue)}: it completes its batch"
     )
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
     if owner.record is not None and (owner.record.checkpoint is not None or owner.record.done is not None):
         yield "the next command shows its checkpoint and the name of its last group, which go with its record"
-        yield f"mqgroups check {owner.name} --role {owner.role}"
-    yield f"CLEAR QLOCAL('{owner.status_queue}')"
+        yield to_copy(f"mqgroups check {{}} --role {owner.role}", owner.name)
+    yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
@@ -91,7 +93,7 @@ def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str =
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
     # A program believes only records of its own user, which the one who runs the doctor may not be.
-    what = f"--name {name} --role {role} --queue {queue}{more} --record-user USER"
+    what = to_copy(f"--name {{}} --role {role} --queue {{}}{more} --record-user USER", name, queue)
     return f"mqgroups salvage rebuild {what}{accepts} --apply"
 
 
@@ -105,17 +107,17 @@ def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
     """Yield how to find out, without the command server, that a record is lost and not hidden; nothing if that is known."""
     if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
-        yield f"wait until DISPLAY QSTATUS('{owner.status_queue}') UNCOM shows UNCOM(NO)"
-        yield f"CLEAR QLOCAL('{owner.status_queue}')"
+        yield to_copy("wait until DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO)", owner.status_queue)
+        yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
 
 
 def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
     """Yield what to look at before an owner is started whose name may be that of a pipe that has lost both records."""
     other = judgement.around.owner("put" if role == "get" else "get", name)
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
-        yield f"if {name} is a pipe, look for its other record before the start"
+        yield to_copy("if {} is a pipe, look for its other record before the start", name)
         there = other.queue if other else ""
-        yield f"mqgroups doctor --queue {there or ('OUTGOING' if role == 'get' else 'INCOMING')}"
+        yield to_copy("mqgroups doctor --queue {}", there or ("OUTGOING" if role == "get" else "INCOMING"))
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
@@ -123,7 +125,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer)
-        yield f"wait until put {producer.name} has completed the group"
+        yield to_copy("wait until put {} has completed the group", producer.name)
 
 
 def _move(judgement: Judgement) -> Iterator[str]:
@@ -138,13 +140,13 @@ def _move(judgement: Judgement) -> Iterator[str]:
 
 
 def _moved(judgement: Judgement) -> Iterator[str]:
-    yield f"end the programs that use queue {judgement.around.at.queue}"
+    yield to_copy("end the programs that use queue {}", judgement.around.at.queue)
     yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id)
 
 
 def _move_line(around: Surroundings, queue: str, group_id: bytes) -> str:
     accept = " --accept in-use" if around.at.hidden is None else ""
-    return f"mqgroups salvage move --queue {queue} --group {group_id.hex()} --to QUEUE{accept} --apply"
+    return to_copy(f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to QUEUE{accept} --apply", queue)
 
 
 def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
@@ -152,16 +154,16 @@ def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
     around, consumer = judgement.around, judgement.consumer
     yield from _finish(judgement)
     if consumer is not None and consumer.is_active is not False:
-        yield f"end get {consumer.name}"
+        yield to_copy("end get {}", consumer.name)
     if not around.at.backout_queue:
-        yield f"ALTER QLOCAL('{around.at.resolved_q_name or around.at.queue}') BOQNAME('QUEUE')"
+        yield to_copy("ALTER QLOCAL({}) BOQNAME('QUEUE')", around.at.resolved_q_name or around.at.queue)
     yield f"{_start_consumer(consumer)} with {setting}='quarantine'"
 
 
 def _start_consumer(consumer: SeenOwner | None) -> str:
     if consumer is None:
         return "start get NAME"
-    return f"start {'pipe' if consumer.outgoing else 'get'} {consumer.name}"
+    return to_copy(f"start {'pipe' if consumer.outgoing else 'get'} {{}}", consumer.name)
 
 
 # --- remedies
@@ -171,7 +173,7 @@ def _owners(judgement: Judgement) -> Iterator[str]:
     for owner in judgement.owners:
         others = [each for each in judgement.owners if each.role == owner.role and each is not owner]
         if others:
-            yield f"if only {owner.role} {owner.name} has worked with it:"
+            yield to_copy(f"if only {owner.role} {{}} has worked with it:", owner.name)
         for each in others:
             yield from _clear(each)
 
@@ -193,9 +195,9 @@ def _pipe(judgement: Judgement) -> Iterator[str]:
         yield from _clear(stale)
         yield _rebuild(around, name, role, queue)
     else:
-        yield f"mqgroups doctor --queue {to}"
+        yield to_copy("mqgroups doctor --queue {}", to)
         return
-    yield f"start pipe {name}"
+    yield to_copy("start pipe {}", name)
 
 
 def _contradicted(judgement: Judgement) -> Iterator[str]:
@@ -227,8 +229,9 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
         return
     is_made_here = group.is_made_by(around.at.q_mgr_name)
     if judgement.cause is Cause.UNNAMED:
-        where = "" if is_made_here else f" at queue manager {group.made_by}"
-        yield f"look for its record{where}: mqgroups groups --queue {around.at.queue} --status-queue MQGROUPS.PUT.NAME"
+        where, there = ("", []) if is_made_here else (" at queue manager {}", [str(group.made_by)])
+        look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.PUT.NAME"
+        yield to_copy(look, *there, around.at.queue)
     if is_made_here:
         yield from _record_lost(judgement, "put", "put")
         if group.has_head and judgement.consumer is None:
@@ -241,8 +244,8 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
 
 def _no_beginning(judgement: Judgement) -> Iterator[str]:
     if judgement.cause is Cause.BEGINNING_UNSEEN:
-        queue = judgement.around.at.queue
-        yield f"look for its record: mqgroups groups --queue {queue} --status-queue MQGROUPS.GET.NAME"
+        look = "look for its record: mqgroups groups --queue {} --status-queue MQGROUPS.GET.NAME"
+        yield to_copy(look, judgement.around.at.queue)
     yield _WAIT
     yield from _record_lost(judgement, "get", "has begun")
     yield "if it was handled already, or its beginning is nowhere:"
@@ -259,11 +262,11 @@ def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
     for owner in lost or [around.owner(role, around.name)]:
         name = owner.name if owner else around.name
         # The digits by which ``mqgroups groups`` shows the group.
-        yield f"if {name} {did} group {judgement.group_id.hex()[-12:]}, and its record is lost:"
+        yield to_copy(f"if {{}} {did} group {judgement.group_id.hex()[-12:]}, and its record is lost:", name)
         yield from _wait_for_hidden(owner, around)
         yield _rebuild_group(judgement, name, role)
         yield from _other_side(judgement, name, role)
-        yield f"start {role} {name}"
+        yield to_copy(f"start {role} {{}}", name)
 
 
 def _twice(judgement: Judgement) -> Iterator[str]:
@@ -299,7 +302,7 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
         return
     get = judgement.around.owner("get", producer.name)
     if get is not None and get.outgoing:
-        yield f"start pipe {get.name}"
+        yield to_copy("start pipe {}", get.name)
         yield "if a program that keeps no record had not got them, what it puts has no beginning: it has to be put right by hand"
     else:
         yield "if a consumer, or a program that keeps no record, has got them:"
@@ -330,10 +333,10 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
         if get is not None and get.outgoing:
             pipes.add(owner.name)
         elif owner.role == "put" and get is not None and get.record is None and not owner.is_shared:
-            yield f"if {owner.name} is a pipe, its other record is lost:"
+            yield to_copy("if {} is a pipe, its other record is lost:", owner.name)
             yield from _wait_for_hidden(get, around)
             yield _rebuild(around, owner.name, "get", get.queue or "INCOMING")
-            yield f"start pipe {owner.name}"
+            yield to_copy("start pipe {}", owner.name)
             yield "if it is not:"
             yield _start(owner)
         else:
@@ -343,12 +346,12 @@ def _stopped(judgement: Judgement) -> Iterator[str]:
     for name in pipes:
         put = around.owner("put", name)
         if put is not None and put.state is OwnerState.HIDDEN:
-            yield f"wait until the unit of work of put {name} is backed out"
+            yield to_copy("wait until the unit of work of put {} is backed out", name)
             if around.at.hidden is None:
-                yield f"if DISPLAY QSTATUS('{put.status_queue}') UNCOM shows UNCOM(NO), its record is lost:"
-                yield f"CLEAR QLOCAL('{put.status_queue}')"
+                yield to_copy("if DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO), its record is lost:", put.status_queue)
+                yield to_copy("CLEAR QLOCAL({})", put.status_queue)
                 yield _rebuild(around, name, "put", put.queue or "OUTGOING")
-        yield f"start pipe {name}"
+        yield to_copy("start pipe {}", name)
 
 
 def _silent(judgement: Judgement) -> Iterator[str]:
@@ -356,11 +359,11 @@ def _silent(judgement: Judgement) -> Iterator[str]:
         if owner.is_shared:
             yield _run_again(owner)
             continue
-        named = f"{owner.role} {owner.name}"
-        yield f"look at the log of {named}: a program has {owner.status_queue} open. A second one cannot start"
-        yield f"if {owner.name} hangs:"
-        yield f"end {named}"
-        yield f"start {named}"
+        at_log = f"look at the log of {owner.role} {{}}: a program has {{}} open. A second one cannot start"
+        yield to_copy(at_log, owner.name, owner.status_queue)
+        yield to_copy("if {} hangs:", owner.name)
+        yield to_copy(f"end {owner.role} {{}}", owner.name)
+        yield to_copy(f"start {owner.role} {{}}", owner.name)
 
 
 _REMEDIES: Mapping[Cause, Callable[[Judgement], Iterator[str]]] = {
