@@ -389,6 +389,9 @@ class Manifests:
                     because="version",
                     found=repr(error),
                 ) from None
+        for found in on_queue.values():
+            # A bundle has a group. Whoever may put to the queue writes any number.
+            found.bundles = min(found.bundles, sum(map(len, found.read.values())))
         return on_queue
 
     @staticmethod
