@@ -89,7 +89,9 @@ def test_what_ends_too_early_is_no_response(length):
 
 @table(("many", "length"), [(1_000_000, 0), (2**31 - 1, 0), (2, -1), (3, 4), (2**31 - 1, 2**31 - 1)])
 def test_a_list_of_more_strings_than_its_structure_holds_is_refused(many, length):
-    data = struct.pack("<9i", 2, 36, 1, 18, 1, 1, 0, 0, 1) + struct.pack("<6i", 6, 32, 3011, 0, many, length) + b"ONE TWO "
+    data = (
+        struct.pack("<9i", 2, 36, 1, 18, 1, 1, 0, 0, 1) + struct.pack("<6i", 6, 32, 3011, 0, many, length) + b"ONE TWO "
+    )
     with pytest.raises(ValueError, match=f"32 bytes for {many} strings of {length} bytes"):
         pcf.response(data + b"BEHIND" * 10, REVERSED)
 

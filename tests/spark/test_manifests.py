@@ -345,17 +345,23 @@ def test_a_part_that_is_there_twice_counts_once():
 
 
 def test_no_more_bundles_are_believed_than_a_manifest_has_groups():
-    messages = Messages()
+    deleted = []
+
+    class Told(Messages):
+        def change(self, source, put, delete):
+            deleted.extend(delete)
+            return super().change(source, put, deleted)
+
+    messages = Told()
     one = followed(Manifests(messages), Offset(), "1", 1)
     # Given parts that another program put: of the manifest that is needed, and of one that is not.
     (part,) = map(json.loads, messages.data.values())
     for number, manifest in enumerate((part["manifest"], "e" * 32, "f" * 32)):
         forged = part | {"manifest": manifest, "seq": 1, "bundles": 10**100, "groups": part["groups"][: 2 - number]}
         messages.data[bytes([number])] = json.dumps(forged).encode()
+    deleted.clear()
     other = learned(messages, one)
     assert other.bundles(one) == [list(planned(1))]
-    deleted = []
-    messages.change = lambda _source, _put, delete: deleted.extend(delete) or []
     other.tidy(one)
     assert {bytes([1]), bytes([2])} <= set(deleted)
     assert len(deleted) == 4
