@@ -412,6 +412,9 @@ class Manifests:
             return
         found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
+        if not found.bundles:
+            # Then all of them would have been read.
+            raise ValueError("groups in no bundle")
         found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.
         part = whole_number(value["part"])

@@ -87,7 +87,7 @@ def test_what_ends_too_early_is_no_response(length):
         pcf.response(data[:length], REVERSED)
 
 
-@table(("many", "length"), [(1_000_000, 0), (2**31 - 1, 0), (2, -1), (3, 4), (2**31 - 1, 2**31 - 1)])
+@table(("many", "length"), [(1_000_000, 0), (2, 0), (2, -1), (3, 4), (1_000_000, 2**31 - 1)])
 def test_a_list_of_more_strings_than_its_structure_holds_is_refused(many, length):
     data = (
         struct.pack("<9i", 2, 36, 1, 18, 1, 1, 0, 0, 1) + struct.pack("<6i", 6, 32, 3011, 0, many, length) + b"ONE TWO "
