@@ -5,7 +5,8 @@
 A line is a message. The group's name is the file's name and a digest of its content, so what is put under a name is put
 once, whatever kills the program, and tomorrow's file of the same name is put, too. A consumer has it as `group.name`
 before the first message. After a crash this program continues with the file whose group was interrupted, whatever other
-files have come. A file that is put is moved to FOLDER/put, under the group's name; an empty one without a group. It
+files have come. A file that is put is moved to FOLDER/put, under the group's name; an empty one without a group. A
+file that changes meanwhile stays, and is put by the next start: write files under another name, and rename them. It
 connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
@@ -17,13 +18,16 @@ from pathlib import Path
 import mqgroups
 
 
-def name_of(path: Path) -> str:
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+def name_of(path: Path, data: bytes) -> str:
+    digest = hashlib.sha256(data).hexdigest()
     return f"{path.stem}.{digest[:16]}{path.suffix}"
 
 
-def put_file(producer: mqgroups.GroupProducer, path: Path, name: str) -> None:
-    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+def lines_of(data: bytes) -> list[bytes]:
+    return data.removesuffix(b"\n").split(b"\n")
+
+
+def put_lines(producer: mqgroups.GroupProducer, name: str, lines: list[bytes]) -> None:
     with producer.group(name, properties={"lines": len(lines)}) as group:
         for line in lines[group.resume_from :]:
             group.put(line)
@@ -56,11 +60,15 @@ def main(folder: Path) -> None:
             "ORDERS", name="files.loader", commit_every=100, on_resume=resumed, on_progress=bar
         ) as producer,
     ):
-        names = {path: name_of(path) for path in folder.glob("*.csv")}
+        names = {path: name_of(path, path.read_bytes()) for path in folder.glob("*.csv")}
         for path in sorted(names, key=lambda path: (names[path] not in interrupted, path.name)):
-            if path.stat().st_size:
-                put_file(producer, path, names[path])
-            path.rename(done / names[path])
+            data = path.read_bytes()
+            if data and name_of(path, data) == names[path]:
+                put_lines(producer, names[path], lines_of(data))
+            if name_of(path, path.read_bytes()) == names[path]:
+                path.rename(done / names[path])
+            else:
+                print(f"{path} has changed; the next start puts it", file=sys.stderr)
 
 
 if __name__ == "__main__":

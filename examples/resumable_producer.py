@@ -2,16 +2,17 @@
 
     mqembedded exec --data DIR -- python resumable_producer.py INPUT
 
-The checkpoint is the file's name, its time, and the position in it. It is committed with the lines before it, so every
-line is put once, whenever the program dies. When all lines are put, INPUT is renamed to INPUT.put, and then the
-checkpoint is cleared, so that the next INPUT is put from its first line. Until then INPUT must not be changed, and the
-program refuses another one. SIGTERM and Ctrl-C end it between two lines, with exit code 0; the next start resumes.
-systemd/ has a unit for it. It connects as `mqgroups check` does, with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL,
-_USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace context.
+The checkpoint is the file's name, a digest of its content, and the position in it. It is committed with the lines
+before it, so every line is put once, whenever the program dies. When all lines are put, INPUT is renamed to
+INPUT.DIGEST.put, and then the checkpoint is cleared, so that the next INPUT is put from its first line. Until then
+INPUT must not be changed, and the program refuses another one. SIGTERM and Ctrl-C end it between two lines, with exit
+code 0; the next start resumes. systemd/ has a unit for it. It connects as `mqgroups check` does, with
+MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace context.
 
 Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
 """
 
+import hashlib
 import logging
 import os
 import sys
@@ -27,19 +28,21 @@ EXIT_TRY_AGAIN = 75
 log = logging.getLogger("resumable_producer")
 
 
-def time_of(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.exists() else None
+def digest_of(path: Path) -> str | None:
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def put_lines(producer: mqgroups.GroupProducer, path: Path, position: int) -> None:
-    time = time_of(path)
+def put_lines(producer: mqgroups.GroupProducer, path: Path, digest: str, position: int) -> None:
     with path.open("rb") as lines:
         lines.seek(position)
         line = lines.readline()
         while line:
             with producer.group() as group:  # the interrupted one, if there is one
                 for _ in range(group.resume_from, LINES_A_GROUP):
-                    group.set_checkpoint([path.name, time, lines.tell()])
+                    group.set_checkpoint([path.name, digest, lines.tell()])
                     group.put(line.rstrip(b"\n"))
                     line = lines.readline()
                     if not line:
@@ -84,17 +87,21 @@ def main(path: Path) -> int:
             mqgroups.stop_on_signals(producer),
         ):
             begun: Any = producer.checkpoint  # it is set in put_lines
-            name, time, position = begun or (path.name, time_of(path), 0)
-            if begun and time_of(path.with_name(f"{name}.put")) == time:
+            found = digest_of(path)
+            name, digest, position = begun or (path.name, found, 0)
+            done = path.with_name(f"{name}.{digest}.put")
+            if begun and digest != found and done.exists() and done.stat().st_size == position:
                 # It died after the renaming.
                 producer.forget()
-                name, time, position = path.name, time_of(path), 0
-            if (name, time) != (path.name, time_of(path)):
+                name, digest, position = path.name, found, 0
+                done = path.with_name(f"{name}.{digest}.put")
+            if digest is not None and (name, digest) == (path.name, found):
+                put_lines(producer, path, digest, position)
+            if (name, digest) != (path.name, digest_of(path)):
                 log.error("the lines of %s are not all put: start it with that file, unchanged", name)
                 return 1
-            if time is not None:
-                put_lines(producer, path, position)
-                path.rename(f"{path}.put")
+            if digest is not None:
+                path.rename(done)
                 make_durable(path.parent)
                 producer.forget()
             elif begun is None:

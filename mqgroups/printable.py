@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 # Of somebody else's words in one of our sentences.
 LONGEST = 1000
+# Of the name of a group in a row or a page; somebody else's may have 30,000 characters.
+LONGEST_NAME = 100
 
 
 def printable(text: str) -> str:

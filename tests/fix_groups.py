@@ -395,8 +395,8 @@ def connect():
             "TEST_Q_MGR": target.q_mgr_name,
             "TEST_CHANNEL": target.channel,
             "TEST_CONN_NAME": target.conn_name,
-            "TEST_USER": target.user,
-            "TEST_PASSWORD": target.password,
+            "TEST_USER": getattr(target, "user", None),
+            "TEST_PASSWORD": getattr(target, "password", None),
         }
         self.environment = {**os.environ, **embedded, **{key: value for key, value in given.items() if value}}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
@@ -91,6 +92,32 @@ def test_values_are_put_as_text_and_got_as_they_were(owner, every):
     assert [json.loads(one.data) for one in found] == VALUES
     assert {(one.md.Format, one.md.CodedCharSetId) for one in found} == {(b"MQSTR   ", 1208)}
     assert values(owner, codec=codecs.json, commit_every=every) == [VALUES]
+
+
+def shaped(begin, inner, end, times):
+    one = begin * times + inner + end * times
+    return b"[" + b",".join([one] * (400_000 // len(one))) + b"]"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        shaped(b"[", b"", b"]", 1),
+        shaped(b"[", b"", b"]", 900),
+        shaped(b'{"":', b"[]", b"}", 1),
+        shaped(b'{"":', b"{}", b"}", 200),
+        shaped(b"[", b"1.5", b"]", 3),
+        b'"' + b"a" * 400_000 + "\N{GRINNING FACE}".encode() + b'"',
+    ],
+    ids=["lists", "deep lists", "objects", "deep objects", "numbers", "text"],
+)
+def test_json_of_any_shape_takes_at_most_fifty_times_its_length(data):
+    """The figure of SECURITY.md."""
+    tracemalloc.start()
+    codecs.json.decode(data)
+    took = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert took < 50 * len(data)
 
 
 def test_every_object_with_decode_is_a_codec(owner):

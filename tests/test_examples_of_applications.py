@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import sys
 import pytest
 
 import mqgroups
-from examples import lines_worker, orders_as_json, orders_to_database, upload
+from examples import lines_worker, orders_as_json, orders_to_database, put_files, upload
 from mqembedded import Fault
 from mqgroups import aio, errors
+from mqgroups.files.sending import Records
 from tests.fix_examples import MQEMBEDDED_EXEC, ROOT
 
 FILES = {name: [f"{name} line {number}" for number in range(lines)] for name, lines in (("b.csv", 350), ("c.csv", 100))}
@@ -67,6 +69,38 @@ def test_another_file_of_the_same_name_and_time_is_put_too(supervised, connected
         found = [(group.name, [message.text for message in group]) for group in consumer]
     assert found == [(put_as("orders.csv", lines), lines) for lines in (["yesterday"], ["today"])]
     assert sorted(path.read_text() for path in (tmp_path / "put").iterdir()) == ["today\n", "yesterday\n"]
+
+
+@pytest.mark.embedded
+def test_a_file_that_changes_while_it_is_put_is_not_moved_and_put_again(
+    faults, connected, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("MQGROUPS_CONN_NAME", faults.conn_name)
+    write(tmp_path, "orders.csv", ["one"])
+    put_lines = put_files.put_lines
+
+    def grows(*group):
+        put_lines(*group)
+        write(tmp_path, "orders.csv", ["one", "two"])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(put_files, "put_lines", grows)
+        put_files.main(tmp_path)
+    assert capsys.readouterr().err == f"{tmp_path / 'orders.csv'} has changed; the next start puts it\n"
+    put_files.main(tmp_path)
+    with connected.group_consumer("ORDERS", name="files.test", wait_s=0) as consumer:
+        assert [[message.text for message in group] for group in consumer] == [["one"], ["one", "two"]]
+    assert [path.name for path in (tmp_path / "put").iterdir()] == [put_as("orders.csv", ["one", "two"])]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"a\r\nb\r\n", b"a\nb", b"\n", b"a\n\n\n", b"\n\na", b"\xef\xbb\xbfa\n", b"a\rb\r", b"a\x0b\x0c\x85\n\0\n"],
+)
+def test_put_files_and_send_cut_lines_alike(data):
+    sent = list(Records.of("lines").read(io.BytesIO(data)))
+    assert b"".join(sent) == data
+    assert put_files.lines_of(data) == [line.removesuffix(b"\n") for line in sent]
 
 
 @pytest.mark.embedded

@@ -179,7 +179,10 @@ def test_an_embedded_queue_manager_does_what_was_recorded(tmp_path, binding):
     ("text", "said"),
     [
         ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("9" * 5000, "is not JSON"),
         ("[]", 'has no "readings"'),
+        ('{"readings": {"mqdisc": 7}}', 'has no "readings"'),
         ('{"readings": {"gravity": ["off"]}}', "'gravity'"),
         ('{"readings": {"mqdisc": ["commits", "backs out"]}}', "has several values"),
         ('{"readings": {"mqdisc": ["none of them: 17"]}}', "none of them: 17"),

@@ -13,6 +13,7 @@ import pytest
 from mqembedded import Fault
 from mqgroups import Persistence
 from mqgroups.mqi import constants as mq
+from tests.fix_groups import Program
 
 THIS = [b"%d" % number for number in range(7)]
 # 6 put, of which 4 are committed, 1 is in an open unit of work and 1 held back.
@@ -263,6 +264,32 @@ def test_a_message_of_128_mb_streams_through_in_the_memory_of_a_few_segments(mak
     # 120 MB went by in between; four uncommitted segments of each side are 1 MB.
     assert put_at_end - put_at_32 < 4000
     assert got_at_end - got_at_32 < 4000
+
+
+@pytest.mark.embedded
+def test_a_message_takes_its_length_twice_and_little_more(make_owner, own_queue_manager, binding, tmp_path):
+    """SECURITY.md says 64 MiB more, which is for what properties take."""
+    (file := tmp_path / "long.mqsc").write_text(
+        "ALTER QMGR MAXMSGL(41943040)\nALTER QLOCAL(ORDERS) MAXMSGL(41943040)\n"
+    )
+    owner = make_owner(own_queue_manager(mqsc=[file]), "ORDERS")
+    million = 1_000_000
+    with owner.producer() as producer, producer.group() as group:
+        group.put(bytes(40 * million))
+    done = Program(owner, binding.__name__).run(
+        """
+import resource
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with connect() as q_mgr, q_mgr.group_consumer(queue, name=name, wait_s=0) as consumer:
+    before = most()
+    for group in consumer:
+        for message in group:
+            print(len(message.data), (most() - before) * 1024)
+"""
+    )
+    length, took = map(int, done.stdout.split())
+    assert (length, took < 2 * length + 16 * million) == (40 * million, True)
 
 
 @pytest.mark.embedded

@@ -53,6 +53,9 @@ DEFINE TOPIC(A.TOPIC.BELOW) TOPICSTR('a/b') REPLACE
         ("**.ABC", ["X.ABC", "X.Y.ABC", "ABC"], ["XABC", "ABC.X"]),
         ("A.**.C", ["A.C", "A.B.C", "A.B.B.C"], ["AB.C", "A.BC"]),
         ("A.B", ["A.B"], ["A/B", "AXB"]),
+        ("A**B*C", ["ABC", "AXBBXC"], ["ACB", "A.B.C"]),
+        # Each of these asterisks could stand for any number of the letters.
+        ("*A" * 23 + "*B", ["A" * 23 + "B"], ["A" * 48]),
     ],
 )
 def test_which_names_a_profile_fits(profile, fitting, others):

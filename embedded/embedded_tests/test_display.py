@@ -158,6 +158,7 @@ def test_which_are_found(escape, command, found):
         "DIS QL(D.*) NONSENSE",
         "DIS QL(D.*) WHERE(MAXDEPTH IS 10)",
         "DIS QL(D.*) WHERE(MAXDEPTH GT MANY)",
+        f"DIS QL(D.*) WHERE(MAXDEPTH GT {'9' * 5000})",
         "DIS QL(D.*) WHERE(NONSENSE EQ 1)",
         "DIS QL(D.*) WHERE(MAXDEPTH GT 1000)",
         "DIS QUEUE(D.*) TYPE(NONSENSE)",

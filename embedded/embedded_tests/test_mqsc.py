@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,23 @@ def test_any_text_is_read_or_refused(text):
     else:
         return
     assert said.startswith("line ")
+
+
+@table(
+    "text",
+    [
+        "DEFINE QLOCAL(A)" + ";" * 400_000,
+        "DEFINE QLOCAL(A) DESCR('" + ";" * 400_000,
+        "DEFINE QLOCAL(A) " + " ".join(f"A{number}" for number in range(100_000)),
+        "DEFINE QLOCAL(A) DESCR(" + " ," * 200_000 + ")",
+    ],
+)
+def test_a_text_is_read_in_the_time_that_its_length_takes(text):
+    # If the rest of the text is looked at for each token, these take minutes.
+    before_s = time.process_time()
+    with contextlib.suppress(MQSCError):
+        parse(text)
+    assert time.process_time() - before_s < 10
 
 
 def test_the_container_s_file_is_read():

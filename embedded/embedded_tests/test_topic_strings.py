@@ -84,6 +84,11 @@ def test_topic_based_wildcards(pattern, topic, matches):
         ("a/+/c", "a/b/c", False),
         ("grün?", "grüne", True),
         ("a.c", "abc", False),
+        ("*ab*ab?*b", "aabab.b", True),
+        ("*ab*ab?*b", "aabab.", False),
+        ("**a*a", "aa", True),
+        # Each of these asterisks could stand for any number of the letters.
+        ("*a" * 100 + "*b", "a" * 10_000, False),
     ],
 )
 def test_character_wildcards(pattern, topic, matches):

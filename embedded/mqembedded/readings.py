@@ -325,17 +325,18 @@ def recorded_in(file: Path | str) -> dict[str, str]:
         ReadingError: the file cannot be read or is no such record; it has several values of one, or one that cannot be followed.
     """
     try:
-        followed = json.loads(Path(file).read_text(encoding="utf-8"))["readings"].items()
+        found = json.loads(Path(file).read_text(encoding="utf-8"))["readings"]
+        followed = {name: list(values) for name, values in found.items()}
     except OSError as error:
         raise ReadingError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReadingError(f"{file} is not JSON: {error}") from error
     except (AttributeError, KeyError, TypeError):
         raise ReadingError(
             f'{file} has no "readings" with values by names: it is no record of a first contact'
         ) from None
     chosen = {}
-    for name, values in followed:
+    for name, values in followed.items():
         if len(values) > 1:
             raise ReadingError(f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep the right one")
         if values:

@@ -12,6 +12,7 @@ from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
 from mqgroups.operate.rules.judgement import GroupState
+from mqgroups.printable import LONGEST_NAME, brief
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
 _STYLES = {
@@ -42,7 +43,7 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
     columns: tuple[Column[ListedGroup], ...] = (
         Column("GroupId", lambda row: short_id(row.group.group_id)),
         *([at] if several else []),
-        Column("name", lambda row: row.name or "", rank=2),
+        Column("name", lambda row: brief(row.name or "", LONGEST_NAME), rank=2),
         Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
         Column("missing", lambda row: _some(row.group.gaps), rank=1),

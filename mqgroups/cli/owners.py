@@ -22,6 +22,7 @@ from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
 from mqgroups.operate.status_queues import delete_unused
+from mqgroups.printable import LONGEST_NAME, brief
 
 _STYLES = {
     OwnerState.ACTIVE: "green",
@@ -146,7 +147,7 @@ def owner_listing(now: datetime) -> Listing[SeenOwner]:
         Column("queue", lambda row: row.record.queue if row.record else "", rank=2),
         Column("GroupId", _group, rank=2),
         Column("held by", lambda row: _holders(row.holders), rank=3),
-        Column("group", lambda row: row.group_name, rank=4),
+        Column("group", lambda row: brief(row.group_name, LONGEST_NAME), rank=4),
         Column("put by", lambda row: row.put_by, rank=5),
         Column("status queue", lambda row: row.status_queue, rank=6),
     )

@@ -36,6 +36,13 @@ from mqgroups.stopping import stop_on_signals
     type=SECONDS,
     help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
 )
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=sys.maxsize,
+    show_default=False,
+    help="Put a longer file in quarantine, cut. Default: no limit.",
+)
 @setting_options(Consuming, "complete_groups_only", "record_users")
 @output_option
 @connection_options()
@@ -44,6 +51,7 @@ def receive(
     name: str,
     into: Path,
     idle_s: float | None,
+    max_bytes: int,
     complete_groups_only: bool,
     record_users: tuple[str, ...],
     output: Output,
@@ -76,7 +84,9 @@ def receive(
             stream=True,
             record_users=record_users,
         )
-        receiver = FileReceiver(open_consumer, into, keep_waiting=idle_s is None, on_bytes=line.say_bytes)
+        receiver = FileReceiver(
+            open_consumer, into, keep_waiting=idle_s is None, max_bytes=max_bytes, on_bytes=line.say_bytes
+        )
         with receiver.consumer as consumer, stop_on_signals(consumer) as stopping:
             for received in receiver:
                 quarantined = quarantined or bool(received.reason)

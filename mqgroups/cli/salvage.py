@@ -54,8 +54,8 @@ def _checkpoint(value: str) -> Any:
     """Return the value of a JSON text."""
     try:
         return json.loads(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not JSON ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(f"{value!r:.100} is not JSON ({error})") from error
 
 
 @click.group(cls=Commands)

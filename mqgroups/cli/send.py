@@ -65,8 +65,8 @@ def send(
 
     The group has the file's name, length, modification time and SHA-256 as properties. If the command ends in the middle of a
     file, the same command goes on where it was: no file is sent twice, and none is left out. A file that this name sent before,
-    and that has not changed since, is not sent again, as long as each command names it. Memory does not depend on the length of
-    a file.
+    with the same contents and time, is not sent again, as long as each command names it. A file needs 16 bytes of memory for each
+    MiB.
 
     \b
     Exit codes:

@@ -26,7 +26,7 @@ from mqgroups.operate.rules.bar import Part, bar
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.pages import Figure, Page, metrics_page
-from mqgroups.printable import printable
+from mqgroups.printable import LONGEST_NAME, brief, printable
 
 _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 _COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
@@ -132,7 +132,7 @@ def _group(seen: Seen, row: Judgement | ListedGroup) -> dict[str, Any]:
         "GroupId": group_id.hex(),
     }
     return {
-        "name": printable(next(filter(None, names))),
+        "name": brief(next(filter(None, names)), LONGEST_NAME),
         "state": cause.state.value,
         "colour": _COLOURS[cause.severity],
         "cause": cause.value,

@@ -28,7 +28,9 @@ _BYTES, _MODIFIED, _SHA256 = "mqgroups.FileBytes", "mqgroups.FileModifiedMs", "m
 _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQFTEFileLastModified"
 # What is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
 OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
-_BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 20
+# Of the digest of all that is in front of the end of a block, bytes: a file of a TiB needs 16 MiB.
+PREFIX_BYTES = 16
 
 
 def unseen(_doing: str, _path: Path, _done: int, _total: int | None) -> None:
@@ -52,10 +54,14 @@ class Description:
     sha256: str
 
     @classmethod
-    def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> Description:
-        """Read an open file to its end; raises OSError. ``path``: its name."""
-        about = os.fstat(file.fileno())
-        return cls(sent_name(path), about.st_size, about.st_mtime_ns // 1_000_000, digest(file, path, on_bytes))
+    def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> tuple[Description, bytes]:
+        """Read an open file to its end; raises OSError. ``path``: its name.
+
+        Returns: its description; and for each block the first ``PREFIX_BYTES`` of the SHA-256 of all up to its end.
+        """
+        modified_ms, prefixes = os.fstat(file.fileno()).st_mtime_ns // 1_000_000, bytearray()
+        sha256 = _digest(file, path, on_bytes, prefixes)
+        return cls(sent_name(path), file.tell(), modified_ms, sha256), bytes(prefixes)
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
@@ -92,7 +98,7 @@ class Description:
             return f"the file has {found} bytes, and {self.data_bytes} were sent"
         if self.sha256:
             with path.open("rb") as file:
-                if digest(file, path, on_bytes) != self.sha256:
+                if _digest(file, path, on_bytes) != self.sha256:
                     return f"the file has another SHA-256 than the one that was sent ({self.sha256})"
         return ""
 
@@ -108,12 +114,14 @@ def sent_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def digest(file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> str:
-    """Return the SHA-256 of an open file, in constant memory."""
+def _digest(file: BinaryIO, path: Path, on_bytes: OnBytes, prefixes: bytearray | None = None) -> str:
+    """Return the SHA-256 of an open file; adds the digest up to the end of each block to ``prefixes``."""
     found, done, total = hashlib.sha256(), 0, os.fstat(file.fileno()).st_size
     file.seek(0)
-    while data := file.read(_BLOCK_BYTES):
+    while data := file.read(BLOCK_BYTES):
         found.update(data)
+        if prefixes is not None:
+            prefixes += found.digest()[:PREFIX_BYTES]
         done += len(data)
         on_bytes("checking", path, done, total)
     return found.hexdigest()

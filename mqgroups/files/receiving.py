@@ -46,6 +46,7 @@ class FileReceiver:
         folder: Path,
         *,
         keep_waiting: bool,
+        max_bytes: int = sys.maxsize,
         on_bytes: OnBytes = unseen,
     ) -> None:
         """Take a consumer.
@@ -54,6 +55,7 @@ class FileReceiver:
             open_consumer: makes it, with ``stream=True``; takes ``on_abandon=``.
             folder: exists, and nothing else writes to it.
             keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
+            max_bytes: the most bytes of a file, whatever its sender says; a longer one goes to quarantine, cut.
             on_bytes: is told how far a file is.
 
         Raises GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
@@ -61,6 +63,7 @@ class FileReceiver:
         self.consumer = open_consumer(on_abandon=self._abandoned)
         self._folder = folder
         self._keep_waiting = keep_waiting
+        self._max_bytes = max_bytes
         self._on_bytes = on_bytes
         try:
             self._sink = FileSink(folder, self.consumer, name_of=_name_of, check=self._check)
@@ -94,7 +97,7 @@ class FileReceiver:
                 with self._sink.file(group) as file:
                     about = Description.of_group(group.properties)
                     path = _known_as(about, group)
-                    most = sys.maxsize if about.data_bytes is None else about.data_bytes
+                    most = self._max_bytes if about.data_bytes is None else min(about.data_bytes, self._max_bytes)
                     for message in group:
                         for data in message.chunks():
                             # A group may go on for ever. One byte too many shows that the file is wrong, also to the next start.
@@ -124,6 +127,8 @@ class FileReceiver:
     def _check(self, group: IncomingGroup, path: Path) -> str:
         about = Description.of_group(group.properties)
         name = _known_as(about, group)
+        if path.stat().st_size > self._max_bytes:
+            return f"the file has more than the {self._max_bytes} bytes that this receiver takes"
         reason = about.wrong(path, lambda doing, _, done, total: self._on_bytes(doing, name, done, total))
         if not reason:
             about.set_time(path)

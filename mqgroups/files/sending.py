@@ -2,15 +2,17 @@
 
 The group of a file has the file's description as its properties, so an interrupted group can only be resumed with the same file.
 With the last message of a group the producer's checkpoint says that this file is done. So a file that was sent is not sent again,
-unless its length or its modification time has changed. With an archive only the last file is remembered, until it is moved.
+unless its contents or its modification time have changed. With an archive only the last file is remembered, until it is moved.
 
 A file is opened once, and what was opened is described and sent. Where others may write to the folder of a file, what they have
-put there meanwhile, such as a link, is not the file that was seen.
+put there meanwhile, such as a link, is not the file that was seen. They may also write to the file. So each block is compared
+with the one that was described before any of it is put: all messages of a group are of the same contents, also after a restart.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import stat
@@ -24,14 +26,13 @@ from typing import Any, BinaryIO, TypeAlias
 from mqgroups.core.group_properties import NAME
 from mqgroups.core.status import Checkpoint
 from mqgroups.errors import ConfigurationError, GroupUsage
-from mqgroups.files.description import Description, OnBytes, sent_name, unseen
-from mqgroups.files.sink import make_durable
+from mqgroups.files.description import BLOCK_BYTES, PREFIX_BYTES, Description, OnBytes, sent_name, unseen
+from mqgroups.files.sink import free_name, make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 
 # A line may be the whole file, and a message is held in memory.
 _LONGEST_LINE = 4 << 20
-_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,14 @@ class Records:
     """How a file is divided into messages.
 
     Attributes:
-        kind: ``"bytes"``; ``"lines"``: a message for each line, with its line end; ``"file"``: one message, in segments, and an
+        kind: ``"bytes"``; ``"lines"``: a message for each line, with its LF; ``"file"``: one message, in segments, and an
             empty one that ends the group. (While only some segments of its last message are committed, a group cannot be
             abandoned.)
         data_bytes: how many bytes a message has, for ``"bytes"``.
     """
 
     kind: str
-    data_bytes: int = _BLOCK_BYTES
+    data_bytes: int = BLOCK_BYTES
 
     @classmethod
     def of(cls, text: str) -> Records:
@@ -88,7 +89,7 @@ class Records:
         found = re.fullmatch(r"file|lines|bytes:([1-9][0-9]{0,8})", text)
         if found is None:
             raise ConfigurationError(f"records must be file, lines or bytes:N, such as bytes:65536, got {text!r}")
-        return cls(text.partition(":")[0], int(found[1] or _BLOCK_BYTES))
+        return cls(text.partition(":")[0], int(found[1] or BLOCK_BYTES))
 
     def __str__(self) -> str:
         return f"bytes:{self.data_bytes}" if self.kind == "bytes" else self.kind
@@ -133,12 +134,13 @@ class FileSender:
         self._archive = archive
         self._looks: Looks = {}
         self._on_bytes = on_bytes
-        self._sent: list[str] = []
+        # The files that were sent: a digest of each path, and one of what the file was.
+        self._sent: dict[str, str] = {}
         match producer.checkpoint:
             case None:
                 pass
-            case {"sent": list(keys), **others} if not others and all(isinstance(key, str) for key in keys):
-                self._sent = [str(key) for key in keys]
+            case {"sent": dict(sent), **others} if not others and all(isinstance(each, str) for each in sent.values()):
+                self._sent = {str(place): str(content) for place, content in sent.items()}
             case _:
                 raise GroupUsage(
                     "the producer has a checkpoint that is not of files. Send files under a name of their own"
@@ -150,30 +152,31 @@ class FileSender:
         Which other files were sent is forgotten with the next one that is sent.
 
         Raises:
-            GroupUsage: a group is interrupted, and its file is not among them, or has changed.
+            GroupUsage: a group is interrupted, and its file is not among them, or has changed, or changes now.
             OSError: a file is missing, and is not in the archive; or it is a pipe or a device.
             Stopped: ``stop`` of the producer was called.
         """
         self._looks = looks
-        keys: dict[Path, str] = {}
+        places: dict[Path, str] = {}
         for path, look in looks.items():
             try:
-                keys[path] = _key(path, look or _regular(path, path.stat()))
+                _ = look or _regular(path, path.stat())
+                places[path] = _place(path)
             except FileNotFoundError:
                 if self._archive is None or not (self._archive / path.name).exists():
                     raise FileNotFoundError(ENOENT, "there is no such file", str(path)) from None
-        self._sent = [key for key in self._sent if key in keys.values()]
-        there = list(keys)
+        self._sent = {place: self._sent[place] for place in places.values() if place in self._sent}
+        there = list(places)
         if self._archive is not None:
             # A file that was sent has to be moved before the next commit forgets that it was sent.
-            there.sort(key=lambda path: keys[path] not in self._sent)
+            there.sort(key=lambda path: places[path] not in self._sent)
         interrupted = self._interrupted()
         if interrupted is None:
             return there
         for path in there:
             if sent_name(path) == interrupted.name:
                 with self._open(path) as file:
-                    if file is not None and self._described(file, path) == interrupted:
+                    if file is not None and self._described(file, path)[0] == interrupted:
                         return [path, *(other for other in there if other != path)]
         raise GroupUsage(
             f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "
@@ -193,7 +196,9 @@ class FileSender:
         """Send a file of ``in_order``, or its rest; ``None`` if it is not as it was seen any more.
 
         Raises:
-            GroupUsage: the file changed while it was sent, so its group cannot be completed.
+            GroupUsage: the file changed while it was read, so nothing of it was sent; or while it was sent, so its group cannot
+                be completed; or was replaced or changed when all of it was sent, so what there is now was not sent, and it is
+                not moved.
             OSError: the file cannot be read, or not moved to the archive.
             MQGroupsError: as ``OutgoingGroup.put``.
         """
@@ -201,25 +206,34 @@ class FileSender:
             if file is None:
                 return None
             look = _regular(path, os.fstat(file.fileno()))
-            key = _key(path, look)
-            is_new = key not in self._sent
+            about, prefixes = self._described(file, path)
+            place, content = _place(path), _digest(f"{look.modified_ns}\0{about.sha256}")
+            is_new = self._sent.get(place) != content
             if is_new:
-                about = self._described(file, path)
-                sent: list[Any] = [*([] if self._archive else self._sent), key]
+                sent: dict[str, Any] = {**({} if self._archive else self._sent), place: content}
                 # The records, because a resumed group must be divided as it was before.
                 properties = {**about.properties, "mqgroups.FileRecords": str(self._records), NAME: about.name}
                 # Not by its name: another file of this name is another group.
                 with self._producer.group(properties=properties) as group:
-                    self._put(group, file, path, about, {"sent": sent})
+                    self._put(group, _Compared(file, path, prefixes), path, about, {"sent": sent})
                 self._sent = sent
+        _check_unchanged(path, path.stat(), look)
         if self._archive is not None:
-            target = self._archive / path.name
-            path.rename(self._archive / f"{path.name}.{key}" if target.exists() else target)
-            # With the next commit it is forgotten that this file was sent, so it must not be back after a power failure.
-            make_durable(self._archive)
-            make_durable(path.parent)
-            self._sent.remove(key)
+            self._move(path, self._archive, content)
+            del self._sent[place]
         return Sent(is_new, look.data_bytes)
+
+    def _move(self, path: Path, archive: Path, content: str) -> None:
+        """Move a file that was sent to the archive, where it replaces nothing."""
+        # A link is moved, not what it leads to.
+        moved = path.lstat()
+        target = archive / free_name(archive, path.name, "", content)
+        path.rename(target)
+        # With the next commit it is forgotten that this file was sent, so it must not be back after a power failure.
+        make_durable(archive)
+        make_durable(path.parent)
+        # Another file may have come between these calls.
+        _check_unchanged(target, target.lstat(), Look.of(moved))
 
     def finish(self) -> None:
         """With an archive: forget which file was sent last, if it is there."""
@@ -243,14 +257,19 @@ class FileSender:
             about = os.fstat(file.fileno())
             yield file if look in (None, Look.of(about)) else None
 
-    def _described(self, file: BinaryIO, path: Path) -> Description:
+    def _described(self, file: BinaryIO, path: Path) -> tuple[Description, bytes]:
         def checked(doing: str, path: Path, done: int, total: int | None) -> None:
             if self._producer.stopping:
                 # A large file takes minutes. Between two groups this raises Stopped.
                 self._producer.group()
             self._on_bytes(doing, path, done, total)
 
-        return Description.of_file(file, path, checked)
+        before, found = os.fstat(file.fileno()), Description.of_file(file, path, checked)
+        if Look.of(os.fstat(file.fileno())) != Look.of(before):
+            raise GroupUsage(
+                f"{path} changed while it was read, so nothing more of it is sent. Send it when no program writes to it any more"
+            )
+        return found
 
     def _interrupted(self) -> Description | None:
         # This group is not begun, so it may be dropped.
@@ -258,10 +277,9 @@ class FileSender:
         return Description.of_group(group.properties) if group.resume_from or group.resume_offset else None
 
     def _put(
-        self, group: OutgoingGroup, file: BinaryIO, path: Path, about: Description, checkpoint: Checkpoint
+        self, group: OutgoingGroup, file: _Compared, path: Path, about: Description, checkpoint: Checkpoint
     ) -> None:
-        file.seek(0)
-        records = _checked(self._told(self._records.read(file), path, about), path, about)
+        records = _until_last(self._told(self._records.read(io.BufferedReader(file, BLOCK_BYTES)), path, about))
         if self._records.kind == "file" and about.data_bytes:
             if not group.resume_from:
                 group.put((data for data, _ in records), last=False)
@@ -291,22 +309,54 @@ def _regular(path: Path, about: os.stat_result) -> Look:
     return look
 
 
-def _key(path: Path, look: Look) -> str:
-    said = f"{path.parent.resolve() / path.name}\0{look.data_bytes}\0{look.modified_ns}"
-    return hashlib.sha256(said.encode(errors="surrogateescape")).hexdigest()[:16]
+def _place(path: Path) -> str:
+    return _digest(str(path.parent.resolve() / path.name))
 
 
-def _checked(records: Iterable[bytes], path: Path, about: Description) -> Iterator[tuple[bytes, bool]]:
-    """Yield the records, and whether each is the last; an empty file has one. Before the last one the data is compared."""
-    found, before = hashlib.sha256(), b""
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def _check_unchanged(path: Path, found: os.stat_result, sent: Look | None) -> None:
+    if Look.of(found) != sent:
+        raise GroupUsage(
+            f"{path} is another file than the one that was sent, or was written to since. What was sent is complete, and what "
+            "there is now is not sent. Send it, too"
+        )
+
+
+def _until_last(records: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield the records, and whether each is the last; an empty file has one."""
+    before = b""
     for data in records:
-        found.update(data)
         if before:
             yield before, False
         before = data
-    if found.hexdigest() != about.sha256:
-        raise GroupUsage(
-            f"{path} changed while it was sent, so its group is not completed. Put the file back as it was, and send it again; "
-            "or end its group with --abandon"
-        )
     yield before, True
+
+
+class _Compared(io.RawIOBase):
+    """A file from its beginning, of which each block is compared with the one that was described before it is read."""
+
+    def __init__(self, file: BinaryIO, path: Path, prefixes: bytes) -> None:
+        """``prefixes``: as ``Description.of_file`` returns them."""
+        file.seek(0)
+        self._file, self._path, self._prefixes = file, path, io.BytesIO(prefixes)
+        self._digest = hashlib.sha256()
+        self._block = io.BytesIO()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        if not (read := self._block.readinto(room)):
+            data = self._file.read(BLOCK_BYTES)
+            self._digest.update(data)
+            if self._prefixes.read(PREFIX_BYTES) != (self._digest.digest()[:PREFIX_BYTES] if data else b""):
+                raise GroupUsage(
+                    f"{self._path} changed while it was sent, so its group is not completed. Put the file back as it was, and "
+                    "send it again; or end its group with --abandon"
+                )
+            self._block = io.BytesIO(data)
+            read = self._block.readinto(room)
+        return read

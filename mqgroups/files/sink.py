@@ -163,12 +163,14 @@ class FileSink:
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             # A name that was free when the group began may be taken by now. rename() is the one operation after which the hidden
             # file is gone, also if the file is taken away at once; it would replace a file, so it gets a name that is free.
-            target = self._folder / _free(self._folder, place.name)
+            target = self._folder / free_name(self._folder, place.name)
             if place.wrong:
                 quarantine = self._folder / QUARANTINE
                 # Whoever may read what is received need not read what was rejected.
                 quarantine.mkdir(mode=0o700, exist_ok=True)
-                target = quarantine / _free(quarantine, place.name, short_id(bytes.fromhex(place.key)), beside=_REASON)
+                target = quarantine / free_name(
+                    quarantine, place.name, short_id(bytes.fromhex(place.key)), beside=_REASON
+                )
                 target.with_name(f"{target.name}{_REASON}").write_text(f"{printable(place.wrong)}\n", encoding="utf-8")
                 make_durable(target.parent)
             hidden.rename(target)
@@ -224,20 +226,24 @@ class FileSink:
 
     def _free_name(self, group: IncomingGroup) -> str:
         name, short, msg_id = self._name_of(group), short_id(group.key), group.key[len(group.group_id) :].hex()
-        return _free(self._folder, *((name, "", short, msg_id) if _is_name(name) else (short, "", msg_id)))
+        return free_name(self._folder, *((name, "", short, msg_id) if _is_name(name) else (short, "", msg_id)))
 
 
-def _free(folder: Path, name: str, *ends: str, beside: str = "") -> str:
+def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
     """Return the name with the first of these ends that nothing in a folder has, or a random end: a group may come again.
 
     Characters that the locale lacks are escaped. Before an end, a name is cut if the file system takes none that is so long, also
     for a file ``beside`` it.
     """
     encoding, most = sys.getfilesystemencoding(), os.pathconf(folder, "PC_NAME_MAX") - len(beside)
-    written = name.encode(encoding, "backslashreplace")
+    try:
+        written = os.fsencode(name)
+    except UnicodeEncodeError:
+        written = name.encode(encoding, "backslashreplace")
     suffixes = [f".{end}" if end else "" for end in ends or ("",)]
     for suffix in (*suffixes, f"{suffixes[-1]}.{secrets.token_hex(8)}"):
-        found = f"{written[: most - len(suffix)].decode(encoding, 'ignore')}{suffix}"
+        room = most - len(suffix)
+        found = (os.fsdecode(written) if len(written) <= room else written[:room].decode(encoding, "ignore")) + suffix
         if (suffix or len(written) <= most) and not os.path.lexists(folder / found):
             break
     return found

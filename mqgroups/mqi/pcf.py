@@ -101,10 +101,11 @@ def response(data: bytes, encoding: int) -> Response:
             kind, length, identifier = struct.unpack_from(f"{order}3i", data, at)
             if length < 12:
                 raise ValueError(f"a PCF structure of {length} bytes")
+            structure = data[at : at + length]
             if kind == MQCFT_BYTE_STRING and identifier in sets:
-                (many,) = struct.unpack_from(f"{order}i", data, at + 12)
-                sets[identifier].append(data[at + 16 : at + 16 + many])
-            value = _value(kind, data, at, order)
+                (many,) = struct.unpack_from(f"{order}i", structure, 12)
+                sets[identifier].append(structure[16 : 16 + many])
+            value = _value(kind, structure, order)
             if value is not None:
                 values[identifier] = value
             at += length
@@ -132,19 +133,22 @@ def _structure(identifier: int, value: Value) -> bytes:
     return struct.pack(f"{_NATIVE}3i", kind, 12 + len(fixed) + len(text), identifier) + fixed + text
 
 
-def _value(kind: int, data: bytes, at: int, order: str) -> Value | None:
+def _value(kind: int, structure: bytes, order: str) -> Value | None:
     def numbers(many: int, offset: int) -> tuple[int, ...]:
-        return struct.unpack_from(f"{order}{many}i", data, at + offset)
+        return struct.unpack_from(f"{order}{many}i", structure, offset)
 
     if kind == MQCFT_INTEGER:
         return numbers(1, 12)[0]
     if kind == MQCFT_INTEGER_LIST:
         return numbers(numbers(1, 12)[0], 16)
     if kind == MQCFT_STRING:
-        return _text(data, at + 20, numbers(1, 16)[0])
+        return _text(structure, 20, numbers(1, 16)[0])
     if kind == MQCFT_STRING_LIST:
         many, length = numbers(2, 16)
-        return tuple(_text(data, at + 24 + number * length, length) for number in range(many))
+        # Strings of no length take no room, so there could be any number of them.
+        if length < 1 < many or 24 + many * length > len(structure):
+            raise ValueError(f"a PCF structure of {len(structure)} bytes for {many} strings of {length} bytes")
+        return tuple(_text(structure, 24 + number * length, length) for number in range(many))
     return None
 
 

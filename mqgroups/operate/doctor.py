@@ -48,7 +48,7 @@ from mqgroups.operate.rules.findings import (
 )
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Surroundings
-from mqgroups.operate.rules.mqsc_text import attributes
+from mqgroups.operate.rules.mqsc_text import as_number, attributes
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
 from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
@@ -148,7 +148,7 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     # DISPLAY writes these without a value.
     for word in ("SHARE", "TRIGGER") if "TYPE" in found else ():
         found[word] = "NO" if f"NO{word}" in texts[0].split() else "YES"
-    return {name: int(value) if value.isdecimal() else value for name, value in found.items()}
+    return {name: value if (whole := as_number(value)) is None else whole for name, value in found.items()}
 
 
 def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
@@ -157,7 +157,7 @@ def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     found = [attributes(text) for text in texts] if done else []
     facts: dict[str, int] = {}
     for name in ("HBINT", "CURSHCNV"):
-        values = [int(each[name]) for each in found if each.get(name, "").isdecimal()]
+        values = [whole for each in found if (whole := as_number(each.get(name, ""))) is not None]
         if values:
             # The worst one: without heartbeats the loss of a host is not noticed at all.
             facts[f"CHS.{name}"] = max(values) if name == "HBINT" and all(values) else min(values)

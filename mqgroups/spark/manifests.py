@@ -389,6 +389,9 @@ class Manifests:
                     because="version",
                     found=repr(error),
                 ) from None
+        for found in on_queue.values():
+            # A bundle has a group. Whoever may put to the queue writes any number.
+            found.bundles = min(found.bundles, sum(map(len, found.read.values())))
         return on_queue
 
     @staticmethod
@@ -409,6 +412,9 @@ class Manifests:
             return
         found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
+        if not found.bundles:
+            # Then all of them would have been read.
+            raise ValueError("groups in no bundle")
         found.expected = whole_number(value["parts"])
         # If the connection was lost during a commit, a part may be there twice.
         part = whole_number(value["part"])

@@ -36,6 +36,8 @@ _VERSION = 3
 _ID_LENGTH = 24
 _CODED_LENGTH = 32
 _STAMP_LENGTH = 16
+# Of ``copies``, digits: no queue has more than 999,999,999 messages.
+_MOST_DIGITS = 9
 _SOURCE_DIGITS = 48
 MANIFEST_DIGITS = 32
 
@@ -86,7 +88,7 @@ class Key:
         if (
             kind not in ("G", "M")
             or len(stamp) != _STAMP_LENGTH
-            or (copies and (kind == "G" or not copies.isdecimal()))
+            or (copies and (kind == "G" or not copies.isdecimal() or len(copies) > _MOST_DIGITS))
         ):
             raise ValueError(f"{text!r:.100} is not a key")
         return cls(identifier, stamp, b"".join(more), int(copies or 1))

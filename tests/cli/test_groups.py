@@ -78,6 +78,15 @@ def test_groups_have_their_names_in_every_form_for_so_many_groups(owner, groups,
     assert some["notes"] == ["the names of 2 groups were not looked up"]
 
 
+def test_a_long_name_is_cut_for_people_and_whole_in_json(owner, groups):
+    name = "n" * 30_000
+    with owner.producer() as producer, producer.group(name=name) as group:
+        group.put(b"1")
+    result = groups()
+    assert (len(result.stdout) < 1000, f"{'n' * 97}..." in "".join(re.findall(r"n+\.*", result.stdout))) == (True, True)
+    assert json.loads(groups("-o", "json").stdout)["groups"][0]["name"] == name
+
+
 def test_what_an_owner_of_a_group_does_decides_its_state(owner, make_owner, states, monkeypatch):
     getter, putter, at_work = (make_owner(queue=owner.queue) for _ in range(3))
     putter.put_group(THIS)

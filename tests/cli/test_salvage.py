@@ -6,6 +6,7 @@ import pytest
 
 import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK
+from embedded_tests.tables import table
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
 
@@ -50,6 +51,12 @@ def test_a_record_is_written_only_when_told_to(owner, rebuild, interrupted):
     result = rebuild("--apply", "--checkpoint", '{"row": 4}')
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (DONE, would.replace("would write", "wrote"))
     assert (owner.record("put")["msg_seq_number"], owner.record("put")["checkpoint"]) == (4, {"json": {"row": 4}})
+
+
+@table("text", ["{", "[" * 100_000, "9" * 5000])
+def test_a_checkpoint_that_is_not_json_is_refused(rebuild, text):
+    result = rebuild("--checkpoint", text)
+    assert (result.exit_code, "is not JSON" in result.output, len(result.output) < 1000) == (USAGE, True, True)
 
 
 def test_what_cannot_be_known_is_told_with_what_can_be_done(owner, rebuild, interrupted):

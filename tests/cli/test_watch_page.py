@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqgroups.cli.seen import Seen
-from mqgroups.cli.watch_page import WatchPages
+from mqgroups.cli.watch_page import WatchPages, page_values
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
@@ -48,6 +48,11 @@ SEEN = Seen(
     owners=[owner("put", 2, name="ORDERS"), owner("get", 2, OwnerState.ACTIVE, name=HOSTILE, problem="W" * 300)],
     unseen=[HOSTILE],
 )
+
+
+def test_a_long_name_is_cut():
+    seen = Seen(AT, groups=[listed(WHOLE[:1], name="n" * 30_000)], states={GroupState.STALLED: 1})
+    assert [each["name"] for each in page_values(seen)["groups"]] == [f"{'n' * 97}..."]
 
 
 @pytest.fixture(scope="module")

@@ -70,6 +70,7 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:double",), "must accept one argument; with --target it gets two"),
         (("my_handlers:handle", "--target", "OUT"), "must accept two arguments, because of --target"),
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
+        (("my_handlers:handle", "--http", f"[::1]:{'9' * 5000}"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
         (("my_handlers:handle", "--setup", "my_handlers:no_such"), "module my_handlers has no no_such"),
         (("my_handlers:handle", "--trace", "everything"), "'everything' is not one of"),

@@ -108,6 +108,22 @@ def test_a_file_is_sent_again_only_if_it_has_changed(owner, source):
         assert len(producer.checkpoint["sent"]) == 3
 
 
+def test_a_file_is_known_by_its_contents_not_by_its_name_length_and_time(owner, source, archive):
+    path, sent = source / "daily", []
+    for day in (b"day1", b"day2", b"day3", b"day3", b"day1"):
+        path.write_bytes(day)
+        os.utime(path, ns=(0, 0))
+        sent += send(owner, [path])
+    assert [found.data for found in owner.on_queue() if found.data] == [b"day1", b"day2", b"day3", b"day1"]
+    assert sent == ["daily"] * 4
+    # With an archive a file that was sent is gone, so the same contents are another file.
+    for number, day in enumerate((b"day1", b"day2", b"day2"), 1):
+        path.write_bytes(day)
+        os.utime(path, ns=(0, 0))
+        assert send(owner, [path], archive=archive) == (["daily"] if number > 1 else [])
+        assert sorted(each.read_bytes() for each in archive.iterdir()) == [b"day1", b"day2", b"day2"][:number]
+
+
 def test_a_file_that_is_in_the_archive_need_not_be_there(owner, source, archive):
     paths = sorted_files(source)
     send(owner, paths[:1], archive=archive)
@@ -170,6 +186,15 @@ def test_sent_files_are_moved_to_the_archive_and_none_is_overwritten_there(owner
     assert (archive / "a.csv").read_bytes() == b"older"
     assert len(list(archive.iterdir())) == 4
     assert receive(owner, target) == dict.fromkeys(FILES, "")
+    # The same file once more: also the name with the digest is taken.
+    before = in_place(archive)
+    (source / "a.csv").write_bytes(FILES["a.csv"])
+    os.utime(source / "a.csv", ns=(MODIFIED_NS, MODIFIED_NS))
+    (source / "long".ljust(255, "g")).write_bytes(b"")
+    (archive / "long".ljust(255, "g")).write_bytes(b"older")
+    send(owner, sorted_files(source), archive=archive)
+    assert before.items() < in_place(archive).items()
+    assert len(list(archive.iterdir())) == 7
 
 
 # --- interrupted
@@ -221,16 +246,88 @@ def test_an_interrupted_file_is_divided_as_before(owner, source):
 def test_a_file_that_changes_while_it_is_sent_is_not_completed(owner, source, records):
     path = source / "large"
     path.write_bytes(bytes(9_000_000))
+    os.utime(path, ns=(MODIFIED_NS, MODIFIED_NS))
 
     def changes(_):
         with path.open("r+b") as file:
-            file.seek(8_000_000)
+            file.seek(5_000_000)
             file.write(b"x")
 
     with pytest.raises(errors.GroupUsage, match="changed while it was sent"):
         send(owner, [path], records=records, on_progress=changes, segment_bytes=500_000)
-    assert owner.on_queue()
-    assert not any(found.is_last for found in owner.on_queue())
+    before = owner.on_queue()
+    assert before
+    assert not any(found.is_last or b"x" in found.data for found in before)
+    # Put back as it was, it is sent to its end: nothing of the change was put.
+    with path.open("r+b") as file:
+        file.seek(5_000_000)
+        file.write(b"\0")
+    os.utime(path, ns=(MODIFIED_NS, MODIFIED_NS))
+    assert send(owner, [path], records=records, segment_bytes=500_000) == ["large"]
+    assert b"".join(found.data for found in owner.on_queue()) == bytes(9_000_000)
+
+
+def at(doing, done, action):
+    """Return what is told how far a file is, and acts once: when so many bytes are done."""
+    left = [action]
+
+    def on_bytes(found, _path, bytes_done, _total):
+        if left and (found, bytes_done) == (doing, done):
+            left.pop()()
+
+    return on_bytes
+
+
+def grows(path):
+    with path.open("ab") as file:
+        file.write(b"more")
+
+
+def is_replaced(path):
+    (path.parent / ".new").write_bytes(b"the next")
+    (path.parent / ".new").rename(path)
+
+
+@pytest.mark.parametrize("archived", [True, False])
+@pytest.mark.parametrize(
+    ("change", "doing", "said", "sent"),
+    [
+        (grows, "checking", "changed while it was read", b""),
+        (grows, "sending", "changed while it was sent", b""),
+        (is_replaced, "checking", "is another file than the one that was sent", bytes(range(20))),
+        (is_replaced, "sending", "is another file than the one that was sent", bytes(range(20))),
+    ],
+)
+def test_a_file_that_grows_or_is_replaced_is_told_and_neither_mixed_nor_moved(
+    owner, source, target, archive, archived, change, doing, said, sent
+):
+    path, more = source / "b.bin", {"archive": archive} if archived else {}
+    with owner.producer() as producer:
+        sender = FileSender(
+            producer, records=Records.of("bytes:20"), on_bytes=at(doing, 20, lambda: change(path)), **more
+        )
+        with pytest.raises(errors.GroupUsage, match=said):
+            sender.send(path)
+    assert b"".join(found.data for found in owner.on_queue()) == sent
+    assert list(archive.iterdir()) == []
+    now = path.read_bytes()
+    assert send(owner, [path], **more) == ["b.bin"]
+    assert set(receive(owner, target).values()) == {""}
+    assert sorted(in_place(target).values()) == sorted(filter(None, (sent, now)))
+
+
+def test_a_file_that_comes_while_another_is_moved_is_told(owner, source, archive, monkeypatch):
+    path, rename = source / "b.bin", Path.rename
+
+    def late(file, target):
+        monkeypatch.setattr(Path, "rename", rename)
+        is_replaced(path)
+        return rename(file, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    with pytest.raises(errors.GroupUsage, match=rf"{archive}/b\.bin is another file .*is not sent"):
+        send(owner, [path], archive=archive)
+    assert in_place(archive) == {"b.bin": b"the next"}
 
 
 def test_a_file_that_was_replaced_after_the_look_is_passed_over(owner, source, archive, tmp_path):
@@ -331,6 +428,23 @@ def test_of_a_group_that_is_longer_than_was_sent_only_one_byte_more_is_written(o
     ((name, reason),) = receive(owner, target).items()
     assert reason == "the file has more than the 3 bytes that were sent"
     assert (target / name).read_bytes() == b"0123"
+
+
+def test_a_file_that_is_longer_than_a_receiver_takes_is_cut_and_goes_to_quarantine(owner, commands, target):
+    for properties in (
+        {},
+        {"mqgroups.FileBytes": 1 << 62},
+        {"mqgroups.FileBytes": "9" * 4000},
+        {"mqgroups.FileBytes": 6},
+    ):
+        put(owner, properties, [b"12", b"3456"])
+    put(owner, {"mqgroups.FileBytes": 5}, [b"12", b"345"])
+    done = commands("receive", "--into", target, "--idle", "0", "--max-bytes", "5")
+    assert done.output.count("more than the 5 bytes that this receiver takes") == 4
+    quarantined = in_place(target / "quarantine")
+    (target / "quarantine").rename(target.parent / "quarantine")
+    assert list(in_place(target).values()) == [b"12345"]
+    assert [data for name, data in quarantined.items() if not name.endswith(".reason")] == [b"123456"] * 4
 
 
 def test_a_group_that_never_completes_does_not_keep_back_the_others_if_whole_groups_are_asked_for(
@@ -695,9 +809,10 @@ def test_a_description_needs_constant_memory(tmp_path):
         file.truncate(40 << 20)
     tracemalloc.start()
     with path.open("rb") as file:
-        about = Description.of_file(file, path)
+        about, prefixes = Description.of_file(file, path)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # head -c 41943040 /dev/zero | sha256sum
     assert about.sha256 == "80a3721188e40218b08b26776bc53bdae81e4784fff71d71450a197319cba113"
-    assert most < 4 << 20
+    # 16 bytes for each MiB, and a block.
+    assert (len(prefixes), most < 4 << 20) == (40 * 16, True)

@@ -1,4 +1,4 @@
-"""Messages as somebody might put them who wants to stop, fill or deceive the program that gets them.
+"""Messages, replies and manifests of somebody who wants to stop, fill or deceive the program that gets them.
 
 Nearly all of it is valid for a queue manager: the rest is refused at MQPUT. Names, texts and numbers are chosen for what they are
 converted to: a file's name, a number, a time, a line of a log.
@@ -6,6 +6,7 @@ converted to: a file's name, a number, a time, a line of a log.
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from collections.abc import Callable, Iterator
@@ -258,3 +259,60 @@ _LARGE: list[Callable[[random.Random], str]] = [
     lambda _: f"<usr><a>{'&#999;' * 150_000}</a></usr>",
     lambda _: "<usr>" + "<a b='\" c=\"' " * 70_000 + "</usr>",
 ]
+
+
+# --- what the library reads from other queues
+
+_NUMBERS = [0, 1, 2, 3, 8, 12, 24, -1, 100, 65_536, 10**8, 0x7FFFFFFF, -0x80000000]
+_STRUCTURES = [3, 4, 5, 6, 6, 6, 9, 20, 23, 0]
+_IDENTIFIERS = [1017, 1027, 3011, 3014, 3025, 7003, 7004]
+
+
+def reply(draw: random.Random, order: str) -> bytes:
+    """Return a PCF message that a command server might answer, with some numbers that are not true."""
+    structures = b"".join(_structure(draw, order) for _ in range(draw.choice((0, 1, 1, 3))))
+    count = draw.choice((1, 1, 3, *_NUMBERS))
+    length = 36 if draw.random() < 0.9 else draw.choice(_NUMBERS)
+    header = struct.pack(order + "9i", draw.choice((2, 17, 18, 19)), length, 1, 18, 1, draw.choice((0, 1)), 0, 0, count)
+    data = header + structures
+    return data[: draw.randrange(len(data))] if draw.random() < 0.1 else data
+
+
+def _structure(draw: random.Random, order: str) -> bytes:
+    numbers = [draw.choice(_NUMBERS) for _ in range(draw.choice((0, 1, 2, 3, 3)))]
+    body = struct.pack(f"{order}{len(numbers)}i", *numbers) + draw.choice((b"", b"ABCD", b"\xff" * 48, b"Q" * 4000))
+    length = 12 + len(body) if draw.random() < 0.9 else draw.choice(_NUMBERS)
+    return struct.pack(order + "3i", draw.choice(_STRUCTURES), length, draw.choice(_IDENTIFIERS)) + body
+
+
+def manifest(draw: random.Random, part: dict[str, Any]) -> bytes:
+    """Return a part of a manifest with some values that are not true."""
+    found = dict(part)
+    for _ in range(draw.choice((1, 1, 2))):
+        wrong: list[Any] = [
+            *_NUMBERS,
+            10**100,
+            -0.5,
+            None,
+            True,
+            "",
+            [],
+            {},
+            "f" * 32,
+            draw.choice(WORDS),
+            _groups(draw),
+        ]
+        name = draw.choice((*part, "groups", "bundles", "missed", "begun", "removed", "read"))
+        found[name] = _groups(draw) if name == "groups" and draw.random() < 0.7 else draw.choice(wrong)
+    data = json.dumps(found).encode()
+    return data if draw.random() < 0.9 else draw.choice([*_BODIES, data[: draw.randrange(len(data))]])
+
+
+def _groups(draw: random.Random) -> list[Any]:
+    key = (
+        draw.choice("GM")
+        + "A" * draw.choice((32, 64))
+        + "2026010100000000"
+        + draw.choice(("", "7", "9" * 10, "9" * 5000))
+    )
+    return [[key, draw.choice(_NUMBERS)] for _ in range(draw.choice((0, 1, 3)))]

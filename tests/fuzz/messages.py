@@ -4,7 +4,8 @@
 
 Each example is a few messages (``hostile_messages.py``), put without logical order by the binding itself. Then operators'
 functions and commands browse them, Spark's functions read them, and each kind of consumer gets them: of whole messages and of
-segments, with codecs, into files, through a pipe. What has to hold:
+segments, with codecs, into files, through a pipe. Replies of a command server and manifests of Spark are read by functions. What
+has to hold:
 
 * only errors of this package's tree reach an application, and their text is one printable line;
 * a reader takes at most 64 MiB more than the messages;
@@ -25,7 +26,7 @@ import tempfile
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -41,17 +42,20 @@ from mqgroups import codecs, errors, operate
 from mqgroups.cli.main import main as command
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC
-from mqgroups.errors import MQGroupsError
+from mqgroups.errors import MQGroupsError, StatusQueueUnusable
 from mqgroups.files.receiving import FileReceiver
-from mqgroups.mqi import property_folders, rfh2
+from mqgroups.mqi import pcf, property_folders, rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
 from mqgroups.operate.group_names import GroupNames
 from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.headers import taken_off
+from mqgroups.spark.manifests import Manifests
+from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.telemetry.context import in_folders
-from tests.fuzz.hostile_messages import VICTIM, Hostile, messages
+from tests.fuzz.hostile_messages import VICTIM, Hostile, manifest, messages, reply
 
 _QUEUE, _BAD, _TO = "FUZZ", "FUZZ.BAD", "FUZZ.TO"
 _MQSC = f"""
@@ -87,6 +91,46 @@ def _functions(_: QueueManager, put: list[Hostile]) -> None:
             property_folders.values(taken.folders)
             in_folders(taken.folders)
             _look_at(Message(data, md, mq.MQGS_MSG_IN_GROUP, taken=taken))
+
+
+class _Status:
+    """A status queue of Spark, with the parts that were put."""
+
+    name = "STATUS"
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def browse(self, _: bytes) -> list[tuple[bytes, bytes]]:
+        return [(bytes([number]), part) for number, part in enumerate(self.parts)]
+
+    def change(self, _: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
+        self.parts += put
+        return [bytes([number % 256]) for number, _ in enumerate((*put, *delete))][: len(put)]
+
+    def has(self, _source: bytes, _msg_id: bytes) -> bool:
+        return True
+
+
+def _replies(_: QueueManager, put: list[Hostile]) -> None:
+    """Read what a command server, or who may put to a status queue of Spark, might have written."""
+    draw = random.Random(repr(put))
+    for _number in range(100):
+        order, encoding = draw.choice((("<", 546), (">", 273)))
+        with suppress(ValueError):
+            pcf.response(reply(draw, order), encoding)
+        status = _Status()
+        key = Key(bytes(24), "2026010100000000", bytes(24))
+        offset = Manifests(status).follow(Offset(), "a" * 48, "b" * 32, [Planned(key, 1)], 8)
+        part = json.loads(status.parts[0])
+        others = [manifest(draw, part | {"manifest": draw.choice("bc") * 32}) for _ in range(2)]
+        status.parts = draw.choice(([*status.parts, *others], others))
+        with suppress(StatusQueueUnusable, CheckpointUnusable):
+            manifests = Manifests(status)
+            manifests.learn(offset)
+            manifests.bundles(offset)
+            manifests.removed(tuple(manifests.to_remove(offset, 1)), frozenset(), 1)
+            manifests.tidy(offset.followed_by("", "d" * 32, [], ()))
 
 
 def _operators(q_mgr: QueueManager, _: list[Hostile]) -> None:
@@ -171,6 +215,7 @@ def _pipe(q_mgr: QueueManager, name: str, **settings: Any) -> None:
 _Reader = Callable[..., None]
 _BROWSERS: dict[str, Callable[[QueueManager, list[Hostile]], None]] = {
     "functions": _functions,
+    "replies": _replies,
     "operators": _operators,
     "commands": _commands,
     "spark": _spark,

@@ -87,6 +87,21 @@ def test_what_ends_too_early_is_no_response(length):
         pcf.response(data[:length], REVERSED)
 
 
+@table(("many", "length"), [(1_000_000, 0), (2, 0), (2, -1), (3, 4), (1_000_000, 2**31 - 1)])
+def test_a_list_of_more_strings_than_its_structure_holds_is_refused(many, length):
+    data = (
+        struct.pack("<9i", 2, 36, 1, 18, 1, 1, 0, 0, 1) + struct.pack("<6i", 6, 32, 3011, 0, many, length) + b"ONE TWO "
+    )
+    with pytest.raises(ValueError, match=f"32 bytes for {many} strings of {length} bytes"):
+        pcf.response(data + b"BEHIND" * 10, REVERSED)
+
+
+@table(("length", "found"), [(0, ("",)), (4, ("ONE",)), (8, ("ONE TWO",))])
+def test_a_list_may_have_one_string_of_any_length(length, found):
+    data = struct.pack("<9i", 2, 36, 1, 18, 1, 1, 0, 0, 1) + struct.pack("<6i", 6, 32, 3011, 0, 1, length) + b"ONE TWO "
+    assert pcf.response(data, REVERSED).values == {3011: found}
+
+
 def test_a_structure_that_says_it_has_no_length_ends_the_reading():
     data = struct.pack("<9i", 2, 36, 1, 41, 1, 1, 0, 0, 9) + struct.pack("<4i", 99, 0, 1027, 5)
     with pytest.raises(ValueError, match="0 bytes"):

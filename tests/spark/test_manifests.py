@@ -344,6 +344,29 @@ def test_a_part_that_is_there_twice_counts_once():
     assert messages.kinds() == [("1", 0), ("2", 0)]
 
 
+def test_no_more_bundles_are_believed_than_a_manifest_has_groups():
+    deleted = []
+
+    class Told(Messages):
+        def change(self, source, put, delete):
+            deleted.extend(delete)
+            return super().change(source, put, deleted)
+
+    messages = Told()
+    one = followed(Manifests(messages), Offset(), "1", 1)
+    # Given parts that another program put: of the manifest that is needed, and of one that is not.
+    (part,) = map(json.loads, messages.data.values())
+    for number, manifest in enumerate((part["manifest"], "e" * 32, "f" * 32)):
+        forged = part | {"manifest": manifest, "seq": 1, "bundles": 10**5, "groups": part["groups"][: 2 - number]}
+        messages.data[bytes([number])] = json.dumps(forged).encode()
+    deleted.clear()
+    other = learned(messages, one)
+    assert other.bundles(one) == [list(planned(1))]
+    other.tidy(one)
+    assert {bytes([1]), bytes([2])} <= set(deleted)
+    assert len(deleted) == 4
+
+
 @table(
     "data",
     [
@@ -359,6 +382,9 @@ def test_a_part_that_is_there_twice_counts_once():
         b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1e999, "groups": []}' % (b"1" * 32),
         b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1, "groups": [["G%s", -1]]}'
         % (b"1" * 32, b"A" * 32),
+        b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1, "groups": [["M%s%s%s", 1]]}'
+        % (b"1" * 32, b"A" * 32, b"2" * 16, b"9" * 10),
+        b'{"v": 2, "manifest": "%s", "seq": 1, "bundles": 0, "part": 1, "parts": 1, "groups": []}' % (b"1" * 32),
         # The MsgId of its sign could not be made.
         b'{"v": 2, "manifest": "x", "bundles": 1, "part": 1, "parts": 1, "groups": []}',
     ],

@@ -73,6 +73,7 @@ _TYPES = {
 }
 # A comma separates parameters like a blank.
 _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
+_BETWEEN = re.compile(r"[ \t,]*")
 # The text inside parentheses; further parentheses in it must be quoted.
 _INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
 _ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
@@ -158,8 +159,10 @@ def _plain(text: str) -> str:
 
 
 def _split(gathered: str) -> list[str]:
-    """Split at semicolons outside quotes."""
-    return re.split(r";(?=(?:[^']*'[^']*')*[^']*$)", _plain(gathered))
+    """Split at semicolons outside quotes: those with an even number of quotes behind them."""
+    between = _plain(gathered).split("'")
+    between[::-2] = [text.replace(";", "\0") for text in between[::-2]]
+    return "'".join(between).split("\0")
 
 
 class _Reader:
@@ -172,7 +175,8 @@ class _Reader:
         return MQSCError(f"{what} in {_SECRETS.sub('...', self.text.strip()[:80])!r}", self.line)
 
     def done(self) -> bool:
-        return not self.text[self.at :].strip(" \t,")
+        rest = _BETWEEN.match(self.text, self.at)
+        return rest is not None and rest.end() == len(self.text)
 
     def word(self) -> str:
         match = _TOKEN.match(self.text, self.at)

@@ -96,7 +96,7 @@ def host_and_port(value: str) -> tuple[str, int]:
     """Return host and port of ``HOST:PORT``."""
     host, _, port = value.rpartition(":")
     host = host.strip("[]")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+    if not host or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
         raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:1414")
     return host, int(port)
 

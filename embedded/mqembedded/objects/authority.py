@@ -13,7 +13,7 @@ and ALLADM are for each type of object.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -130,9 +130,19 @@ def _pattern(profile: str) -> re.Pattern[str]:
             continue
         if not first and not (number == 1 and qualifiers[0] == "**"):
             pattern += r"\."
-        one = "".join({"?": "[^.]", "*": "[^.]*"}.get(character, re.escape(character)) for character in qualifier)
-        pattern += "[^.]+" if qualifier == "*" else one
+        parts = ["".join({"?": "[^.]"}.get(one, re.escape(one)) for one in part) for part in qualifier.split("*")]
+        pattern += "[^.]+" if qualifier == "*" else starred(parts, "[^.]*")
     return re.compile(pattern)
+
+
+def starred(parts: Sequence[str], run: str) -> str:
+    """Return the expression for ``parts`` with an asterisk between each two, which stands for a ``run``.
+
+    Each part but the last is taken where it comes first, and nowhere else: else it would be tried at each place with each other.
+    """
+    first, *middle = parts
+    last = f"{run}{middle.pop()}" if middle else ""
+    return first + "".join(f"(?>{run}?{part})" for part in middle) + last
 
 
 def specificity(profile: str) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from mqembedded import constants as mq
 from mqembedded.code_pages import UTF_8
+from mqembedded.objects.authority import starred
 from mqembedded.properties.values import codec
 
 SEPARATOR = "/"
@@ -96,11 +97,11 @@ def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
 
 
 def _expression(pattern: str) -> str:
-    parts = []
+    parts = [""]
     characters = iter(pattern)
     for one in characters:
-        if one == "%":
-            parts.append(re.escape(next(characters, "")))
+        if one == "*":
+            parts.append("")
         else:
-            parts.append({"*": ".*", "?": "."}.get(one) or re.escape(one))
-    return "".join(parts)
+            parts[-1] += "." if one == "?" else re.escape(next(characters, "") if one == "%" else one)
+    return starred(parts, ".*")

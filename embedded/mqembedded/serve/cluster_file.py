@@ -63,7 +63,8 @@ def read(path: Path) -> ClusterFile:
     """Return the content of a file; raises ClusterFileError, and OSError if it cannot be read."""
     try:
         found = tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
+        # Also an integer of thousands of digits, or brackets in brackets.
         raise ClusterFileError(f"{path}: {error}") from error
     try:
         return _cluster(path.parent, found)
@@ -87,7 +88,7 @@ def _entry(folder: Path, found: dict[str, Any], common: tuple[Path, ...]) -> Que
     _known(found, {"name", "listen", "data", "mqsc"}, "a [[queue_manager]]")
     name = _name(found.get("name"), "name of a [[queue_manager]]")
     listen = found.get("listen", "127.0.0.1:0")
-    if not isinstance(listen, str) or not re.fullmatch(r".+:\d+", listen):
+    if not isinstance(listen, str) or not re.fullmatch(".+:[0-9]{1,5}", listen):
         raise ClusterFileError(f"listen of {name} is {listen!r}, not HOST:PORT such as 127.0.0.1:1414")
     data = found.get("data")
     if data is not None and not isinstance(data, str):

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.findings import Finding, Severity, ok
-from mqgroups.operate.rules.mqsc_text import MQSCCommand, attributes, broken, commands
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, as_number, attributes, broken, commands
 
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
@@ -194,7 +194,7 @@ def _differences(command: MQSCCommand, shown: str) -> list[tuple[str, str]]:
     for name, value in command.attributes.items():
         if name not in there or name in _NOT_COMPARED or there[name] == value:
             continue
-        if name in _AT_LEAST and int(there[name]) > int(value):
+        if name in _AT_LEAST and (as_number(there[name]) or 0) > int(value):
             continue
         found.append((f"{name}({value or _BLANK})", f"{name}({there[name]})"))
     for word in command.words:

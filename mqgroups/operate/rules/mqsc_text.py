@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # A value is in quotes, in which a quote is doubled, or it ends with its parenthesis; it may have parentheses itself.
-_ATTRIBUTE = re.compile(r"\b([A-Z][A-Z0-9]*)\(\s*('(?:[^']|'')*'|(?:[^()]|\([^()]*\))*?)\s*\)")
+_ATTRIBUTE = re.compile(r"\b([A-Z][A-Z0-9]*)\((\s*'(?:[^']|'')*'\s*|[^()]*(?:\([^()]*\)[^()]*)*)\)")
+_NUMBER = re.compile("[0-9]{1,10}")
 _TOKEN = re.compile(rf"{_ATTRIBUTE.pattern}|\S+")
 
 
@@ -35,6 +36,11 @@ class MQSCCommand:
 def attributes(text: str) -> dict[str, str]:
     """Return ``NAME(VALUE)`` pairs, without quotes and blanks around the values."""
     return {name: value.strip().strip("'").replace("''", "'").strip() for name, value in _ATTRIBUTE.findall(text)}
+
+
+def as_number(value: str) -> int | None:
+    """Return the number that an attribute has; ``None`` if it is no number of MQ's, which have at most ten digits."""
+    return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def broken(command: str, width: int, indent: str = "") -> list[str]:

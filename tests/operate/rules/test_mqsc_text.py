@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 from embedded_tests.tables import table
-from mqgroups.operate.rules.mqsc_text import attributes, broken, commands
+from mqgroups.operate.rules.mqsc_text import as_number, attributes, broken, commands
 
 FILE = """* About the file
 
@@ -40,3 +42,21 @@ def test_what_display_shows_is_read():
         "AMQ8409I: Details\n   QUEUE(A)      TYPE(QLOCAL)\n   CLUSTER( )    CONNAME(host(1414))  BOQNAME( )\n   SHARE"
     )
     assert attributes(shown) == {"QUEUE": "A", "TYPE": "QLOCAL", "CLUSTER": "", "CONNAME": "host(1414)", "BOQNAME": ""}
+
+
+@table("text", ["QUEUE(" + " " * 30_000, "DESCR('" + "' " * 30_000, "A(" * 30_000, "A(" + "(b)" * 30_000])
+def test_what_display_shows_is_read_in_the_time_that_its_length_takes(text):
+    # With a pattern that can take blanks in three ways, 2,000 of them take five seconds.
+    before_s = time.process_time()
+    assert attributes(text) == {}
+    assert time.process_time() - before_s < 2
+
+
+@table(("text", "expected"), [("0", 0), ("999999999", 999_999_999), ("", None), ("-1", None), ("1.5", None)])
+def test_a_number_of_an_attribute(text, expected):
+    assert as_number(text) == expected
+
+
+@table("text", ["9" * 11, "9" * 5000, "\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT SEVEN}"])
+def test_digits_that_are_no_number_of_mq(text):
+    assert as_number(text) is None

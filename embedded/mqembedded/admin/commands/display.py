@@ -28,6 +28,8 @@ from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
 _COLUMN = 40
+# Of a number in a filter.
+_MOST_DIGITS = 10
 _TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE", "SUBID")
 _OPERATORS = {
     "LT": cf.MQCFOP_LESS,
@@ -450,7 +452,8 @@ def _value(command: Command, attribute: Attribute, text: str) -> int:
     """Return the number that a keyword or digits stand for."""
     if text in attribute.keywords:
         return attribute.keywords[text]
-    if not text.removeprefix("-").isdigit():
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
         raise MQSCError(f"AMQ8405E: DISPLAY {command.kind}: {attribute.keyword}({text}) is not a valid value")
     return int(text)
 
