@@ -128,7 +128,7 @@ class Getter(Processing):
             except SegmentsDiffer as error:
                 return self._not_joined(error)
             except MQIError as error:
-                self.lost_suspect = True
+                self.call_failed = True
                 self.work.redo(error)
         return None
 

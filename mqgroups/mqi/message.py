@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mqgroups.code_pages import code_page
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
@@ -120,15 +119,10 @@ class Message:
         """The data as text, decoded by the message's CCSID and Encoding, without a byte order mark.
 
         Raises:
-            CcsidUnknown: there is no code page for the CCSID. The message is not poison.
-            NotDecoded: the data is not text in that CCSID.
+            CcsidUnknown: there is no code page here for the CCSID.
+            NotDecoded: the data is not text in that CCSID, or no code page has that number.
         """
         return decoded(self.data, self.ccsid, self.encoding)
-
-    @property
-    def is_text_of_unknown_ccsid(self) -> bool:
-        """Whether it is text that nobody here can read, so that a failure to process it says nothing about the message."""
-        return self.format == _TEXT and code_page(self.ccsid, little_endian=False) is None
 
     @property
     def value(self) -> Any:
