@@ -91,13 +91,13 @@ class MessageCheck:
 
         Raises PoisonMessage or GroupQuarantined if it is invalid; CcsidUnknown.
         """
-        reason, decode = message.not_joined_because, self._getter.decode
+        reason, decode = message.not_got_because, self._getter.decode
         if decode is not None and not reason:
             try:
                 message.decode(decode)
             except CcsidUnknown as error:
                 # The sender chose it. So it is waited for a code page only as often as for a program that fails.
-                if not (self._can_be_moved and self._is_suspected(message)):
+                if not (self._getter.moves_poison and self._is_suspected(message)):
                     self._commit_those_before()
                     queue, number = self._getter.settings.queue, message.msg_seq_number
                     raise CcsidUnknown(error.ccsid, queue, message.group_id, number) from None
@@ -109,7 +109,7 @@ class MessageCheck:
                 reason = type(error).__name__
             except Exception as error:
                 return error
-            if reason and not self._can_be_moved:
+            if reason and not self._getter.moves_poison:
                 self._commit_those_before()
         if reason:
             raise self._poison(message, reason)
@@ -127,12 +127,6 @@ class MessageCheck:
         if owner.unit.messages and getter.can_isolate:
             getter.isolate(owner.unit.note.suspect)
 
-    @property
-    def _can_be_moved(self) -> bool:
-        getter = self._getter
-        backout = getter.aside.backout
-        return backout is not None and backout.threshold > 0 and getter.settings.poison == "quarantine"
-
     def _poison(self, message: Message, reason: str = "") -> PoisonMessage | GroupQuarantined:
         """Treat a poison message by the consumer's policy; returns the error to raise.
 
@@ -141,8 +135,8 @@ class MessageCheck:
         getter, backout = self._getter, self._getter.aside.backout
         queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
         threshold, target = (backout.threshold, backout.name) if backout is not None else (0, "")
-        getter.owner.telemetry.poison(number, count, target if self._can_be_moved else "")
-        if self._can_be_moved:
+        getter.owner.telemetry.poison(number, count, target if self._getter.moves_poison else "")
+        if self._getter.moves_poison:
             return self._quarantined(message, reason)
         if not reason and getter.can_isolate:
             # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
@@ -161,7 +155,7 @@ class MessageCheck:
             getter.move(message)
             if message.is_last:
                 break
-            if getter.work.due() or message.not_joined_because:
+            if getter.work.due() or message.not_got_because:
                 getter.syncpoint()
             message = getter.take()
         error = GroupQuarantined(getter.settings.queue, self._key[:GROUP_ID_LENGTH], first, backout.name, reason)

@@ -133,7 +133,7 @@ class Processing:
     def move(self, message: Message) -> None:
         """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
         self.aside.move(message)
-        if not message.not_joined_because:
+        if not message.not_got_because:
             self.owner.count(len(message.data))
             self.owner.unit.to_put = len(self.aside)
 

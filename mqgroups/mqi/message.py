@@ -270,8 +270,8 @@ class Message:
             return None
 
     @property
-    def not_joined_because(self) -> str:
-        """Why MQGET did not join its segments, so that it has no data; empty for all others."""
+    def not_got_because(self) -> str:
+        """Why MQGET did not return it whole, so that it has no data; empty for all others."""
         return ""
 
     @even_half_made
@@ -280,21 +280,20 @@ class Message:
         return f"<Message {group} {len(self.data)} bytes{' last' if self.is_last else ''}>"
 
 
-class NotJoined(Message):
-    """Stands for a message whose segments MQGET did not join: it has the MQMD of the first ones, and no data."""
+class NotGot(Message):
+    """Stands for a message that MQGET did not return whole: it has the MQMD of its beginning, and no data."""
 
-    __slots__ = ("_reason_name",)
+    __slots__ = ("_cause",)
 
-    def __init__(self, md: bytes, group_status: int, reason_name: str) -> None:
-        super().__init__(b"", md, group_status)
-        self._reason_name = reason_name
+    def __init__(self, md: bytes, cause: str) -> None:
+        flags = st.long_at(md, st.MD_MSG_FLAGS)
+        is_last, in_group = flags & mq.MQMF_LAST_MSG_IN_GROUP, flags & mq.MQMF_MSG_IN_GROUP
+        super().__init__(b"", md, _LAST if is_last else mq.MQGS_MSG_IN_GROUP if in_group else _NOT_IN_GROUP)
+        self._cause = cause
 
     @property
-    def not_joined_because(self) -> str:
-        return (
-            f"its segments have different character sets or encodings, {self._reason_name}; a consumer with stream=True gets "
-            "them one by one"
-        )
+    def not_got_because(self) -> str:
+        return self._cause
 
     @property
     def abandoned_with(self) -> int | None:

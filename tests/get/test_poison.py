@@ -510,6 +510,50 @@ def test_what_is_moved_before_a_message_that_is_not_joined_is_moved_with_it(make
     assert [found.msg_seq_number for found in owner.on_queue(backout_queue)] == [1, 1, 2, 3, 3]
 
 
+# --- messages that are longer than the consumer accepts
+
+
+@pytest.mark.parametrize("longer", [(1,), (2,), (3,), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("in_segments", [False, True])
+def test_a_message_that_is_too_long_is_moved_with_the_rest_of_its_group(make_owner, backout_queue, longer, in_segments):
+    """Its sender chose its length; and a message in segments can be longer than any queue allows."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for number in (1, 2, 3):
+        place = {"GroupId": b"U" * 24, "MsgSeqNumber": number, "Persistence": 1}
+        flags = LAST if number == 3 else IN
+        if number not in longer:
+            owner.put_raw(b"%d" % number, MsgFlags=flags, **place)
+        elif in_segments:
+            owner.put_raw(b"x" * 60, MsgFlags=flags | mq.MQMF_SEGMENT, **place)
+            owner.put_raw(b"y" * 50, MsgFlags=flags | mq.MQMF_LAST_SEGMENT, Offset=60, **place)
+        else:
+            owner.put_raw(b"x" * 110, MsgFlags=flags, **place)
+    owner.put_raw(b"good", GroupId=b"V" * 24, MsgSeqNumber=1, MsgFlags=LAST, Persistence=1)
+    before = [(found.msg_seq_number, found.md.Offset, found.msg_flags, found.data) for found in owner.on_queue()]
+    done: list[bytes] = []
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=100) as consumer:
+        with pytest.raises(errors.GroupQuarantined, match="has 110 bytes, max_message_length is 100") as caught:
+            done.extend(message.data for message in next(iter(consumer)))
+        assert [[message.data for message in group] for group in consumer] == [[b"good"]]
+    first = longer[0]
+    assert (caught.value.msg_seq_number, done) == (first, [b"%d" % number for number in range(1, first)])
+    moved = [(one.msg_seq_number, one.md.Offset, one.msg_flags, one.data) for one in owner.on_queue(backout_queue)]
+    assert moved == [each for each in before[:-1] if each[0] >= first]
+
+
+def test_of_messages_in_no_group_just_the_one_that_is_too_long_is_moved(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for data in (b"1", b"x" * 110, b"y" * 120, b"2"):
+        owner.put_raw(data, Persistence=1)
+    done = []
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=100) as consumer:
+        for _ in range(2):
+            with pytest.raises(errors.GroupQuarantined):
+                done += [message.data for group in consumer for message in group]
+        assert [message.data for group in consumer for message in group] == [b"2"]
+    assert owner.data(backout_queue) == [b"x" * 110, b"y" * 120]
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQGET", "MQPUT", "MQCMIT"])
 def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(
