@@ -554,6 +554,20 @@ def test_of_messages_in_no_group_just_the_one_that_is_too_long_is_moved(make_own
     assert owner.data(backout_queue) == [b"x" * 110, b"y" * 120]
 
 
+def test_a_message_that_another_program_gives_back_meanwhile_is_not_moved_instead(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw(b"1", Persistence=1)
+    owner.put_raw(b"x" * 110, Persistence=1)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).data == b"1"
+    with owner.consumer(poison="quarantine", max_message_length=100) as consumer:
+        consumer.before_commit(lambda group: group.quarantined and owner.eye.back_out())
+        with pytest.raises(errors.GroupQuarantined):
+            list(next(iter(consumer)))
+        assert [message.data for group in consumer for message in group] == [b"1"]
+    assert owner.data(backout_queue) == [b"x" * 110]
+
+
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQOPEN", "MQGET", "MQPUT", "MQCMIT"])
 def test_a_connection_that_is_lost_meanwhile_loses_and_doubles_no_segment(
