@@ -176,7 +176,8 @@ class Getter(Processing):
         Raises ``error`` if what the application has put and got on a shared connection would be backed out with it, or if it
         is told otherwise.
         """
-        if not self.can_isolate or (isinstance(error, LongerThanAccepted) and not self.moves_poison):
+        is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
+        if not (self.can_isolate and is_moved):
             raise error
         self.isolate(self.owner.unit.note.suspect)
         return NotGot(error.md, error.cause)

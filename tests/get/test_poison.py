@@ -554,6 +554,19 @@ def test_of_messages_in_no_group_just_the_one_that_is_too_long_is_moved(make_own
     assert owner.data(backout_queue) == [b"x" * 110, b"y" * 120]
 
 
+def test_a_quarantine_that_was_interrupted_moves_what_is_too_long_whatever_is_asked_for_now(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group([b"x" * 110, b"y" * 110, b"3"])
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=1) as consumer:
+        consumer.before_commit(lambda _: consumer.stop())
+        with pytest.raises(errors.Stopped):
+            list(next(iter(consumer)))
+    assert owner.data(backout_queue) == [b"x" * 110]
+    with owner.consumer(poison="halt", max_message_length=100) as consumer, pytest.raises(errors.GroupQuarantined):
+        list(next(iter(consumer)))
+    assert owner.data(backout_queue) == [b"x" * 110, b"y" * 110, b"3"]
+
+
 def test_a_message_that_another_program_gives_back_meanwhile_is_not_moved_instead(make_owner, backout_queue):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_raw(b"1", Persistence=1)
