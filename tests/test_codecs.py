@@ -232,8 +232,9 @@ def test_text_without_a_code_page_stops_no_consumer_for_ever(poisoned, uses, ccs
     assert owner.data() == []
 
 
-def test_text_without_a_code_page_halts_with_its_own_error_at_each_start(make_owner):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
+def test_text_without_a_code_page_halts_with_its_own_error_until_the_consumer_is_to_move_it(poisoned):
+    owner = poisoned
+    owner.empty()
     put_text(owner, 930)
     for _ in range(6):
         with pytest.raises(errors.CcsidUnknown, match="CCSID 930 ") as caught, owner.consumer(codec=codecs.json) as got:
@@ -241,7 +242,11 @@ def test_text_without_a_code_page_halts_with_its_own_error_at_each_start(make_ow
         assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == (owner.queue, b"G" * 24, 2)
     # The message before it is committed, so that it does not come again and again.
     assert owner.data() == [b"2", b"3"]
-    assert owner.get_groups() == [[b"2", b"3"]]
+    # What doctor says then: start it with poison='quarantine'.
+    with owner.consumer(codec=codecs.json, poison="quarantine") as got, pytest.raises(errors.GroupQuarantined) as moved:
+        [list(group) for group in got]
+    assert moved.value.reason == "there is no code page for CCSID 930 here"
+    assert owner.data(BACKOUT) == [b"2", b"3"]
 
 
 @pytest.mark.parametrize("ccsid", [-1, 65534, 65535])
