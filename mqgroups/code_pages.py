@@ -19,6 +19,8 @@ import codecs
 from functools import cache
 from typing import Any
 
+# CDRA, CCSID values: 1 to 65533 are registered by IBM; 0, 65534 and 65535 refer to others, or say that data is no text.
+LAST_CCSID = 65533
 UTF_8 = 1208
 # In the byte order of Encoding; 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})

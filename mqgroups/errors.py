@@ -278,7 +278,7 @@ class BindingMissing(EnvironmentFailure, ImportError):
 
 
 class CcsidUnknown(EnvironmentFailure):
-    """Neither mqgroups nor Python has a code page for the text of a message. That is never the message's fault, so never poison.
+    """Neither mqgroups nor Python has a code page for the text of a message. Whoever needs no text never sees it.
 
     Attributes:
         ccsid: of the text.
@@ -288,9 +288,9 @@ class CcsidUnknown(EnvironmentFailure):
     def __init__(self, ccsid: int, queue: str = "", group_id: bytes = b"", msg_seq_number: int = 0) -> None:
         message = f"message {msg_seq_number} of group {group_id.hex()} on queue {queue}" if queue else "this text"
         super().__init__(
-            f"{message} cannot be decoded, because there is no code page for CCSID {ccsid} here. That is not poison: the message "
-            "stays on its queue. Let the queue manager convert it (convert=True), use message.data without a codec, or register "
-            f"a codec of Python's named cp{ccsid:03d} (codecs.register; the package ebcdic has some)"
+            f"{message} cannot be decoded, because there is no code page for CCSID {ccsid} here. The message stays on its queue "
+            "until it counts as poison. Let the queue manager convert it (convert=True), use message.data without a codec, or "
+            f"register a codec of Python's named cp{ccsid:03d} (codecs.register; the package ebcdic has some)"
         )
         self.ccsid = ccsid
         self.queue = queue

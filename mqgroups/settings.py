@@ -188,7 +188,7 @@ class Getting(Owning):
             convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
         codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
             ``decode(data)``, which gets ``str`` for text. A message that it cannot decode (ValueError) is poison; text in a CCSID
-            without a code page ends the loop with ``CcsidUnknown``.
+            without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached BOTHRESH.
         poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
             has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
             BOQNAME and raises ``GroupQuarantined``.
@@ -290,7 +290,8 @@ class Consuming(Getting, OfOneQueue):
     """Settings of a group consumer.
 
     Attributes:
-        max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed.
+        max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed. A longer message
+            raises ``MessageTooLong``; ``poison="quarantine"`` moves it, for which it is got once.
         stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between them,
             instead of reassembled. ``data`` of such a message is then its first segment only.
     """

@@ -212,25 +212,81 @@ def test_where_the_queue_has_no_bothresh_nothing_is_moved(owner):
     owner.get_groups()
 
 
-@pytest.mark.parametrize("decodes", ["codec", "text"])
-@pytest.mark.parametrize("policy", ["quarantine", "halt"])
-def test_text_without_a_code_page_is_never_poison(make_owner, policy, decodes):
-    owner = make_owner(model="TEST.BACKOUT.MODEL")
-    for number, ccsid in enumerate((1208, 930, 1208), 1):
+def put_text(owner, ccsid):
+    """Put a group of three texts; that of the second one is in this CCSID."""
+    for number in (1, 2, 3):
         flags = mq.MQMF_LAST_MSG_IN_GROUP if number == 3 else mq.MQMF_MSG_IN_GROUP
         place = {"GroupId": b"G" * 24, "MsgSeqNumber": number, "MsgFlags": flags}
-        owner.put_raw(b"%d" % number, Format=mq.MQFMT_STRING, CodedCharSetId=ccsid, **place)
-    settings = {"poison": policy, "codec": codecs.json if decodes == "codec" else None}
+        text = {"Format": mq.MQFMT_STRING, "CodedCharSetId": ccsid if number == 2 else 1208}
+        owner.put_raw(b"%d" % number, **text, **place)
+
+
+def fails_at(message, uses):
+    """Process a message as the application that uses its text, its value, or only its data, and fails at the second one."""
+    if uses == "text":
+        assert message.text
+    if uses == "data":
+        assert message.data != b"2"
+
+
+@pytest.mark.parametrize("ccsid", [1208, 930, 9999])
+@pytest.mark.parametrize("uses", ["value", "text", "data"])
+def test_text_without_a_code_page_stops_no_consumer_for_ever(poisoned, uses, ccsid):
+    """Its sender chose the CCSID. Whether there is a page for it here matters only to whoever asks for text."""
+    owner = poisoned
+    owner.empty()
+    put_text(owner, ccsid)
+    owner.put_raw_group([b"4"])
+    seen: list[type[Exception]] = []
+    for _ in range(8):
+        with owner.consumer(
+            poison="quarantine", commit_every=100, codec=codecs.json if uses == "value" else None
+        ) as consumer:
+            try:
+                for group in consumer:
+                    for message in group:
+                        fails_at(message, uses)
+                break
+            except (errors.EnvironmentFailure, AssertionError) as error:
+                seen.append(type(error))
+    if uses != "data" and ccsid == 1208:
+        assert (seen, owner.on_queue(BACKOUT)) == ([], [])
+        return
+    assert set(seen[:-1]) == {AssertionError if uses == "data" else errors.CcsidUnknown}
+    # With BOTHRESH(2) it is tried as often as any other message that fails; with a codec, it is known which one it is.
+    assert (len(seen), seen[-1]) == (3 if uses == "value" else 5, errors.GroupQuarantined)
+    assert owner.data(BACKOUT) == [b"2", b"3"]
+    assert owner.data() == []
+
+
+def test_text_without_a_code_page_halts_with_its_own_error_until_the_consumer_is_to_move_it(poisoned):
+    owner = poisoned
+    owner.empty()
+    put_text(owner, 930)
     for _ in range(6):
-        with pytest.raises(errors.CcsidUnknown, match="CCSID 930 ") as caught, owner.consumer(**settings) as consumer:
-            [message.text for group in consumer for message in group]
-        says = (owner.queue, b"G" * 24, 2) if decodes == "codec" else ("", b"", 0)
-        assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == says
-    assert owner.data()[-2:] == [b"2", b"3"]
-    # With a codec the message before it is committed, so that it does not come again and again.
-    assert decodes == "text" or len(owner.data()) == 2
-    assert owner.on_queue(BACKOUT) == []
-    assert owner.get_groups()[-1][-2:] == [b"2", b"3"]
+        with pytest.raises(errors.CcsidUnknown, match="CCSID 930 ") as caught, owner.consumer(codec=codecs.json) as got:
+            [list(group) for group in got]
+        assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == (owner.queue, b"G" * 24, 2)
+    # The message before it is committed, so that it does not come again and again.
+    assert owner.data() == [b"2", b"3"]
+    # What doctor says then: start it with poison='quarantine'.
+    with owner.consumer(codec=codecs.json, poison="quarantine") as got, pytest.raises(errors.GroupQuarantined) as moved:
+        [list(group) for group in got]
+    assert moved.value.reason == "there is no code page for CCSID 930 here"
+    assert owner.data(BACKOUT) == [b"2", b"3"]
+
+
+@pytest.mark.parametrize("ccsid", [-1, 65534, 65535])
+def test_a_ccsid_that_no_code_page_can_have_is_not_a_gap_in_this_installation(make_owner, ccsid):
+    """CDRA has 1 to 65533 for code pages, so nobody can register this one; it is poison at once."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    put_text(owner, ccsid)
+    says = f"CCSID {ccsid} is not one of a code page: those are 1 to 65533"
+    with owner.consumer(codec=codecs.json) as consumer, pytest.raises(errors.PoisonMessage, match=says):
+        [list(group) for group in consumer]
+    with owner.consumer() as consumer, pytest.raises(errors.NotDecoded):
+        [message.text for group in consumer for message in group]
+    owner.empty()
 
 
 def test_a_byte_order_mark_is_no_part_of_a_value(owner):

@@ -368,12 +368,30 @@ def test_what_is_committed_before_a_suspect_goes_out_with_it(make_owner, make_qu
     # Then the two before it are got, and what was made of them is put
     assert owner.data() == THIS[2:]
     assert side.found_anywhere() == [(b"00", False), (b"11", False)]
-    # And the next start takes the program's end for a failure, so it is the one after that which gets the message once more
-    with pytest.raises(errors.PoisonMessage), side.open(commit_every=100, owner_wait_s=30) as pipe:
-        run(pipe)
+    # And the end of the program alone does not make it poison
     with side.open(commit_every=100, owner_wait_s=30) as pipe:
         run(pipe)
     assert side.found() == [whole([doubled(data) for data in THIS])]
+
+
+def test_a_message_of_which_the_queue_refuses_what_is_made_is_poison_for_a_program_that_goes_on(make_owner, make_queue):
+    """Its sender chose its length, and MQPUT is called only before the commit."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    side = Side(owner, make_queue("TEST.SMALL.MODEL"))  # MAXMSGL(10)
+    owner.put_raw_group([THIS[0], b"x" * 11])
+    owner.put_raw_group(THIS[:1])
+    raised = []
+    with side.open(commit_every=1, poison="quarantine") as pipe:
+        for _ in range(9):
+            try:
+                run(pipe, lambda data: [data])
+                break
+            except errors.EnvironmentFailure as error:
+                raised.append(type(error))
+    assert (set(raised[:-1]), raised[-1]) == ({errors.MessageTooLong}, errors.GroupQuarantined)
+    assert owner.data("TEST.BACKOUT") == [b"x" * 11]
+    assert side.found()[-1] == whole(THIS[:1])
+    owner.empty("TEST.BACKOUT")
 
 
 # --- asynchronous puts

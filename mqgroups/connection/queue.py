@@ -59,11 +59,32 @@ class SegmentsDiffer(MQIError):
 
     Attributes:
         md: the MQMD of that part, 364 bytes.
-        group_status: GroupStatus of the MQGMO.
     """
 
     md = b""
-    group_status = 0
+
+    @property
+    def cause(self) -> str:
+        """Why the message cannot be got whole."""
+        return (
+            f"its segments have different character sets or encodings, {self.reason_name}; a consumer with stream=True gets "
+            "them one by one"
+        )
+
+
+class LongerThanAccepted(MessageTooLong):
+    """A message is longer than this queue was opened for; it stays. Consumers that move poison move it.
+
+    Attributes:
+        md: its MQMD, which MQGET fills also then (IBM MQ, topic q101830).
+    """
+
+    md = b""
+
+    @property
+    def cause(self) -> str:
+        """Why the message cannot be got whole."""
+        return self.context
 
 
 class Queue:
@@ -163,14 +184,24 @@ class Queue:
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
                 if reason in SEGMENTS_DIFFER:
                     differ = SegmentsDiffer("MQGET", f"queue {self.name}", comp, reason)
-                    differ.md, differ.group_status = md_out, gmo_out[st.GMO_GROUP_STATUS]
+                    differ.md = md_out
                     raise differ
                 raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
             if length > self._max_message_length:
-                too_long = MessageTooLong("MQGET", f"queue {self.name}", comp, reason)
+                too_long = LongerThanAccepted("MQGET", f"queue {self.name}", comp, reason)
+                too_long.md = md_out
                 too_long.context = f"The message has {length} bytes, max_message_length is {self._max_message_length}"
                 raise too_long
             needed, self._buffer_bytes = length, self._room_for(length)
+
+    def get_of_any_length(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
+        """As ``get``, also a message that is longer than this queue was opened for."""
+        limits = self._max_message_length, self._buffer_bytes
+        self._max_message_length = st.LONGEST_MESSAGE_BYTES
+        try:
+            return self.get(md, gmo)
+        finally:
+            self._max_message_length, self._buffer_bytes = limits
 
     def _room_for(self, length: int) -> int:
         """Return the length of a buffer for a message of this length, with room for its conversion if that is expected."""

@@ -3,14 +3,17 @@
 When a unit of work is backed out, the backout count of every message in it rises, also of those that are not to blame (IBM MQ,
 topic q023090). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a suspect: it is
 processed in a unit of work of its own. Before that its count is written into the status record. If the count is higher the next
-time, whatever happened to the program, it rose for this message alone.
+time, it rose for this message alone; but one rise may also be a kill, or a call that failed when the application was through with
+the message. So it takes two.
 
     backout count                            means
     below the threshold                      process as usual
     at or above it, not in the record yet    suspect: back out, commit the messages before it, write the record, get it alone
-    as in the record                         process it alone
-    higher than in the record                poison
-    higher, and the connection was lost      suspect still: the count rose without the application
+    as in the record, or higher by one       process it alone
+    higher by two or more                    poison
+    higher, and a call failed                suspect still, with the new count: it rose without the application
+    higher, but this consumer has not given  process it alone: other consumers of the queue have suspected it too, and each of
+    it to the application twice since        them has backed it out before it wrote its record
 
 A message in no group has no GroupId, and its number is always 1, so it is known by its MsgId.
 """
@@ -21,6 +24,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mqgroups.core.model import GROUP_ID_NONE
+
+# How often a message has to fail alone.
+PROOF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ def treatment(
     *,
     threshold: int,
     suspect: Suspect | None,
-    connection_lost: bool = False,
+    tries: int = PROOF,
+    call_failed: bool = False,
 ) -> Treatment:
     """Return what to do with a message that was got.
 
@@ -63,12 +70,14 @@ def treatment(
         group_id, msg_seq_number, msg_id, backout_count: of the message.
         threshold: 1 or more.
         suspect: of the status record.
-        connection_lost: whether a lost connection, and not the application, has backed the suspect out since that record.
+        tries: how often the application can have failed at the suspect since that record; ``PROOF`` if only the count can tell.
+        call_failed: whether a failed call, and not the application, has backed the suspect out since that record.
     """
     if backout_count < threshold:
         return Treatment.PROCESS
     if suspect is None or not suspect.is_message(group_id, msg_seq_number, msg_id):
         return Treatment.ISOLATE
-    if backout_count > suspect.backout_count:
-        return Treatment.ISOLATE if connection_lost else Treatment.POISON
-    return Treatment.PROCESS_ALONE
+    rises = backout_count - suspect.backout_count
+    if rises > 0 and call_failed:
+        return Treatment.ISOLATE
+    return Treatment.POISON if min(rises, tries) >= PROOF else Treatment.PROCESS_ALONE

@@ -35,8 +35,8 @@ class Aside:
         return len(self._moved) + len(self._left)
 
     def move(self, message: Message) -> None:
-        """Put aside a message that was got; one whose segments differ needs a unit of work of its own."""
-        if message.not_joined_because:
+        """Put aside a message that was got; one that was not got whole needs a unit of work of its own."""
+        if message.not_got_because:
             self._apart = message
         else:
             self._moved.append(message)
@@ -73,7 +73,7 @@ class Aside:
             yield len(got[1])
         apart = self._apart
         if apart is not None:
-            for md, data in cursor.take_apart(apart.group_id, again=again):
+            for md, data in cursor.take_apart(apart, again=again):
                 self._put(md, data)
                 yield len(data)
             if cursor.position.msg_seq_number != apart.msg_seq_number:

@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import ask
 from mqgroups.core.group import AT_START, GetPlan, GroupPosition, after_messages, after_segment, follows, next_get
-from mqgroups.core.model import MatchOption
+from mqgroups.core.model import GROUP_ID_NONE, MatchOption
 from mqgroups.core.run import Run
 from mqgroups.errors import ForeignSyncpoint, GroupIncomplete, MessagesTaken, QueueUnavailable
 from mqgroups.mqi import constants as mq
@@ -96,20 +96,24 @@ class GroupCursor:
         """Go to the position before the next group."""
         self.set_back(AT_START)
 
-    def take_apart(self, group_id: bytes, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Get the next message, which is of this group, segment by segment; yields MQMD and data, and ends early if one is gone.
+    def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
+        """Get the next message, of any length, segment by segment; yields MQMD and data, and ends early if one is gone.
 
-        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
+        ``next_one``: stands for it. ``again``: it was got before, and backed out with a lost connection, so it may not be back
+        yet. Raises MQIError.
         """
+        group_id = next_one.group_id
         position = replace(self.position, group_id=group_id, retained=False)
         ends = False
         while not ends:
             # The handle has the position from the first segment on, so offsets do not matter.
-            plan = next_get(position, segments=True)
+            plan = next_get(position, segments=self._connection.platform != mq.MQPL_ZOS)
+            if group_id == GROUP_ID_NONE and not position.retained:
+                # All messages in no group have the same GroupId and number.
+                plan = replace(plan, match_options=plan.match_options | MatchOption.MATCH_MSG_ID)
             position = replace(position, retained=True)
-            md = st.md(group_id=plan.group_id, msg_seq_number=plan.msg_seq_number, offset=plan.offset)
             gmo = self._gmo(plan, COMING_BACK_MS if again else 0, whole=False)
-            got = self.queue.get(md, gmo)
+            got = self.queue.get_of_any_length(self._wanted(plan, next_one.msg_id), gmo)
             if got is None:
                 return
             ends = got[2][_SEGMENT_STATUS] != mq.MQSS_SEGMENT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import SegmentsDiffer
+from mqgroups.connection.queue import LongerThanAccepted, SegmentsDiffer
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
@@ -18,7 +18,7 @@ from mqgroups.get.aside import Aside
 from mqgroups.get.processing import Again, Partner, Processing
 from mqgroups.get.repetition import Repetition
 from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
-from mqgroups.mqi.message import Message, NotJoined
+from mqgroups.mqi.message import Message, NotGot
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
 from mqgroups.status.owner import new_owner_id
@@ -125,10 +125,10 @@ class Getter(Processing):
                 if message is not None:
                     self._begun(message)
                 return message
-            except SegmentsDiffer as error:
-                return self._not_joined(error)
+            except (SegmentsDiffer, LongerThanAccepted) as error:
+                return self._not_got(error)
             except MQIError as error:
-                self.lost_suspect = True
+                self.call_failed = True
                 self.work.redo(error)
         return None
 
@@ -159,20 +159,28 @@ class Getter(Processing):
                 if first:
                     self._begun(message)
                 return message
-            except SegmentsDiffer as error:
-                return self._not_joined(error)
+            except (SegmentsDiffer, LongerThanAccepted) as error:
+                return self._not_got(error)
             except MQIError as error:
                 self.redo(error, Again(self.processed(), self.owner.unit.note))
 
-    def _not_joined(self, error: SegmentsDiffer) -> Message:
+    @property
+    def moves_poison(self) -> bool:
+        """Whether poison goes to the backout queue."""
+        backout = self.aside.backout
+        return backout is not None and backout.threshold > 0 and self.settings.poison == "quarantine"
+
+    def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
         """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
 
-        Raises SegmentsDiffer if what the application has put and got on a shared connection would be backed out with it.
+        Raises ``error`` if what the application has put and got on a shared connection would be backed out with it, or if it
+        is told otherwise.
         """
-        if not self.can_isolate:
+        is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
+        if not (self.can_isolate and is_moved):
             raise error
         self.isolate(self.owner.unit.note.suspect)
-        return NotJoined(error.md, error.group_status, error.reason_name)
+        return NotGot(error.md, error.cause)
 
     def _begun(self, message: Message) -> None:
         """Begin the owner's part of a unit of work, with its first message."""

@@ -120,8 +120,8 @@ class IncomingGroup:
             GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
-            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The message stays, and
-                those before it are committed.
+            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The messages before it are
+                committed.
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """

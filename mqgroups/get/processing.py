@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from mqgroups.connection.retry import ask
+from mqgroups.connection.retry import REDO, ask
 from mqgroups.core.next_record import Note
 from mqgroups.core.ownership import PendingCommit
-from mqgroups.core.poison import Suspect
+from mqgroups.core.poison import PROOF, Suspect
 from mqgroups.core.status import Outgoing
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, MQIError
 from mqgroups.get.aside import Aside
@@ -75,7 +75,9 @@ class Processing:
         aside: what it puts to the backout queue.
         group: the group that is being got; ``None`` between groups.
         before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
-        lost_suspect: whether a lost connection has backed out the suspect since it was noted or processed.
+        tries: how often the application got the suspect since it was noted; as often as the backout count says, if another
+            process has noted it.
+        call_failed: whether a call that says nothing about the suspect has failed since it was noted or given to the application.
     """
 
     owner: Owner
@@ -90,7 +92,8 @@ class Processing:
         self.group: Any = None
         self.before_commit: Callable[[Any], None] | None = None
         self.sinks: list[Callable[[Any], None]] = []
-        self.lost_suspect = False
+        self.tries = PROOF
+        self.call_failed = False
         self._partner = partner
         # Whether the message that was got last must be the only one of its unit of work.
         self._alone = False
@@ -124,12 +127,13 @@ class Processing:
     def process_alone(self) -> None:
         """Make the message that was got last the only one of its unit of work."""
         self._alone = True
-        self.lost_suspect = False
+        self.tries += 1
+        self.call_failed = False
 
     def move(self, message: Message) -> None:
         """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
         self.aside.move(message)
-        if not message.not_joined_because:
+        if not message.not_got_because:
             self.owner.count(len(message.data))
             self.owner.unit.to_put = len(self.aside)
 
@@ -212,7 +216,7 @@ class Processing:
             self._get_again(again)
         except MQIError as error:
             self.redo(error, again)
-        self.lost_suspect = False
+        self.call_failed = False
         if processed:
             self.aside.clear()
             self._committed()
@@ -243,7 +247,8 @@ class Processing:
 
     def redo(self, error: MQIError, again: Again) -> None:
         """Recover from ``error`` and do ``again`` what is not committed; raises MQGroupsError."""
-        self.lost_suspect = True
+        # A put may have been refused for what the message is, such as its length.
+        self.call_failed = error.verb != "MQPUT" or error.reason in REDO
         self._due = again
         try:
             self.work.redo(error)

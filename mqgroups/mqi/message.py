@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mqgroups.code_pages import code_page
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
@@ -120,15 +119,10 @@ class Message:
         """The data as text, decoded by the message's CCSID and Encoding, without a byte order mark.
 
         Raises:
-            CcsidUnknown: there is no code page for the CCSID. The message is not poison.
-            NotDecoded: the data is not text in that CCSID.
+            CcsidUnknown: there is no code page here for the CCSID.
+            NotDecoded: the data is not text in that CCSID, or no code page has that number.
         """
         return decoded(self.data, self.ccsid, self.encoding)
-
-    @property
-    def is_text_of_unknown_ccsid(self) -> bool:
-        """Whether it is text that nobody here can read, so that a failure to process it says nothing about the message."""
-        return self.format == _TEXT and code_page(self.ccsid, little_endian=False) is None
 
     @property
     def value(self) -> Any:
@@ -276,8 +270,8 @@ class Message:
             return None
 
     @property
-    def not_joined_because(self) -> str:
-        """Why MQGET did not join its segments, so that it has no data; empty for all others."""
+    def not_got_because(self) -> str:
+        """Why MQGET did not return it whole, so that it has no data; empty for all others."""
         return ""
 
     @even_half_made
@@ -286,21 +280,20 @@ class Message:
         return f"<Message {group} {len(self.data)} bytes{' last' if self.is_last else ''}>"
 
 
-class NotJoined(Message):
-    """Stands for a message whose segments MQGET did not join: it has the MQMD of the first ones, and no data."""
+class NotGot(Message):
+    """Stands for a message that MQGET did not return whole: it has the MQMD of its beginning, and no data."""
 
-    __slots__ = ("_reason_name",)
+    __slots__ = ("_cause",)
 
-    def __init__(self, md: bytes, group_status: int, reason_name: str) -> None:
-        super().__init__(b"", md, group_status)
-        self._reason_name = reason_name
+    def __init__(self, md: bytes, cause: str) -> None:
+        flags = st.long_at(md, st.MD_MSG_FLAGS)
+        is_last, in_group = flags & mq.MQMF_LAST_MSG_IN_GROUP, flags & mq.MQMF_MSG_IN_GROUP
+        super().__init__(b"", md, _LAST if is_last else mq.MQGS_MSG_IN_GROUP if in_group else _NOT_IN_GROUP)
+        self._cause = cause
 
     @property
-    def not_joined_because(self) -> str:
-        return (
-            f"its segments have different character sets or encodings, {self._reason_name}; a consumer with stream=True gets "
-            "them one by one"
-        )
+    def not_got_because(self) -> str:
+        return self._cause
 
     @property
     def abandoned_with(self) -> int | None:

@@ -5,7 +5,7 @@ Not here: the code pages (``code_pages.py``), and whether a message is text (``m
 
 from __future__ import annotations
 
-from mqgroups.code_pages import UTF_8, UTF_16, code_page
+from mqgroups.code_pages import LAST_CCSID, UTF_8, UTF_16, code_page
 from mqgroups.errors import CcsidUnknown, MessageRefused, NotDecoded
 from mqgroups.mqi import constants as mq
 
@@ -21,14 +21,16 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
 
     Raises:
         CcsidUnknown: there is no code page for the CCSID.
-        NotDecoded: the data is not text in this CCSID.
+        NotDecoded: the data is not text in this CCSID, or no code page can have it.
     """
     little_endian = encoding & 0xF == _REVERSED
     if ccsid in UTF_16:
         little_endian = _MARKS_OF_UTF_16.get(data[:2], little_endian)
     page = code_page(ccsid, little_endian=little_endian)
     if page is None:
-        raise CcsidUnknown(ccsid)
+        if 0 < ccsid <= LAST_CCSID:
+            raise CcsidUnknown(ccsid)
+        raise NotDecoded(f"CCSID {ccsid} is not one of a code page: those are 1 to {LAST_CCSID}")
     try:
         return page.decode(data)[0].removeprefix(_MARK)
     except UnicodeDecodeError as error:

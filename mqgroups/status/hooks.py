@@ -51,11 +51,13 @@ class Resumed:
 class InDoubt:
     """MQCMIT of a unit of work with messages had no answer, and the status record has shown its outcome.
 
+    On a shared connection, an MQCMIT counts as without an answer also if the look at the record behind it has failed.
+
     Attributes:
         role, name, queue: of the producer or consumer.
         unit_of_work: its number. A unit of work that is redone keeps its number.
         messages: how many messages were put or got in it; a segment counts as one.
-        reason: MQCMIT's reason code.
+        reason: MQCMIT's reason code, or that of the look.
         outcome: a unit of work that was backed out has been redone before the hook is called, unless that failed with an error.
     """
 
@@ -70,7 +72,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A unit of work with messages is committed.
+    """A unit of work with messages is committed, or one that ends a group.
 
     Attributes:
         role, name, queue: of the producer or consumer; for a pipe, of its getting side.

@@ -29,6 +29,7 @@ from mqgroups.core.status import StatusRecord
 from mqgroups.core.steps import Steps
 from mqgroups.core.unit_of_work import Every, capped, syncpoint_due
 from mqgroups.errors import (
+    CommitOutcomeUnknown,
     ConfigurationError,
     ConnectionBroken,
     GroupUsage,
@@ -270,9 +271,14 @@ class UnitsOfWork(RecoveringOwners):
 
     def back_out_after(self, why: BaseException | str | None) -> None:
         """Back out because of ``why``, and add the position of the last commit to the text of an error."""
+        # A doubt without CommitOutcomeUnknown: MQCMIT was answered, and the look at the record behind it failed.
+        was_answered = self._in_doubt and not isinstance(why, CommitOutcomeUnknown)
         self.back_out(why)
         if isinstance(why, MQIError):
-            why.context = ". ".join(part for part in (why.context, self._first.committed_sentence) if part)
+            says = self._first.committed_sentence
+            if was_answered:
+                says = "MQCMIT was answered before that; the next call or start sees in the record what is committed"
+            why.context = ". ".join(part for part in (why.context, says) if part)
 
     def finish(self) -> None:
         """Remove the records that are no longer needed, in a unit of work of its own.

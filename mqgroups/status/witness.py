@@ -120,9 +120,11 @@ class Witness:
             return
         messages = unit.messages if unit is not None else 0
         self.telemetry.ended(position_of(record), messages, group_name=unit.group_name if unit is not None else "")
-        if unit is None or not messages:
+        has_ended = record.state is RecordState.COMPLETED
+        # A group can end without a message: in a quarantine of which nothing is left to move.
+        if unit is None or not (messages or has_ended):
             return
-        if record.state is RecordState.COMPLETED:
+        if has_ended:
             self.telemetry.group_ended(record.msg_seq_number)
         if self._hooks.on_progress is not None and record.unit_of_work != self._totals.unit_of_work:
             self._note_progress(record, unit)

@@ -284,8 +284,11 @@ def test_a_commit_whose_check_is_refused_is_found_out_on_the_same_connection(own
     # The third MQGET of each unit of work looks whether its record is there.
     with owner.producer(qmgr) as producer:
         faults.arm(Fault("answer", verb="MQGET", nth=nth, reason=mq.MQRC_STORAGE_NOT_AVAILABLE))
-        with pytest.raises(errors.MQIError, match="2071"):
+        with pytest.raises(errors.MQIError, match="2071") as caught:
             put_rest(producer)
+        # At the others, MQCMIT was not called yet.
+        assert ("MQCMIT was answered before that" in str(caught.value)) is (nth == 3)
+        assert ("known to be committed" in str(caught.value)) is (nth != 3)
         put_rest(producer)
     assert is_whole_group(owner.on_queue(), THIS)
 

@@ -10,9 +10,10 @@ from tests.faults.pattern import Pattern
 from tests.faults.programs import GetProgram
 from tests.faults.reader import Reader
 
-# The first one of a unit of work, so that it alone is backed out again and again.
-_BAD = 3
 _UNDECODABLE, _IMPOSSIBLE = b"undecodable", b"impossible"
+# The second one of a unit of work: it takes an innocent one along, which is then processed alone, and must not be convicted by
+# what is done to the program at that moment.
+_BAD = 4
 
 
 def make_queue_with_backouts(reader: Reader, name: str) -> None:

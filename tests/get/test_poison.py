@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.connection.retry import Patience
 from mqgroups.core.status import decode
+from tests.fix_groups import Program
 
 THIS = [b"%d" % number for number in range(8)]
 BAD = b"4"
@@ -100,7 +102,8 @@ def test_a_message_that_fails_again_and_again_is_got_once_more_at_each_second_st
     for failures in (2, 3, 4):
         with pytest.raises(errors.PoisonMessage):
             application.run()
-        assert application.failures - 1 == failures
+        # The first time it took one start more: it has to fail alone twice.
+        assert application.failures - 2 == failures
     application.run(bad=())
     assert application.done[-4:] == THIS[4:]
     assert poisoned.data() == poisoned.records("get") == []
@@ -200,6 +203,133 @@ def test_a_quarantine_that_was_interrupted_goes_on(poisoned, backout_queue, when
         application.run()
     assert [one.data for one in poisoned.on_queue(backout_queue)] == THIS[4:]
     assert poisoned.data() == []
+
+
+def hurry(owner):
+    """Put a group whose last message the application cannot process, and fail until all messages of it are suspected."""
+    owner.put_raw_group(THIS[:3])
+    for _ in range(2):
+        with owner.consumer(commit_every=100) as consumer:
+            assert [message.data for message in itertools.islice(next(iter(consumer)), 3)] == THIS[:3]
+
+
+_KILLED = """
+with connect() as q_mgr:
+    consumer = q_mgr.group_consumer(queue, name=name, wait_s=0, group_wait_s=0)
+    consumer.before_commit(lambda group: os.kill(os.getpid(), 9))
+    for message in next(iter(consumer)):
+        assert message.data == b"0"
+"""
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("fate", ["refused", "lost", "stays lost", "killed at work", "killed when through"])
+def test_one_failure_that_is_not_its_own_makes_no_innocent_message_poison(
+    make_owner, faults, binding, backout_queue, fate
+):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    hurry(owner)
+    # The first message is alone now.
+    if fate.startswith("killed"):
+        at_work = "        os.kill(os.getpid(), 9)" if fate == "killed at work" else ""
+        assert Program(owner, binding.__name__).run(_KILLED + at_work).returncode == -9
+    else:
+        q_mgr = owner.connect(reconnect_wait_s=30 if fate == "lost" else 0)
+        with owner.consumer(q_mgr, commit_every=100) as consumer, contextlib.suppress(errors.MQIError):
+            messages = iter(next(iter(consumer)))
+            assert next(messages).data == THIS[0]
+            fault = ("answer", "before") if fate == "refused" else ("drop", "before")
+            faults.arm(Fault(*fault, verb="MQCMIT", comp=2, reason=mq.MQRC_STORAGE_NOT_AVAILABLE))
+            next(messages)
+        faults.clear_faults()
+    application = Application(owner, poison="quarantine", owner_wait_s=10)
+    with pytest.raises(errors.GroupQuarantined) as caught:
+        application.run(bad=(THIS[2],))
+    assert (caught.value.msg_seq_number, owner.data(backout_queue)) == (3, [THIS[2]])
+
+
+def test_a_message_that_kills_its_consumer_is_poison_by_its_second_rise(poisoned, backout_queue):
+    """Nobody sees how a process fails that is killed: only the count tells."""
+    for _ in range(4):
+        q_mgr = poisoned.connect()
+        for message in next(iter(poisoned.consumer(q_mgr, commit_every=1, poison="quarantine"))):
+            if message.data == BAD:
+                break
+        q_mgr.close()
+        assert poisoned.on_queue(backout_queue) == []
+    with pytest.raises(errors.GroupQuarantined):
+        Application(poisoned, poison="quarantine").run()
+    assert poisoned.data(backout_queue) == THIS[4:]
+
+
+def test_consumers_that_suspect_a_message_in_turn_convict_nobody(make_owner, backout_queue):
+    """Each backs out the first message of a group before it notes it, and another one, that waits, gets it meanwhile."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    hurry(owner)
+    first = owner.consumer(owner.connect(), commit_every=100, poison="quarantine")
+    group = iter(next(iter(first)))
+    getter = first._getter
+    isolate = getter.isolate
+
+    def others_come_between(suspect):
+        isolate(suspect)
+        getter.isolate = isolate
+        handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+        for _ in range(3):
+            assert handle.get(mq.MQGMO_SYNCPOINT).data == THIS[0]
+            owner.eye.back_out()
+        handle.close()
+
+    getter.isolate = others_come_between
+    assert [next(group).data, next(group).data] == THIS[:2]
+    first.close()
+    owner.empty()
+
+
+def starts(owner, most=10, **settings):
+    """Start a consumer again and again, until it moves the rest of a group; returns what each start before that raised."""
+    raised: list[str] = []
+    for _ in range(most):
+        with owner.consumer(commit_every=100, poison="quarantine", **settings) as consumer:
+            try:
+                [list(group) for group in consumer]
+            except errors.GroupQuarantined:
+                return raised
+            except Exception as error:
+                raised.append(type(error).__name__)
+    return [*raised, "never moved"]
+
+
+def test_a_codec_that_fails_in_any_way_whenever_it_gets_a_message_cannot_stop_its_consumer_for_ever(
+    poisoned, backout_queue
+):
+    """Its sender chooses what is decoded, and not only ValueError comes of that."""
+
+    def decode(data):
+        if data == BAD:
+            raise KeyError("a field that partners always send")
+        return data
+
+    raised = starts(poisoned, codec=SimpleNamespace(decode=decode))
+    assert (set(raised), poisoned.data(backout_queue)) == ({"KeyError"}, THIS[4:])
+
+
+def test_a_group_whose_abandonment_cannot_be_handled_cannot_stop_its_consumer_for_ever(poisoned, backout_queue):
+    poisoned.empty()
+    with poisoned.producer(commit_every=1) as producer:
+        group = producer.group()
+        for data in THIS[:3]:
+            group.put(data)
+        group.abandon(7, "a reason that the application cannot digest")
+    poisoned.put_group([b"next"])
+
+    def on_abandon(_):
+        raise KeyError("reason")
+
+    raised = starts(poisoned, on_abandon=on_abandon)
+    assert set(raised) == {"KeyError"}
+    assert [found.md.MsgType for found in poisoned.on_queue(backout_queue)] == [mq.MQMT_REPORT]
+    assert poisoned.get_groups() == [[b"next"]]
 
 
 @pytest.mark.embedded
@@ -378,6 +508,77 @@ def test_what_is_moved_before_a_message_that_is_not_joined_is_moved_with_it(make
     with owner.consumer(poison="quarantine", commit_every=100) as consumer, pytest.raises(errors.GroupQuarantined):
         list(next(iter(consumer)))
     assert [found.msg_seq_number for found in owner.on_queue(backout_queue)] == [1, 1, 2, 3, 3]
+
+
+# --- messages that are longer than the consumer accepts
+
+
+@pytest.mark.parametrize("longer", [(1,), (2,), (3,), (2, 3), (1, 2, 3)])
+@pytest.mark.parametrize("in_segments", [False, True])
+def test_a_message_that_is_too_long_is_moved_with_the_rest_of_its_group(make_owner, backout_queue, longer, in_segments):
+    """Its sender chose its length; and a message in segments can be longer than any queue allows."""
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for number in (1, 2, 3):
+        place = {"GroupId": b"U" * 24, "MsgSeqNumber": number, "Persistence": 1}
+        flags = LAST if number == 3 else IN
+        if number not in longer:
+            owner.put_raw(b"%d" % number, MsgFlags=flags, **place)
+        elif in_segments:
+            owner.put_raw(b"x" * 60, MsgFlags=flags | mq.MQMF_SEGMENT, **place)
+            owner.put_raw(b"y" * 50, MsgFlags=flags | mq.MQMF_LAST_SEGMENT, Offset=60, **place)
+        else:
+            owner.put_raw(b"x" * 110, MsgFlags=flags, **place)
+    owner.put_raw(b"good", GroupId=b"V" * 24, MsgSeqNumber=1, MsgFlags=LAST, Persistence=1)
+    before = [(found.msg_seq_number, found.md.Offset, found.msg_flags, found.data) for found in owner.on_queue()]
+    done: list[bytes] = []
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=100) as consumer:
+        with pytest.raises(errors.GroupQuarantined, match="has 110 bytes, max_message_length is 100") as caught:
+            done.extend(message.data for message in next(iter(consumer)))
+        assert [[message.data for message in group] for group in consumer] == [[b"good"]]
+    first = longer[0]
+    assert (caught.value.msg_seq_number, done) == (first, [b"%d" % number for number in range(1, first)])
+    moved = [(one.msg_seq_number, one.md.Offset, one.msg_flags, one.data) for one in owner.on_queue(backout_queue)]
+    assert moved == [each for each in before[:-1] if each[0] >= first]
+
+
+def test_of_messages_in_no_group_just_the_one_that_is_too_long_is_moved(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    for data in (b"1", b"x" * 110, b"y" * 120, b"2"):
+        owner.put_raw(data, Persistence=1)
+    done = []
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=100) as consumer:
+        for _ in range(2):
+            with pytest.raises(errors.GroupQuarantined):
+                done += [message.data for group in consumer for message in group]
+        assert [message.data for group in consumer for message in group] == [b"2"]
+    assert owner.data(backout_queue) == [b"x" * 110, b"y" * 120]
+
+
+def test_a_quarantine_that_was_interrupted_moves_what_is_too_long_whatever_is_asked_for_now(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw_group([b"x" * 110, b"y" * 110, b"3"])
+    with owner.consumer(poison="quarantine", max_message_length=100, commit_every=1) as consumer:
+        consumer.before_commit(lambda _: consumer.stop())
+        with pytest.raises(errors.Stopped):
+            list(next(iter(consumer)))
+    assert owner.data(backout_queue) == [b"x" * 110]
+    with owner.consumer(poison="halt", max_message_length=100) as consumer, pytest.raises(errors.GroupQuarantined):
+        list(next(iter(consumer)))
+    assert owner.data(backout_queue) == [b"x" * 110, b"y" * 110, b"3"]
+
+
+def test_a_message_that_another_program_gives_back_meanwhile_is_not_moved_instead(make_owner, backout_queue):
+    owner = make_owner(model="TEST.BACKOUT.MODEL")
+    owner.put_raw(b"1", Persistence=1)
+    owner.put_raw(b"x" * 110, Persistence=1)
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    assert handle.get(mq.MQGMO_SYNCPOINT).data == b"1"
+    with owner.consumer(poison="quarantine", max_message_length=100) as consumer:
+        consumer.before_commit(lambda group: group.quarantined and owner.eye.back_out())
+        with pytest.raises(errors.GroupQuarantined):
+            list(next(iter(consumer)))
+        assert [message.data for group in consumer for message in group] == [b"1"]
+    assert owner.data(backout_queue) == [b"x" * 110]
 
 
 @pytest.mark.embedded

@@ -80,6 +80,15 @@ def test_the_rest_goes_to_the_backout_queue_and_the_next_group_comes(stalled, na
     assert stalled.records("get") == []
 
 
+@pytest.mark.parametrize("messages", [(1, 3, -4), (1, 2), (1,)])
+def test_its_end_is_told_as_progress_whether_a_message_is_left_to_move_or_not(stalled, messages):
+    put(stalled, *messages)
+    told = []
+    got(stalled, on_progress=lambda progress: told.append((progress.group_id, progress.group_ended)), commit_every=1)
+    assert told[-1] == (A, True)
+    assert [ended for _, ended in told].count(True) == 1
+
+
 def test_segments_of_a_message_that_is_not_whole_go_there_one_by_one(stalled):
     put(stalled, 1)
     for number, offset, flags in (

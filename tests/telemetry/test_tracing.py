@@ -513,7 +513,7 @@ def test_poison_is_an_event(make_owner, spans, policy):
     owner.get_poison(policy, between=spans)
     events = [(event.name, dict(event.attributes)) for span in spans() for event in span.events]
     moved = {} if policy == "halt" else {"messaging.ibmmq.backout_queue": "TEST.BACKOUT"}
-    poison = ("poison message", {"messaging.ibmmq.msg_seq_number": 5, "messaging.ibmmq.backout_count": 4, **moved})
+    poison = ("poison message", {"messaging.ibmmq.msg_seq_number": 5, "messaging.ibmmq.backout_count": 5, **moved})
     quarantined = ("group quarantined", {"messaging.ibmmq.msg_seq_number": 5, **moved})
     assert events == ([poison, quarantined] if policy == "quarantine" else [poison])
     assert len(owner.data("TEST.BACKOUT")) == (0 if policy == "halt" else 3)

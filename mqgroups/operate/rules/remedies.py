@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.inspection import Place
 from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
@@ -316,11 +317,12 @@ def _poison(judgement: Judgement) -> Iterator[str]:
     consumer, group = judgement.consumer, judgement.group
     yield "if the program, or what it needs, is corrected:"
     suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
-    if suspect is None or (group is not None and group.backout_count > suspect.backout_count):
+    if suspect is None or (group is not None and group.backout_count >= suspect.backout_count + PROOF):
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
     yield "if the message cannot be processed:"
     yield from _set_aside(judgement, "poison")
+    yield "it may need one or two starts more: a message is moved when it has failed alone twice"
 
 
 def _stopped(judgement: Judgement) -> Iterator[str]:
