@@ -57,8 +57,8 @@ NO_ROOM = frozenset(
 _FIRST_PAUSE_S = 0.02
 # Pauses between tries to connect grow further than others, and most while there is no room for a connection.
 _LONGEST_TO_CONNECT_S, _LONGEST_WITHOUT_ROOM_S = 5.0, 20.0
-# The first pause after MQCONNX was refused with 2035; each is twice as long: a few wrong passwords lock an account. But a failover
-# answers it for a while, too, and a file may get its new password after the queue manager.
+# The first pause after MQCONNX was refused with 2035; each is twice as long, because a few wrong passwords lock an account. It is
+# retried at all because a failover answers it for a while, and because a file may get its new password after the queue manager.
 _REFUSED_S = 60.0
 _NO_CONNECTION_LEFT = frozenset({mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_CHANNEL_NOT_AVAILABLE})
 # Longer pauses are slept in parts, so that ``stop()`` need not wait for them.
