@@ -80,7 +80,13 @@ def test_at_whichever_address_a_name_of_the_internet_is_not_answered(monkeypatch
         named = (f"watch.example.com:{port}", "MQ.EXAMPLE.COM", "mq.example.com.", "qm1.site.example")
         assert {answer(host) for host in (*own, *named)} == {(200, True)}
         assert answer() == (200, True)
-        others = ("evil.example", f"localhost.evil.example:{port}", "127.0.0.1.evil.example", "localhost:1:2", "evil.local")
+        others = (
+            "evil.example",
+            f"localhost.evil.example:{port}",
+            "127.0.0.1.evil.example",
+            "localhost:1:2",
+            "evil.local",
+        )
         more = ("[evil.example]", "x.mq.example.com", "evil.example#127.0.0.1", "127.0.0.1@evil.example", "..")
         assert {answer(host) for host in (*others, *more)} == {(403, False)}
         assert answer("localhost", "evil.example") == (403, False)
