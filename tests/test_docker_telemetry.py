@@ -291,12 +291,14 @@ def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_
     assert {line.split()[1].split("=")[0] for line in lines if line.startswith("ARG ")} >= set(build["args"])
 
 
-def test_the_image_is_not_built_from_a_client_without_a_digest_or_with_another_one(tmp_path):
-    text = re.sub(r"\\\n", "", (APP / "Dockerfile").read_text())
+@pytest.mark.parametrize("image", ["app", "spark"])
+def test_no_image_is_built_from_a_client_without_a_digest_or_with_another_one(tmp_path, image):
+    text = re.sub(r"\\\n", "", (ROOT / "docker" / image / "Dockerfile").read_text())
     empty, fetch = re.findall(r"^RUN (.*MQ_CLIENT_SHA256.*)$", text, re.MULTILINE)
     package = tmp_path / "client.tar.gz"
     with tarfile.open(package, "w:gz") as file:
         file.add(__file__, "lib64")
+    (tmp_path / "fetched").write_bytes(package.read_bytes())  # as COPY does
     # Both names are of the container's file system.
     fetch = fetch.replace("/tmp/mqm.tar.gz", str(tmp_path / "fetched")).replace("/opt/mqm", str(tmp_path / "mqm"))
     right = hashlib.sha256(package.read_bytes()).hexdigest()
@@ -304,6 +306,7 @@ def test_the_image_is_not_built_from_a_client_without_a_digest_or_with_another_o
         environment = {"PATH": os.environ["PATH"], "MQ_CLIENT_URL": package.as_uri(), "MQ_CLIENT_SHA256": digest}
         command = ["sh", "-e", "-c", f"{empty}\n{fetch}"]
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert "ADD" not in text
         assert (done.returncode == 0) == (tmp_path / "mqm" / "lib64").exists() == (digest == right)
 
 

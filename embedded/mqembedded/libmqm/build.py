@@ -47,12 +47,15 @@ _SOURCES = Path(__file__).parent
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+# An overflow that the checks of replies and of the caller's memory have missed ends the program. A compiler may define it itself.
+_FLAGS += "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2".split()
 if sys.platform == "darwin":
     SUFFIX, _NAMED, _BESIDE = "dylib", "-Wl,-install_name,@rpath/", "-Wl,-rpath,@loader_path"
 else:
     SUFFIX, _NAMED, _BESIDE = "so", "-Wl,-soname,", "-Wl,-rpath,$ORIGIN"
     # The forwarders of the library call its own verbs, also where another build of it is loaded already; as always on macOS.
-    _FLAGS += ["-Wl,-Bsymbolic"]
+    # And what the loader has filled in is not written any more.
+    _FLAGS += ["-Wl,-Bsymbolic", "-Wl,-z,relro,-z,now"]
 # The names by which the dynamic loader knows the libraries; both bindings use these names.
 CLIENT_LIBRARY = f"libmqic_r.{SUFFIX}"
 SERVER_LIBRARY = f"libmqm_r.{SUFFIX}"
