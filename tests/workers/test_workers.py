@@ -141,7 +141,7 @@ def test_a_worker_that_only_somebody_can_help_waits_for_a_minute(site, caplog, q
         raise errors.mqi_error("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_NOT_AUTHORIZED)
 
     workers = mqgroups.Workers(
-        handlers.write, connect=refused, open=site.opener(), name=site.owner.name, workers=1, threads=True
+        handlers.always_fail, connect=refused, open=site.opener(), name=site.owner.name, workers=1, threads=True
     )
     site.start(workers)
     wait_until(lambda: "is started again in 60 s" in caplog.text)

@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mqembedded.cache import cache, check_own
+from mqembedded.cache import cache, check_own, make_directory
 from mqembedded.wire.verbs import (
     BY_NAME,
     CALLERS_OWN,
@@ -97,7 +97,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
             return target
     # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(target.parent, 0o755)
         temporary = tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-")
     except OSError as error:
         remedy = "name another directory" + " in MQEMBEDDED_CACHE" * cached
@@ -111,9 +111,8 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
         (made / _DIGEST).write_text(_digest_of_sources(header))
-        if cached:
-            for path in (made, *made.rglob("*")):
-                path.chmod(0o755 if path.is_dir() else 0o644)
+        for path in (made, *made.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         _move(made, target, replaces=not cached)
     return target
 
