@@ -32,6 +32,7 @@ from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
 from mqgroups.workers.health import figures
 from mqgroups.workers.status import WorkerStatus
@@ -138,8 +139,9 @@ def exposed():
         patch.setattr(metrics, "INSTRUMENTS", metrics.Instruments(provider.get_meter("mqgroups")))
         for role in Role:
             everything_happens(
-                OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", "QM", propagates=False)
+                OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", Place("QM"), propagates=False)
             )
+        metrics.connected(Place("QM", "QM_1", "host", 1414))
         metrics.retried(2009)
         metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
     page = generate_latest(REGISTRY).decode()
@@ -223,7 +225,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
 def test_every_instrument_is_on_the_dashboard(exposed):
     shown = " ".join(query for _, query in queries())
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
-    assert len(families) == 23
+    assert len(families) == 24
     assert [family for family in families if family not in shown] == []
 
 

@@ -15,9 +15,9 @@ from mqembedded import READINGS, EmbeddedQueueManager
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
-from mqgroups.names import checked_queue_name
 from mqgroups.operate.rules.definitions import (
     PINNED,
     Names,
