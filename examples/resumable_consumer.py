@@ -12,7 +12,7 @@ code 0; the next start resumes. container/ runs it on Kubernetes. It connects as
 MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true it looks for trace
 context in messages.
 
-Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
+Exit codes: 0 done; 75 restart it later, and it resumes; 1 somebody must act.
 """
 
 import logging
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import mqgroups
-from mqgroups.errors import EnvironmentFailure, MQGroupsError
 
 EXIT_TRY_AGAIN = 75
 
@@ -92,12 +91,9 @@ def main(directory: Path, wait_s: float | None) -> int:
         ):
             get_lines(consumer, directory)
             consumer.forget()  # the last file's length is no longer needed
-    except EnvironmentFailure as error:
+    except mqgroups.MQGroupsError as error:
         log.error("%s", error)
-        return EXIT_TRY_AGAIN
-    except MQGroupsError as error:
-        log.error("%s", error)
-        return 1
+        return EXIT_TRY_AGAIN if error.clears_up else 1
     return 0
 
 

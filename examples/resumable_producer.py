@@ -9,7 +9,7 @@ INPUT must not be changed, and the program refuses another one. SIGTERM and Ctrl
 code 0; the next start resumes. systemd/ has a unit for it. It connects as `mqgroups check` does, with
 MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD. With MQGROUPS_PROPAGATE=true messages carry trace context.
 
-Exit codes: 0 done; 75 restart it, and it resumes; 1 an operator must act.
+Exit codes: 0 done; 75 restart it later, and it resumes; 1 somebody must act.
 """
 
 import hashlib
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import mqgroups
-from mqgroups.errors import EnvironmentFailure, MQGroupsError
 
 LINES_A_GROUP = 1000
 EXIT_TRY_AGAIN = 75
@@ -106,12 +105,9 @@ def main(path: Path) -> int:
                 producer.forget()
             elif begun is None:
                 log.warning("%s does not exist, so nothing was put", path)
-    except EnvironmentFailure as error:
+    except mqgroups.MQGroupsError as error:
         log.error("%s", error)
-        return EXIT_TRY_AGAIN
-    except MQGroupsError as error:
-        log.error("%s", error)
-        return 1
+        return EXIT_TRY_AGAIN if error.clears_up else 1
     return 0
 
 

@@ -34,9 +34,9 @@
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              └─ OwnerActive         2042 on a status queue: the name is in use
 
-Where operators need to know more, ``because`` says it in a word. All errors can be pickled and hold values, never handles; none
-shows a payload or a password. After any of them a group can be resumed at its last commit: by ``producer.group()``, or by the
-consumer's next iteration. What to do about a reason code is in ``mqi/reasons.py``.
+Where operators need to know more, ``because`` says it in a word; ``clears_up`` tells supervisors what to do. All errors can be
+pickled and hold values, never handles; none shows a payload or a password. After any of them a group can be resumed at its last
+commit: by ``producer.group()``, or by the consumer's next iteration. What to do about a reason code is in ``mqi/reasons.py``.
 """
 
 from __future__ import annotations
@@ -63,9 +63,11 @@ class MQGroupsError(Exception):
 
     Attributes:
         because: which case of its class it is, in a word, for logs, metrics and reports; empty if a class has one case.
+        clears_up: whether a later start of the program may succeed although nobody mends anything. Start it again only then.
     """
 
     because: str = ""
+    clears_up: bool = False
 
     def __str__(self) -> str:
         return brief(self._text(), _LONGEST_TEXT)
@@ -94,6 +96,8 @@ class Stopped(MQGroupsError):
         group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
         msg_seq_number: of the last message that is committed completely; 0 if there is none.
     """
+
+    clears_up = True
 
     def __init__(self, owner: str, queue: str, group_id: bytes, msg_seq_number: int) -> None:
         stands = "No group is interrupted"
@@ -361,6 +365,7 @@ class OwnershipLost(EnvironmentFailure):
     ) -> None:
         super().__init__(message)
         self.because = because
+        self.clears_up = because == "taken-over"
         self.name = name
         self.status_queue = status_queue
         self.found = found
@@ -375,6 +380,8 @@ class MessagesTaken(EnvironmentFailure):
     Attributes:
         queue, group_id, msg_seq_number: the first message that is gone.
     """
+
+    clears_up = True
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int) -> None:
         super().__init__(
@@ -399,6 +406,8 @@ class GroupAbandoned(EnvironmentFailure):
         reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
         key: ``group.key``.
     """
+
+    clears_up = True
 
     def __init__(
         self, queue: str, group_id: bytes, messages: int, result: int, reason: str = "", key: bytes = b""
@@ -472,6 +481,8 @@ class GroupQuarantined(EnvironmentFailure):
             known after a restart.
     """
 
+    clears_up = True
+
     def __init__(
         self,
         queue: str,
@@ -524,6 +535,7 @@ class MQIError(EnvironmentFailure):
         self.comp = comp
         self.reason = reason
         self.context = context
+        self.clears_up = type(self).clears_up or reason in reasons.CLEARS_UP
 
     @property
     def reason_name(self) -> str:
@@ -551,6 +563,7 @@ class CommitOutcomeUnknown(MQIError):
     Do not repeat the work. Connect to the same queue manager again; the status record there shows the outcome.
     """
 
+    clears_up = True
     remedy = (
         "It is not known whether the unit of work was committed; connect to the same queue manager again and resume"
     )
@@ -579,6 +592,7 @@ class MessageTooLong(MQIError):
 class OwnerActive(MQIError):
     """The status queue is in use: another instance of the same name is running, or its connection has not been dropped yet."""
 
+    clears_up = True
     remedy = (
         "Another instance with this name is running; or it has ended, and the queue manager has not noticed yet (the loss "
         "of a client's host after twice the heartbeat interval). Stop that instance, or wait. Another name would not resume its "

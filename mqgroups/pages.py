@@ -3,8 +3,9 @@
 Whoever reaches the port may send half a request, which takes a thread and a file descriptor of this process; so a connection that
 says nothing is closed, and of too many the oldest one. To refuse the newest one instead would keep the probes out.
 
-A page on the internet may have the name of its host lead to 127.0.0.1, and then a browser here lets it read what is served there.
-So at a loopback address only requests to this machine's own names are answered.
+A page on the internet may have the name of its host lead to this address, and then a browser here lets it read what is served.
+So only requests to addresses and to this machine's own names are answered, and to names in MQGROUPS_HTTP_NAMES, as of a proxy. A
+name without a dot is believed: no host on the internet has one, but containers know each other by such names.
 
 The figures are written here and not by prometheus_client: they are a few lines, what they are about needs no escaping, and
 prometheus_client would look for them in its own registry only.
@@ -13,10 +14,13 @@ prometheus_client would look for them in its own registry only.
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
+import os
 import re
+import socket as sockets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET, AF_INET6, SHUT_RDWR, socket
@@ -27,8 +31,7 @@ _log = logging.getLogger("mqgroups")
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _SILENT_S = 5.0
 _MOST_CONNECTIONS = 32
-_LOOPBACK = frozenset({"127.0.0.1", "::1"})
-_OWN_NAMES = frozenset({"", "localhost", "127.0.0.1", "[::1]"})
+_HOST = re.compile(r"(?:\[([^]]*)\]|([^:]*?)\.?)(?::\d*)?")
 
 
 class Page(NamedTuple):
@@ -60,6 +63,19 @@ def metrics_page(figures: Iterable[Figure]) -> Page:
     return Page("\n".join(lines) + "\n", content_type=_PROMETHEUS)
 
 
+def is_own(host: str, names: Collection[str]) -> bool:
+    """Whether a ``Host`` header names an address, a name without a dot, or one of these names; browsers never leave it out."""
+    asked = _HOST.fullmatch(host.strip().lower())
+    if asked is None:
+        return False
+    address, name = asked.groups()
+    try:
+        ipaddress.ip_address(address or name)
+        return True
+    except ValueError:
+        return address is None and ("." not in name or name in names)
+
+
 class Pages:
     """Serves pages for the ``with`` block."""
 
@@ -88,6 +104,8 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.pages = pages
+        given = os.environ.get("MQGROUPS_HTTP_NAMES", "").replace(",", " ")
+        self.names = frozenset(f"{address[0]} {sockets.gethostname()} {given}".lower().split())
         # In the order in which they were accepted.
         self._connections: dict[socket, None] = {}
         self._lock = threading.Lock()
@@ -126,9 +144,10 @@ class _Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a probe or a scrape."""
         pages = self.server.pages
-        asked = re.sub(r":\d*$", "", self.headers.get("Host", "")).lower()
-        if self.server.server_address[0] in _LOOPBACK and asked not in _OWN_NAMES:
-            self._answer(Page("ask for localhost\n", HTTPStatus.FORBIDDEN))
+        hosts = self.headers.get_all("Host") or [""]
+        if not all(is_own(host, self.server.names) for host in hosts):
+            said = "ask for an address, or for a name in MQGROUPS_HTTP_NAMES of the program that serves this\n"
+            self._answer(Page(said, HTTPStatus.FORBIDDEN))
             return
         page = pages.get(self.path.partition("?")[0])
         self._answer(page() if page is not None else Page(f"there are {', '.join(pages)}\n", HTTPStatus.NOT_FOUND))

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from mqgroups.telemetry import guard, metrics, owner
+from tests.fix_groups import Owner
 
 # By attributes: a counter's value; of a histogram, how many values and their sum.
 Points: TypeAlias = dict[frozenset[tuple[str, Any]], Any]
@@ -50,6 +51,17 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spans]:
     monkeypatch.setattr(owner, "TRACER", provider.get_tracer("mqgroups"))
     yield Spans(exporter, provider.get_tracer("application"))  # type: ignore[arg-type]  # it is the SDK's
     provider.shutdown()
+
+
+def place_of(owner: Owner) -> dict[str, str | int]:
+    """What spans and log records of an owner say about its queue manager."""
+    host, _, port = (owner.target.conn_name or "").rstrip(")").partition("(")
+    known = {"server.address": host, "server.port": int(port or 0)} if host else {}
+    return {
+        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+        "messaging.ibmmq.queue_manager.id": owner.qmgr.q_mgr_identifier,
+        **known,
+    }
 
 
 @pytest.fixture

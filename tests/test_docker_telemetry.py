@@ -32,6 +32,7 @@ from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.owner import OwnerTelemetry
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
 from mqgroups.workers.health import figures
 from mqgroups.workers.status import WorkerStatus
@@ -138,8 +139,9 @@ def exposed():
         patch.setattr(metrics, "INSTRUMENTS", metrics.Instruments(provider.get_meter("mqgroups")))
         for role in Role:
             everything_happens(
-                OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", "QM", propagates=False)
+                OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", Place("QM"), propagates=False)
             )
+        metrics.connected(Place("QM", "QM_1", "host", 1414))
         metrics.retried(2009)
         metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
     page = generate_latest(REGISTRY).decode()
@@ -223,7 +225,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
 def test_every_instrument_is_on_the_dashboard(exposed):
     shown = " ".join(query for _, query in queries())
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
-    assert len(families) == 23
+    assert len(families) == 24
     assert [family for family in families if family not in shown] == []
 
 
@@ -291,12 +293,14 @@ def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_
     assert {line.split()[1].split("=")[0] for line in lines if line.startswith("ARG ")} >= set(build["args"])
 
 
-def test_the_image_is_not_built_from_a_client_without_a_digest_or_with_another_one(tmp_path):
-    text = re.sub(r"\\\n", "", (APP / "Dockerfile").read_text())
+@pytest.mark.parametrize("image", ["app", "spark"])
+def test_no_image_is_built_from_a_client_without_a_digest_or_with_another_one(tmp_path, image):
+    text = re.sub(r"\\\n", "", (ROOT / "docker" / image / "Dockerfile").read_text())
     empty, fetch = re.findall(r"^RUN (.*MQ_CLIENT_SHA256.*)$", text, re.MULTILINE)
     package = tmp_path / "client.tar.gz"
     with tarfile.open(package, "w:gz") as file:
         file.add(__file__, "lib64")
+    (tmp_path / "fetched").write_bytes(package.read_bytes())  # as COPY does
     # Both names are of the container's file system.
     fetch = fetch.replace("/tmp/mqm.tar.gz", str(tmp_path / "fetched")).replace("/opt/mqm", str(tmp_path / "mqm"))
     right = hashlib.sha256(package.read_bytes()).hexdigest()
@@ -304,6 +308,7 @@ def test_the_image_is_not_built_from_a_client_without_a_digest_or_with_another_o
         environment = {"PATH": os.environ["PATH"], "MQ_CLIENT_URL": package.as_uri(), "MQ_CLIENT_SHA256": digest}
         command = ["sh", "-e", "-c", f"{empty}\n{fetch}"]
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert "ADD" not in text
         assert (done.returncode == 0) == (tmp_path / "mqm" / "lib64").exists() == (digest == right)
 
 

@@ -7,7 +7,10 @@ import pickle
 from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.batch.errors import another_attempt
+from mqgroups.connection import retry
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import reasons
+from mqgroups.spark.errors import QueueReserved
 
 SAMPLES = [
     errors.ConfigurationError("every must be more than 0"),
@@ -121,3 +124,53 @@ def test_every_error_is_in_the_tree_the_docstring_draws():
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, BaseException)
     }
     assert all(name in errors.__doc__ for name in classes)
+
+
+@table(
+    ("reason", "clears_up"),
+    [
+        *((reason, True) for reason in (2003, 2009, 2016, 2025, 2042, 2051, 2053, 2056, 2059, 2071, 2102, 2161, 2162)),
+        *((reason, True) for reason in (2189, 2192, 2202, 2203, 2268, 2270, 2537, 2538, 2543, 2549, 2019, 2041, 2052)),
+        # A wrong password, no queue or no way to it, too long, no such channel or queue manager, a certificate.
+        *((reason, False) for reason in (2010, 2018, 2030, 2031, 2035, 2058, 2063, 2082, 2085, 2087, 2218, 2277, 2393)),
+        *((reason, False) for reason in (2397, 2398, 2399, 2539, 2540, 2080, 2024, 2195)),
+    ],
+)
+def test_a_program_is_started_again_only_after_what_clears_up_by_itself(reason, clears_up):
+    assert errors.mqi_error("MQPUT", "queue ORDERS", mq.MQCC_FAILED, reason).clears_up is clears_up
+
+
+def test_what_the_library_waits_for_clears_up_but_for_objects_that_may_be_missing():
+    waited_for = retry.CONNECT_LATER | retry.REDO_LATER | retry.NO_ROOM
+    assert waited_for - reasons.CLEARS_UP == {2082, 2085, 2087}
+
+
+@table(
+    "error",
+    [
+        errors.CommitOutcomeUnknown("MQCMIT", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_NONE),
+        errors.OwnershipLost("m", "taken-over", name="N", status_queue="S", found=("b", 2), expected=("a", 1)),
+        *(each for each in SAMPLES if isinstance(each, (errors.Stopped, errors.MessagesTaken))),
+        *(each for each in SAMPLES if isinstance(each, (errors.GroupAbandoned, errors.GroupQuarantined))),
+        QueueReserved("ORDERS", 5),
+    ],
+)
+def test_a_program_is_started_again_if_nothing_is_to_be_mended(error):
+    assert error.clears_up
+    assert pickle.loads(pickle.dumps(error)).clears_up
+
+
+@table(
+    "error",
+    [
+        *(each for each in SAMPLES if isinstance(each, (errors.StatusError, errors.ApplicationError))),
+        *(each for each in SAMPLES if isinstance(each, (errors.BindingMissing, errors.CcsidUnknown))),
+        *(each for each in SAMPLES if isinstance(each, (errors.PoisonMessage, errors.GroupStalled))),
+        # A restored record, and an attempt at a batch that another one has replaced: starting again could double messages.
+        errors.OwnershipLost("m", "restored", name="N", status_queue="S", found=("b", 2), expected=("a", 1)),
+        another_attempt("S/0/K", "SHARED", ("b" * 32, 2), ("a" * 32, 1)),
+    ],
+)
+def test_a_program_is_not_started_again_if_somebody_has_to_act(error):
+    assert not error.clears_up
+    assert not pickle.loads(pickle.dumps(error)).clears_up

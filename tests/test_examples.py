@@ -255,6 +255,16 @@ def test_a_resumable_program_without_queue_manager_asks_to_be_started_again(prog
     assert "MQCONNX for queue manager" in done.stderr
 
 
+@pytest.mark.parametrize("program", ["resumable_producer.py", "resumable_consumer.py"])
+@pytest.mark.embedded
+def test_a_resumable_program_that_nobody_lets_in_is_not_started_again(program, faults, tmp_path):
+    environment = {**os.environ, **faults.environment(), "MQGROUPS_USER": "app", "MQGROUPS_PASSWORD": "wrong"}
+    command = [sys.executable, str(ROOT / "examples" / program), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "2035" in done.stderr
+
+
 def accepted(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     """Return what the command line of an ``mqgroups check`` means; an error if it means nothing."""
     assert command[:2] == ["mqgroups", "check"]
@@ -269,14 +279,22 @@ def unit() -> dict[str, str]:
     parser = ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment]  # systemd's names are case-sensitive
     parser.read_string((ROOT / "examples" / "systemd" / "lines-loader.service").read_text())
-    return dict(parser["Service"])
+    return {**parser["Unit"], **parser["Service"]}
+
+
+def in_a_row(start: str) -> tuple[list[str], list[str]]:
+    """Return the two commands of an ``ExecStart=``; the second one replaces the shell."""
+    shell, option, line = shlex.split(start.replace("\\\n", " "))
+    assert (shell, option) == ("/bin/sh", "-c")
+    before, then = line.split(" && exec ")
+    return shlex.split(before), shlex.split(then)
 
 
 def test_the_unit_asks_for_what_its_program_is(unit, tmp_path):
     lines = (ROOT / "examples" / "systemd" / "lines-loader.env").read_text().splitlines()
     environment = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
     assert unit["EnvironmentFile"].endswith("/lines-loader.env")
-    before = shlex.split(unit["ExecStartPre"])
+    before, start = in_a_row(unit["ExecStart"])
     # As systemd does: the credential is a file in the directory %d.
     credential, source = unit["LoadCredential"].split(":")
     (tmp_path / credential).write_text("given")
@@ -286,16 +304,18 @@ def test_the_unit_asks_for_what_its_program_is(unit, tmp_path):
     assert Path(given["password_file"]).read_text() == "given"
     assert (given["name"], given["role"], given["queue"]) == ("lines.loader", "put", "ORDERS")
     assert (given["q_mgr_name"], given["conn_name"], given["user"]) == ("QM1", "mq.example.com(1414)", "app")
-    assert int(unit["TimeoutStartSec"]) > 2 * given["wait_s"]
-    program = Path(shlex.split(unit["ExecStart"])[1])
+    program = Path(start[1])
     assert f'name="{given["name"]}"' in (ROOT / "examples" / program.name).read_text()
-    assert (unit["Restart"], unit["RestartPreventExitStatus"]) == ("on-failure", "1")
+    # What clears up by itself is tried again for ever, anything else not once: of check, too, so it is not in ExecStartPre=.
+    assert (unit["Restart"], unit["RestartPreventExitStatus"]) == ("on-failure", "1 2")
+    assert "ExecStartPre" not in unit
+    assert unit["StartLimitIntervalSec"] == "0"
 
 
 @pytest.mark.embedded
 def test_what_the_unit_runs_runs(unit, tmp_path):
     (tmp_path / "input").write_text("one\ntwo\n")
-    before, start = (shlex.split(unit[name]) for name in ("ExecStartPre", "ExecStart"))
+    before, start = in_a_row(unit["ExecStart"])
     before[:1] = [sys.executable, "-m", "mqgroups"]
     start = [sys.executable, str(ROOT / "examples" / Path(start[1]).name), str(tmp_path / "input")]
     both = f"{shlex.join(before)} && {shlex.join(start)}"

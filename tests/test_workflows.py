@@ -31,6 +31,18 @@ def test_no_checkout_leaves_a_token_behind(path):
     assert all(step["with"]["persist-credentials"] is False for step in steps)
 
 
+def test_what_makes_the_distributions_is_fixed_by_hash_and_nothing_else_runs_before_they_are_uploaded():
+    release = jobs(ROOT / ".github" / "workflows" / "release.yml")
+    *_, made, uploaded = release["build"]["steps"]
+    assert (made, uploaded["with"]) == ({"run": "make distributions"}, {"name": "dist", "path": "dist/"})
+    assert "bash tools/sbom.sh" in [step.get("run") for step in release["bills"]["steps"]]
+    assert (release["bills"]["needs"], "permissions" in release["bills"]) == ("build", False)
+    for name in "distributions", "sbom":
+        assert "--require-hashes" in (ROOT / "tools" / f"{name}.sh").read_text()
+        lines = (ROOT / "tools" / f"{name}.txt").read_text().splitlines()
+        assert [line for line in lines if not re.match(r"#|\S+==\S+( --hash=sha256:[0-9a-f]{64})+$", line)] == []
+
+
 @table("path", WORKFLOWS)
 def test_actions_are_pinned_to_commits(path):
     used = re.findall(r"uses: (.*)", path.read_text())

@@ -38,7 +38,11 @@ for platform in $PLATFORMS; do
         "$tools" -m build --no-isolation --wheel --outdir dist embedded
     wheel=$(echo dist/mqembedded-*-py3-none-"$tag".whl)
     [[ -f $wheel ]] || fail "no wheel for $tag was made"
+    unzip -p "$wheel" '*/libmqic_r.so' >"$HOME_OF_TOOLS/library"
+    symbols=$(readelf --wide --dyn-syms "$HOME_OF_TOOLS/library")
+    [[ $symbols == *__stack_chk_fail* ]] || fail "the library of $wheel is compiled without stack protector"
     [[ $tag == manylinux_* ]] || continue
+    [[ $symbols == *__memcpy_chk* ]] || fail "the library of $wheel is compiled without FORTIFY"
     shown=$("$HOME_OF_TOOLS/bin/auditwheel" show "$wheel" | tr -s ' \n' ' ')
     printf '%s\n' "$shown"
     # What it says names the oldest platform that is good enough.

@@ -16,8 +16,10 @@ import mqembedded.cache
 from embedded_tests.fix_mqi import failed
 from embedded_tests.tables import table
 from mqembedded.cache import CacheRefused
+from mqembedded.cli.serve import _state_directory
 from mqembedded.constants import MQRC_NOT_AUTHORIZED
 from mqembedded.libmqm import build as building
+from mqembedded.store.files import make_private_directory
 
 pytestmark = pytest.mark.embedded
 
@@ -49,6 +51,28 @@ def test_what_is_built_is_writable_by_nobody_else_whatever_the_umask(cache):
     built = building.build()
     assert not [path for path in (cache, built, *built.rglob("*")) if path.stat().st_mode & 0o022]
     assert building.build() == built
+
+
+@table("what", ["cache", "library", "data", "messages of exec"])
+def test_directories_above_what_is_made_are_writable_by_nobody_else_whatever_the_umask(
+    cache, tmp_path, monkeypatch, what
+):
+    """Whoever can write there renames a directory, and puts another one in its place."""
+    home = tmp_path / what
+    deep = home / "a" / "b" / "c"
+    if what == "cache":
+        monkeypatch.setenv("MQEMBEDDED_CACHE", str(deep))
+        mqembedded.cache.cache()
+    elif what == "library":
+        building.build(deep)
+    elif what == "data":
+        make_private_directory(deep)
+    else:
+        monkeypatch.setenv("XDG_STATE_HOME", str(deep))
+        assert _state_directory("QM1").is_relative_to(deep)
+    made = [home, *home.rglob("*")]
+    assert deep in made
+    assert [path for path in made if path.stat().st_mode & 0o022] == []
 
 
 @pytest.mark.parametrize("what", ["", "lib64", "lib64/libmqic_r.so", "lib64/libmqm_r.so"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from embedded_tests.fix_mqi import OK
 from embedded_tests.tables import table
+from mqembedded import constants as mq
 from mqembedded.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT, MQPMO_SYNCPOINT
 from mqembedded.wire.frames import (
     HEADER,
@@ -24,7 +26,7 @@ from mqembedded.wire.frames import (
     encode_reply,
     encode_request,
 )
-from mqembedded.wire.verbs import BY_NAME, VERBS, Field, table_digest
+from mqembedded.wire.verbs import BY_NAME, STRUCTURE_FIELDS, STRUCTURE_LENGTHS, VERBS, Field, table_digest
 
 VALUES = {
     "i32": st.integers(-(2**31), 2**31 - 1),
@@ -234,6 +236,81 @@ def test_structures_of_any_length_are_refused_not_read_beyond(address, connectio
         for request in requests:
             send(address, hello() + request)
     assert connection.put1(queue, b"still there").code == OK
+
+
+# Structures of each verb's request, by field, and the reason if one is too short or too long (IBM MQ, the reason codes' topics).
+BAD = {
+    "od": mq.MQRC_OD_ERROR,
+    "md": mq.MQRC_MD_ERROR,
+    "pmo": mq.MQRC_PMO_ERROR,
+    "gmo": mq.MQRC_GMO_ERROR,
+    "sd": mq.MQRC_SD_ERROR,
+    "sro": mq.MQRC_SRO_ERROR,
+    "sts": mq.MQRC_STS_ERROR,
+    "cbd": mq.MQRC_CBD_ERROR,
+    "ctlo": mq.MQRC_CTLO_ERROR,
+    "cmho": mq.MQRC_CMHO_ERROR,
+    "dmho": mq.MQRC_DMHO_ERROR,
+    "smpo": mq.MQRC_SMPO_ERROR,
+    "impo": mq.MQRC_IMPO_ERROR,
+    "dmpo": mq.MQRC_DMPO_ERROR,
+    "pd": mq.MQRC_PD_ERROR,
+}
+STRUCTURES = [
+    (verb, field.name)
+    for verb in VERBS
+    if verb.name not in ("ASYNC_PUT", "CALLBACK")
+    for field in verb.request
+    if field.name in STRUCTURE_FIELDS
+]
+OTHERS = {"options": 16, "name": b"usr.a", "name_ccsid": 1208, "value": bytes(4), "value_length": 4}
+
+
+def structure(field):
+    """A structure of its latest version that is zeros otherwise."""
+    name = STRUCTURE_FIELDS[field]
+    version = max(STRUCTURE_LENGTHS[name])
+    struc_id = {"MQSTS": b"STAT"}.get(name, name.removeprefix("MQ").encode().ljust(4))
+    return (struc_id + struct.pack("<i", version)).ljust(STRUCTURE_LENGTHS[name][version], b"\0")
+
+
+@pytest.mark.embedded
+@table(("verb", "field"), STRUCTURES)
+def test_a_structure_of_a_wrong_length_is_refused_with_its_reason_and_the_connection_goes_on(
+    address, queue, verb, field
+):
+    with socket.create_connection(address, timeout=30) as sock:
+        reader = FrameReader(sock)
+
+        def ask(asked, *values):
+            sock.sendall(frame(asked, *values))
+            answered = reader.read()
+            assert answered is not None, "the connection has ended"
+            return decode_reply(BY_NAME[asked], answered[2])
+
+        sock.sendall(hello())
+        assert reader.read() is not None
+        od = bytearray(structure("od"))
+        od[8:60] = struct.pack("<i48s", mq.MQOT_Q, queue.encode().ljust(48))
+        opened = ask("MQOPEN", bytes(od), MQOO_OUTPUT | MQOO_INPUT_SHARED, b"")[2]
+        handles = {"hobj": opened[0], "hmsg": ask("MQCRTMH", structure("cmho"))[2][0], "od": bytes(od)}
+        if verb.name == "MQCB":
+            handles["operation"] = mq.MQOP_REGISTER
+            consumer = struct.pack("<iiqq128si", mq.MQCBT_MESSAGE_CONSUMER, 0, 0, 1, b"", mq.MQCBD_FULL_MSG_LENGTH)
+            handles["cbd"] = (structure("cbd")[:8] + consumer).ljust(STRUCTURE_LENGTHS["MQCBD"][1], b"\0")
+        if verb.name == "MQSETMP":
+            handles["type"] = mq.MQTYPE_INT32
+        given: list[Any] = [
+            handles.get(each.name)
+            or (structure(each.name) if each.name in STRUCTURE_FIELDS else None)
+            or OTHERS.get(each.name, b"" if each.kind == "blob" else 0)
+            for each in verb.request
+        ]
+        at = [each.name for each in verb.request].index(field)
+        whole = given[at]
+        for length in (*range(1, len(whole)), len(whole) + 1, len(whole) + 40):
+            given[at] = whole.ljust(length, b"\0")[:length]
+            assert ask(verb.name, *given)[:2] == (2, BAD[field]), length
 
 
 @pytest.mark.embedded

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import socket
 import struct
@@ -51,6 +52,23 @@ def test_nothing_is_exported_but_the_mqi_and_the_names_by_which_the_libraries_kn
     assert exported == verbs | {f"mqembedded_{name}" for name in verbs} | connecting
     for name in LIBRARIES[1:]:
         assert _symbols("--defined-only", str(build() / "lib64" / name), prefix="") - {"_init", "_fini"} == verbs
+
+
+def test_overflows_end_the_program_and_nothing_that_is_loaded_is_written_and_executed() -> None:
+    """Stack protector, FORTIFY (glibc's), full RELRO; ``tools/distributions.sh`` looks at the wheels."""
+    for name in LIBRARIES:
+        shown = subprocess.run(
+            ["readelf", "--wide", "--segments", "--dynamic", str(build() / "lib64" / name)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert "GNU_RELRO" in shown
+        assert "BIND_NOW" in shown
+        assert re.search(r"GNU_STACK .* RW +0", shown)
+        assert not re.search(r"LOAD .* RWE|TEXTREL", shown)
+    checks = _symbols("--undefined-only", str(build() / "lib64" / CLIENT_LIBRARY), prefix="__")
+    assert {"__stack_chk_fail", "__memcpy_chk"} <= checks
 
 
 def _symbols(which: str, file: str, prefix: str = "MQ") -> set[str]:

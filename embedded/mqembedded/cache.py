@@ -57,10 +57,20 @@ def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
         return False
 
 
+def make_directory(path: Path, mode: int) -> None:
+    """Make a directory, and those above it that do not exist; into these only this user may write, whatever the umask is.
+
+    Otherwise somebody could put another directory in the place of this one.
+    """
+    for each in reversed([each for each in path.parents if not each.exists()]):
+        each.mkdir(mode=0o755, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)
+
+
 def own_directory(path: Path) -> Path:
     """Return a directory of this user alone; it is made if it does not exist. Raises CacheRefused."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(path, 0o700)
         check_own(path)
         if os.statvfs(path).f_flag & _NOEXEC:
             raise CacheRefused(

@@ -23,6 +23,7 @@ from mqgroups.errors import MQIError, OwnerActive, QueueMissing
 from mqgroups.printable import brief
 from mqgroups.status.records import foreign_record
 from mqgroups.telemetry import logs
+from mqgroups.telemetry.place import Place
 
 _log = logging.getLogger("mqgroups.batch")
 
@@ -238,12 +239,12 @@ def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[
                 if shared.take(first):
                     if _is_begun(first.record):
                         # Not before: an attempt may have completed the group since it was found.
-                        _warn_of_incomplete(first.record, connection.q_mgr_name)
+                        _warn_of_incomplete(first.record, connection.place)
                     for other in others:
                         shared.take(other)
 
 
-def _warn_of_incomplete(record: StatusRecord, q_mgr_name: str) -> None:
+def _warn_of_incomplete(record: StatusRecord, place: Place) -> None:
     _log.warning(
         "group %s of an earlier batch is incomplete, with %d messages, and will not be completed any more. "
         "`%s` moves them away",
@@ -251,7 +252,7 @@ def _warn_of_incomplete(record: StatusRecord, q_mgr_name: str) -> None:
         record.msg_seq_number,
         to_copy(f"mqgroups salvage move --queue {{}} --group {record.group_id.hex()}", record.queue),
         extra=logs.fields(
-            q_mgr_name=q_mgr_name,
+            place,
             role=record.role.value,
             name=record.name,
             queue=record.queue,

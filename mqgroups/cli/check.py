@@ -74,6 +74,7 @@ def check(
          twice
       2  the command line is wrong
       4  another instance of this name is active, or not gone yet
+      75 no queue manager answers, or something else that clears up by itself
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")

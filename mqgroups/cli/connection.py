@@ -188,4 +188,4 @@ def connected(report: Report, *, acts: bool = False, **options: Any) -> Iterator
     except OwnerActive as error:
         report.fail(ExitCode.OWNER_ACTIVE, error)
     except MQGroupsError as error:
-        report.fail(ExitCode.FAILED, error)
+        report.fail(ExitCode.of(error), error)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import MQGroupsError
 from mqgroups.printable import OneLine, printable
 
 if TYPE_CHECKING:
@@ -129,6 +129,6 @@ def one_message() -> Iterator[None]:
         if not type(error).__module__.startswith("mqgroups."):
             raise
         complain(str(error))
-        if isinstance(error, ConfigurationError):
-            sys.exit(ExitCode.USAGE)
+        if isinstance(error, MQGroupsError):
+            sys.exit(ExitCode.of(error))
     sys.exit(ExitCode.FAILED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from mqgroups.errors import ConfigurationError, MQGroupsError
+
 
 class ExitCode(IntEnum):
     """How a command ended."""
@@ -14,5 +16,14 @@ class ExitCode(IntEnum):
     USAGE = 2
     # A program at work has the name that the command needs.
     OWNER_ACTIVE = 4
+    # Failed, and that clears up by itself (``MQGroupsError.clears_up``): EX_TEMPFAIL of sysexits.h.
+    TRY_AGAIN = 75
     # Ctrl-C, as in a shell, or SIGTERM, before all was done.
     INTERRUPTED = 130
+
+    @classmethod
+    def of(cls, error: MQGroupsError) -> ExitCode:
+        """Return the exit code of a command that ended with this error."""
+        if isinstance(error, ConfigurationError):
+            return cls.USAGE
+        return cls.TRY_AGAIN if error.clears_up else cls.FAILED

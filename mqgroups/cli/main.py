@@ -54,7 +54,10 @@ _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content
 @click.group(cls=_Main, context_settings=_SETTINGS)
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
 def main() -> None:
-    """IBM MQ message groups that span several units of work."""
+    """IBM MQ message groups that span several units of work.
+
+    A command that failed ends with exit code 75 instead of 1 if that clears up by itself, as when no queue manager answers.
+    """
     # Names come from messages, and the locale may not have their characters.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -14,7 +14,6 @@ from mqgroups.cli.options import NAME, QUEUE, pair
 from mqgroups.cli.report import Report
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
-from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     Names,
@@ -46,7 +45,7 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option("--queue", default="ORDERS", type=QUEUE, help="The queue for groups.")
 @click.option("--target", default="INVOICES", type=QUEUE, help="The queue that a pipe puts to.")
-@click.option("--backout-queue", type=QUEUE, help="Its BOQNAME. Default: the queue's name and .BACKOUT.")
+@click.option("--backout-queue", type=QUEUE, help="Its BOQNAME. Default: the queue's name and .BACKOUT, made to fit.")
 @click.option("--name", type=NAME, help="A producer or consumer, for its status queues and those who look at them.")
 @click.option(
     "--role-user",
@@ -95,8 +94,7 @@ def mqsc(
       1  failed; --check: a definition or an authority is missing
       2  the command line is wrong
     """
-    backout = backout_queue or f"{queue}.BACKOUT"
-    names = Names(queue, target, checked_queue_name("--backout-queue", backout), name or "", users, ask)
+    names = Names(queue, target, backout_queue or "", name or "", users, ask)
     found = _definitions(part, names)
     if not check:
         for line in as_text(found):

@@ -18,7 +18,7 @@ class Seen:
 
     Attributes:
         at: when it began.
-        took_s: how long it took.
+        took_s: how long it took; or how long the next one should wait.
         look: for the rates of the next look.
         newest: the latest put time on the queue.
         oldest_complete: since when the group is complete that has been so for longest; empty without one.

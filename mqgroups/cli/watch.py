@@ -40,6 +40,8 @@ _MOST_GROUPS = 200
 _MOST_FOR_NAMES_S = 1.0
 # A clock can wait for years, but not for ever.
 _LONGEST_PAUSE_S = 86_400.0
+# Between two tries to connect that only somebody can make succeed.
+_UNTIL_IT_IS_MENDED_S = 60.0
 _ATTENTION = frozenset(GroupState) - {GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT}
 # Of the states of owners.
 _ORDER = (
@@ -136,6 +138,8 @@ class _Watcher:
             self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
         except (MQIError, BindingMissing) as error:
             seen.problem = f"not connected: {error}"
+            # A password that is refused again and again locks the account.
+            seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
             return seen
         try:
             self._look(self._q_mgr, seen)

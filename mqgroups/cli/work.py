@@ -161,10 +161,12 @@ def work(
         stuck_after_s=stuck_after_s,
         setup=partial(_set_up, verbose, setup),
     )
-    # Settings that cannot work end the command; if it fails otherwise, workers go on trying.
+    # What somebody has to mend, such as a wrong password, ends the command; otherwise the workers go on trying.
     try:
         connect(**arguments).close()
     except MQIError as error:
+        if not error.clears_up:
+            raise
         _log.warning("%s. The workers go on trying", error)
     with stop_on_signals(supervised) as stopping:
         in_order = supervised.run(http=http)

@@ -48,7 +48,15 @@ def open_connection(
         return handle
 
     handle = retrying(patience, CONNECT_LATER, sleep)(connect)
-    connection = Connection(binding, handle, connect=connect, reconnect=reconnect, sleep=sleep, telemetry=telemetry)
+    connection = Connection(
+        binding,
+        handle,
+        connect=connect,
+        conn_name=arguments.conn_name,
+        reconnect=reconnect,
+        sleep=sleep,
+        telemetry=telemetry,
+    )
     if connection.q_mgr_name != arguments.q_mgr_name:
         connection.close()
         raise _another(connection, arguments)

@@ -26,7 +26,8 @@ from mqgroups.errors import GroupUsage, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding
 from mqgroups.printable import even_half_made
-from mqgroups.telemetry import context, logs
+from mqgroups.telemetry import context, logs, metrics
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
@@ -42,6 +43,7 @@ class Connection(MQICalls):
         handle: Handle | int,
         *,
         connect: Callable[[], Handle] | None = None,
+        conn_name: str | None = None,
         reconnect: Patience = NEVER,
         sleep: Sleep = time.sleep,
         telemetry: TelemetrySettings = DEFAULT,
@@ -52,6 +54,7 @@ class Connection(MQICalls):
             binding: the one that made the handle.
             handle: from MQCONNX. A number means that it is the application's own handle: it is neither disconnected nor remade.
             connect: makes a new handle, or fails; ``None`` if the handle is the application's own.
+            conn_name: the address that ``connect`` connects to, if it was given.
             reconnect: how long to retry when the connection is lost; 0 does not reconnect.
             sleep: the function that waits between tries.
             telemetry: what is traced, and whether messages carry trace context.
@@ -62,6 +65,7 @@ class Connection(MQICalls):
             beat: called when a consumer on it asks for a message, and every few seconds while one waits or reconnects, with
                 whether the connection can be used; ``None`` if nobody wants to know.
             propagates: whether messages are put with trace context, and consumers look for it in messages.
+            place: the queue manager, for telemetry.
             syncpoint: whether the application uses the unit of work too: ``Own`` or ``Shared``.
         """
         super().__init__(binding, handle.hconn if isinstance(handle, Handle) else handle, reconnect)
@@ -73,11 +77,14 @@ class Connection(MQICalls):
         self.status_queues: dict[str, object] = {}
         self.beat: Callable[[bool], object] | None = None
         self.telemetry = telemetry
+        self.place = Place()
         self.propagates = telemetry.propagate
         if self.propagates and context.is_instrumented(binding.MQPUT):
             self.stop_propagating("another instrumentation wraps MQPUT")
         try:
             self.q_mgr_identifier = self._inquire_q_mgr()
+            self.place = Place.of(self.q_mgr_name, self.q_mgr_identifier, conn_name)
+            metrics.connected(self.place)
         except BaseException:
             self.close()
             raise
@@ -108,7 +115,7 @@ class Connection(MQICalls):
             return open_all()
 
         def say(not_yet: MQIError, pause_s: float) -> None:
-            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=not_yet.reason)
+            extra = logs.fields(self.place, reason=not_yet.reason)
             _log.warning("%r: %s. Retrying in %.2g s", self, not_yet, pause_s, extra=extra)
 
         return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
@@ -125,7 +132,7 @@ class Connection(MQICalls):
             self.back_out()
             self.objects.close_all()
             self._nothing_is_open()
-            _log.info("%r recovered after an interruption", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+            _log.info("%r recovered after an interruption", self, extra=logs.fields(self.place))
 
     def give_up(self) -> bool:
         """Make ``restore`` reconnect, even if this connection still works. Returns whether it can."""
@@ -159,7 +166,8 @@ class Connection(MQICalls):
             )
         self._nothing_is_open()
         self.unanswered.any = self._broken = False
-        _log.info("%r is connected again", self, extra=logs.fields(q_mgr_name=self.q_mgr_name))
+        metrics.connected(self.place)
+        _log.info("%r is connected again", self, extra=logs.fields(self.place))
 
     def _nothing_is_open(self) -> None:
         self.unit_of_work_of = None
@@ -192,7 +200,7 @@ class Connection(MQICalls):
     def stop_propagating(self, why: str) -> None:
         """Stop putting trace context into messages, and log ``why``."""
         self.propagates = False
-        extra = logs.fields(q_mgr_name=self.q_mgr_name)
+        extra = logs.fields(self.place)
         _log.warning("messages carry no trace context: %s", why, extra=extra)
 
     def close(self) -> None:
@@ -204,7 +212,7 @@ class Connection(MQICalls):
                 self.back_out()
         else:
             verb, comp, reason = self._handle.release()
-            extra = logs.fields(q_mgr_name=self.q_mgr_name, reason=reason)
+            extra = logs.fields(self.place, reason=reason)
             if verb == "MQBACK":
                 _log.warning(
                     "MQBACK on %s failed with %s; MQDISC is not called, because it would commit",

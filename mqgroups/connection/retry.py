@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 
 import tenacity
 
-from mqgroups.errors import MQGroupsError, MQIError
+from mqgroups.errors import MQGroupsError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST
 from mqgroups.telemetry import metrics
@@ -57,6 +57,9 @@ NO_ROOM = frozenset(
 _FIRST_PAUSE_S = 0.02
 # Pauses between tries to connect grow further than others, and most while there is no room for a connection.
 _LONGEST_TO_CONNECT_S, _LONGEST_WITHOUT_ROOM_S = 5.0, 20.0
+# The first pause after MQCONNX was refused with 2035; each is twice as long, because a few wrong passwords lock an account. It is
+# retried at all because a failover answers it for a while, and because a file may get its new password after the queue manager.
+_REFUSED_S = 60.0
 _NO_CONNECTION_LEFT = frozenset({mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_CHANNEL_NOT_AVAILABLE})
 # Longer pauses are slept in parts, so that ``stop()`` need not wait for them.
 _SLEEP_S = 1.0
@@ -172,6 +175,7 @@ def retrying(
     When ``until`` returns true, there are no more retries.
     """
     longest_s = 0.0
+    refusals = 0
     out_of_time = tenacity.stop_after_delay(patience.wait_s)
     waits_for_connection = mq.MQRC_CONNECTION_BROKEN in reasons
 
@@ -181,6 +185,7 @@ def retrying(
         return error.reason in reasons or (waits_for_connection and error.while_reconnecting)
 
     def pause_s(state: tenacity.RetryCallState) -> float:
+        nonlocal refusals
         error = state.outcome.exception() if state.outcome else None
         longest_s = _longest_to_connect_s(error)
         grown_s = patience.first_s * 2.0 ** min(state.attempt_number - 1, _MOST_DOUBLINGS)
@@ -188,6 +193,9 @@ def retrying(
             return min(grown_s, patience.longest_s) + random.uniform(0, patience.first_s)
         # Thousands of programs may have lost their connections at the same moment.
         pause_s = min(grown_s, longest_s) * random.uniform(1, 1.25)
+        if isinstance(error, NotAuthorised):
+            pause_s = _REFUSED_S * 2.0**refusals
+            refusals += 1
         left_s = patience.wait_s - (state.seconds_since_start or 0.0)
         return min(pause_s, max(left_s, 0.0) + patience.first_s)
 

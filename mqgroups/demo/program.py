@@ -1,7 +1,6 @@
 """The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit codes: 0 done; 75 restart the program, and it resumes (the queue manager is not available, or another consumer
-got messages that were backed out); 1 any other failure.
+Exit codes: 0 done; 75 restart the program, and it resumes; 1 any other failure.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 import mqgroups
 from mqgroups.connection.holder import connection_of
 from mqgroups.demo.source import SourceError
-from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, MessagesTaken, MQGroupsError
+from mqgroups.errors import MQGroupsError
 from mqgroups.files.sink import make_durable
 
 QUEUE = "FLIGHTS"
@@ -94,9 +93,9 @@ def run(program: Callable[[], None]) -> None:
     """Run a program, and end the process with one line on standard error if it fails."""
     try:
         program()
-    except (ConnectionBroken, CommitOutcomeUnknown, MessagesTaken) as error:
-        _end(EXIT_TRY_AGAIN, error)
-    except (MQGroupsError, SourceError) as error:
+    except MQGroupsError as error:
+        _end(EXIT_TRY_AGAIN if error.clears_up else 1, error)
+    except SourceError as error:
         _end(1, error)
 
 

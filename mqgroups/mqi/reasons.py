@@ -36,6 +36,21 @@ MESSAGE_TOO_LONG = frozenset(
         mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     }
 )
+# What clears up by itself: a later start may succeed although nobody mends anything. A wrong address looks like a queue manager
+# that is away. Not here: 2085, 2082 and 2087, because only while a cluster is refreshed do they clear up (``retry.NO_ROOM``).
+CLEARS_UP = (CONNECTION_BROKEN - {mq.MQRC_HCONN_ERROR}) | QUEUE_UNAVAILABLE
+CLEARS_UP |= {
+    mq.MQRC_MAX_CONNS_LIMIT_REACHED,
+    mq.MQRC_STANDBY_Q_MGR,
+    mq.MQRC_OBJECT_IN_USE,
+    mq.MQRC_CALL_INTERRUPTED,
+    mq.MQRC_BACKED_OUT,
+    mq.MQRC_RESOURCE_PROBLEM,
+    mq.MQRC_STORAGE_NOT_AVAILABLE,
+    mq.MQRC_CLUSTER_PUT_INHIBITED,
+    mq.MQRC_CLUSTER_RESOLUTION_ERROR,
+    mq.MQRC_NO_DESTINATIONS_AVAILABLE,
+}
 # The queue manager joins no segments of different character sets or encodings, and returns only a part of the message.
 SEGMENTS_DIFFER = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
 # MQCMIT may have committed although it returned one of these (IBM MQ, topics q040830, q042210, q042450, q045480).

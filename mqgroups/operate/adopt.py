@@ -110,7 +110,7 @@ def adopt(
             return Adoption(role, name, status_queue)
         if check:
             return Adoption(role, name, status_queue, found)
-        with Repair(connection.telemetry, record.queue, connection.q_mgr_name, record.traceparent) as repair:
+        with Repair(connection.telemetry, record.queue, connection.place, record.traceparent) as repair:
             with connection.unit_of_work(status):
                 status.replace(found)
             repair.adopted(found)

@@ -155,7 +155,7 @@ def move_group(
                         more = _forward(source, target, group_id, most)
 
     try:
-        with Repair(connection.telemetry, queue, connection.q_mgr_name) as repair:
+        with Repair(connection.telemetry, queue, connection.place) as repair:
             if alone:
                 connection.reopening(attempt, REDO_LATER)
             else:

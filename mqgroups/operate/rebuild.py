@@ -153,7 +153,7 @@ def salvage_owner(
         record_user=None if record_user is None else checked_user("record_user", record_user),
         wait_s=checked_seconds("wait_s", wait_s),
         check=check,
-        repair=Repair(connection.telemetry, queue, connection.q_mgr_name),
+        repair=Repair(connection.telemetry, queue, connection.place),
     )
     if check:
         return connection.reopening(rebuild.attempt)

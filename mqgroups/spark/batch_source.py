@@ -21,6 +21,7 @@ from mqgroups.spark.offsets import Planned, bundled
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.rows import record_batches
 from mqgroups.telemetry import logs
+from mqgroups.telemetry.place import Place
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -62,7 +63,7 @@ def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOpt
         except GroupGone as error:
             if options.fail_on_data_loss:
                 raise
-            extra = logs.fields(q_mgr_name=options.connection.q_mgr_name, queue=options.queue)
+            extra = logs.fields(Place(options.connection.q_mgr_name), queue=options.queue)
             _log.warning("failOnDataLoss=false: %s", error, extra=extra)
 
 

@@ -91,6 +91,8 @@ class QueueReserved(EnvironmentFailure):
         waited_s: how long the source waited, in seconds.
     """
 
+    clears_up = True
+
     def __init__(self, queue: str, waited_s: float) -> None:
         super().__init__(
             f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "

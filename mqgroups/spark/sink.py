@@ -38,6 +38,7 @@ from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
 from mqgroups.telemetry import logs
+from mqgroups.telemetry.place import Place
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -126,7 +127,7 @@ class _GroupWriter:
 
     def _log_fields(self) -> dict[str, str | int]:
         options = self._options
-        return logs.fields(q_mgr_name=options.connection.q_mgr_name, role="put", queue=options.queue)
+        return logs.fields(Place(options.connection.q_mgr_name), role="put", queue=options.queue)
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], *, can_be_repeated: bool = True) -> None:
         """Complete the batch that the tasks have written."""

@@ -192,5 +192,5 @@ class Taker:
                 self._queue.name,
                 key.shown,
                 st.long_at(found[0], st.MD_MSG_SEQ_NUMBER),
-                extra=logs.fields(q_mgr_name=self.connection.q_mgr_name, queue=self._queue.name),
+                extra=logs.fields(self.connection.place, queue=self._queue.name),
             )

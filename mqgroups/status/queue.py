@@ -144,7 +144,7 @@ class StatusQueue(Keeper):
     def _tell_waiting(self, error: MQIError, _pause_s: float) -> None:
         if not self._waits:
             self._waits = True
-            extra = logs.fields(q_mgr_name=self._connection.q_mgr_name, reason=error.reason)
+            extra = logs.fields(self._connection.place, reason=error.reason)
             _log.info("waits for status queue %s: another instance is active, or not gone yet", self.name, extra=extra)
 
     @property

@@ -80,7 +80,7 @@ class Witness:
         self._role: RoleName = expected.role.value
         self._name, self._queue = expected.name, expected.queue
         self._began_ns = time.time_ns()
-        self._q_mgr_name = connection.q_mgr_name
+        self._place = connection.place
         self._hooks = hooks
         self._totals = _Totals()
         self._outcomes: list[InDoubt] = []
@@ -90,7 +90,7 @@ class Witness:
             self._role,
             self._name,
             self._queue,
-            self._q_mgr_name,
+            self._place,
             propagates=connection.propagates,
         )
 
@@ -207,7 +207,7 @@ class Witness:
     ) -> dict[str, str | int]:
         """Return the structured fields of a log record; ``in_hand`` as for ``backed_out``."""
         return logs.fields(
-            q_mgr_name=self._q_mgr_name,
+            self._place,
             role=self._role,
             name=self._name,
             queue=self._queue,

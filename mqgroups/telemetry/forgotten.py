@@ -18,5 +18,5 @@ def tell_forgotten(what: str, source: object, made_in: int, *, stacklevel: int =
     """
     if os.getpid() != made_in:
         return
-    _log.warning("%s", what, extra=logs.fields(q_mgr_name=""))
+    _log.warning("%s", what, extra=logs.fields())
     warnings.warn(what, ResourceWarning, stacklevel=stacklevel + 1, source=source)

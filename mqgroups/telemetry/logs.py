@@ -12,11 +12,14 @@ from opentelemetry import trace
 from mqgroups.printable import brief
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
+from mqgroups.telemetry.place import Place
+
+_NOWHERE = Place()
 
 
 def fields(
+    place: Place = _NOWHERE,
     *,
-    q_mgr_name: str,
     role: str = "",
     name: str = "",
     queue: str = "",
@@ -31,7 +34,7 @@ def fields(
     trace_id, span_id = _ids(span) or ("", "")
     return {
         sc.SYSTEM: sc.IBMMQ,
-        sc.QUEUE_MANAGER: q_mgr_name,
+        **place.fields,
         sc.ROLE: role,
         sc.CLIENT_ID: name,
         sc.DESTINATION_NAME: queue,

@@ -13,6 +13,7 @@ from opentelemetry.util.types import AttributeValue
 from mqgroups.mqi.constants import reason_name
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
+from mqgroups.telemetry.place import Place
 
 Attributes = dict[str, AttributeValue]
 
@@ -50,6 +51,8 @@ class Instruments:
         self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
         what = "Poison messages, moved to a backout queue or left on their queue."
         self.poison_messages = counter(sc.POISON_MESSAGES, "{message}", what)
+        what = "Connections made, and made again; says which queue manager a name means."
+        self.connections = counter(sc.CONNECTIONS, "{connection}", what)
         self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
         what = "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up."
         self.status_queue_wait = histogram(sc.STATUS_QUEUE_WAIT, "s", what, _WAIT_S)
@@ -61,6 +64,12 @@ INSTRUMENTS = Instruments(metrics.get_meter(sc.SCOPE, schema_url=sc.SCHEMA_URL))
 def reason_attributes(reason: int) -> Attributes:
     """Return the attributes for a reason code: its number, and its name as the error type."""
     return {sc.ERROR_TYPE: reason_name(reason), sc.REASON_CODE: reason}
+
+
+@guarded
+def connected(place: Place) -> None:
+    """Count a connection that was made; the application's own, when it is wrapped."""
+    INSTRUMENTS.connections.add(1, {sc.SYSTEM: sc.IBMMQ, **place.attributes})
 
 
 @guarded

@@ -42,6 +42,7 @@ from mqgroups.telemetry.message_span import (
     end_span,
     error_type,
 )
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import EACH_MESSAGE, EACH_UNIT_OF_WORK, OFF, TelemetrySettings
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
@@ -82,7 +83,7 @@ class OwnerTelemetry:
     """
 
     def __init__(
-        self, settings: TelemetrySettings, role: str, name: str, queue: str, q_mgr_name: str, *, propagates: bool
+        self, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
     ) -> None:
         """``propagates``: whether messages carry trace context."""
         self.each_message = settings.trace == EACH_MESSAGE
@@ -90,12 +91,12 @@ class OwnerTelemetry:
         self._tracer = tracer(settings)
         self._role = role
         self._queue = queue
-        self._q_mgr_name = q_mgr_name
-        self._who: _Attributes = {sc.CLIENT_ID: name}
+        self._q_mgr_name = place.q_mgr_name
+        self._who: _Attributes = {sc.CLIENT_ID: name, **place.attributes}
         self._operations = {
             operation: {
                 sc.SYSTEM: sc.IBMMQ,
-                sc.QUEUE_MANAGER: q_mgr_name,
+                sc.QUEUE_MANAGER: place.q_mgr_name,
                 sc.DESTINATION_NAME: queue,
                 sc.OPERATION_NAME: operation,
                 **({sc.OPERATION_TYPE: sc.OPERATION_TYPES[operation]} if operation in sc.OPERATION_TYPES else {}),

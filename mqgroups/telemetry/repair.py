@@ -12,13 +12,14 @@ from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.guard import guarded
 from mqgroups.telemetry.message_span import end_span
 from mqgroups.telemetry.owner import tracer
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import TelemetrySettings
 
 
 class Repair:
     """The span ``recover Q``, which lasts as long as a ``with`` block."""
 
-    def __init__(self, settings: TelemetrySettings, queue: str, q_mgr_name: str, interrupted: str = "") -> None:
+    def __init__(self, settings: TelemetrySettings, queue: str, place: Place, interrupted: str = "") -> None:
         """``interrupted`` is the traceparent of the last unit of work before the interruption; empty if unknown."""
         self._interrupted = interrupted
         self._tracer = tracer(settings)
@@ -27,7 +28,7 @@ class Repair:
             sc.SYSTEM: sc.IBMMQ,
             sc.DESTINATION_NAME: queue,
             sc.OPERATION_NAME: sc.RECOVER,
-            sc.QUEUE_MANAGER: q_mgr_name,
+            **place.attributes,
         }
         self._span: Span = INVALID_SPAN
 

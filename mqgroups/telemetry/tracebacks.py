@@ -43,7 +43,7 @@ def without_own_frames(error: MQGroupsError) -> MQGroupsError:
 
 def without_frames(error: MQGroupsError) -> MQGroupsError:
     """Return an error to be raised anew, without its frames."""
-    _log.debug("%s", error, exc_info=error, extra=logs.fields(q_mgr_name=""))
+    _log.debug("%s", error, exc_info=error, extra=logs.fields())
     return error.with_traceback(None)
 
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import RawArray
 
-_READY, _GROUPS, _SINCE_NS, _BEAT_NS = range(4)
+_READY, _GROUPS, _SINCE_NS, _BEAT_NS, _HOPELESS = range(5)
 
 
 class Board:
@@ -17,11 +17,12 @@ class Board:
 
     def __init__(self) -> None:
         # 64-bit integers, each written by the worker only and in one piece.
-        self._numbers = RawArray("q", 4)
+        self._numbers = RawArray("q", 5)
 
     def clear(self) -> None:
         """Note that no worker runs."""
-        self._numbers[_READY] = self._numbers[_SINCE_NS] = self._numbers[_BEAT_NS] = 0
+        for each in (_READY, _SINCE_NS, _BEAT_NS, _HOPELESS):
+            self._numbers[each] = 0
 
     def beats(self, connected: bool) -> None:
         """Note a sign of life of a worker that has opened its queues, and whether it is connected."""
@@ -36,6 +37,15 @@ class Board:
         """Note that the handler has returned, or failed; ``whole``: whether the group has come to its end."""
         self._numbers[_SINCE_NS] = 0
         self._numbers[_GROUPS] += whole
+
+    def fails(self, *, clears_up: bool) -> None:
+        """Note that the worker ends with an error, and whether that clears up by itself."""
+        self._numbers[_HOPELESS] = not clears_up
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the worker has ended with an error that somebody has to mend."""
+        return bool(self._numbers[_HOPELESS])
 
     @property
     def ready(self) -> bool:

@@ -37,7 +37,8 @@ from mqgroups.workers.worker import MOST_WORKERS, Job, OpenConsumer, OpenPipe
 
 _log = logging.getLogger("mqgroups.workers")
 # Pauses before a worker is started again: the first one, each twice as long, at most a minute; and a random part, so that workers
-# that have failed together do not come back together.
+# that have failed together do not come back together. The longest one at once if somebody has to mend something: a queue manager
+# that is asked with a wrong password again and again may lock the account.
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _pauses = tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S, max=_LONGEST_PAUSE_S) + tenacity.wait_random(
@@ -266,14 +267,14 @@ class _Slot:
             self.run.kill()
         if self.run is None or not self.run.ended:
             return
-        ended = self.run.ended
+        ended, is_hopeless = self.run.ended, self._board.is_hopeless
         self._let_go()
-        self._begin_later(f"ended ({ended})")
+        self._begin_later(f"ended ({ended})", _LONGEST_PAUSE_S if is_hopeless else 0.0)
 
-    def _begin_later(self, what: str) -> None:
+    def _begin_later(self, what: str, least_s: float = 0.0) -> None:
         # A worker that has handled a group since its start is not one that fails again and again.
         self._failures = 1 if self._board.groups > self._groups_before else self._failures + 1
-        pause_s = _pause_s(self._failures)
+        pause_s = max(_pause_s(self._failures), least_s)
         self._due_s = time.monotonic() + pause_s
         name = self._job.name_of(self._number)
         _log.warning("worker %s %s. It is started again in %.2g s", name, what, pause_s)

@@ -120,6 +120,9 @@ class Worker:
                 self.can_leave = True
                 if not self._stopping:
                     self._run(loop)
+            except (StatusError, EnvironmentFailure) as error:
+                self._board.fails(clears_up=error.clears_up)
+                raise
             finally:
                 self.can_leave = False
 

@@ -15,6 +15,7 @@ from mqembedded import READINGS, EmbeddedQueueManager
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
+from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
@@ -233,6 +234,21 @@ def test_commands_that_mend_are_shown_so_that_they_can_be_copied(mqsc):
     assert shown == {each.text for each in role_definitions(ROLES_MQSC.read_text(), Names())}
 
 
+@pytest.mark.parametrize("length", [40, 41, 48])
+def test_a_queue_name_of_any_length_has_a_backout_queue_of_its_own(mqsc, length):
+    backout = []
+    for last in "AB":
+        queue = "COM.EXAMPLE.DIVISION.APPLICATION.SUBSYSTEM.ORDERS"[: length - 1] + last
+        _, data, aside = commands(invoke("mqsc", "status", "--queue", queue).stdout)
+        backout.append(data.attributes["BOQNAME"])
+        assert (data.attributes["QLOCAL"], aside.attributes["QLOCAL"]) == (queue, backout[-1])
+        assert backout[-1] == checked_queue_name("BOQNAME", backout[-1])
+        assert backout[-1].endswith(".BACKOUT")
+        # Attributes and authorities name the same.
+        assert f"'{backout[-1]}'" in invoke("mqsc", "roles", "--queue", queue).stdout
+    assert len(set(backout)) == 2
+
+
 def test_authorities_of_several_records_count_together():
     command = MQSCCommand("SET AUTHREC PROFILE('Q') OBJTYPE(QUEUE) PRINCIPAL('u') AUTHADD(GET,PUT)")
     assert compared(command, ["AUTHLIST(PUT)", "AUTHLIST(BROWSE,GET)"]).severity is Severity.OK
@@ -243,7 +259,7 @@ def test_authorities_of_several_records_count_together():
     ("arguments", "said"),
     [
         (("--queue", "not a name"), "--queue"),
-        (("--queue", "Q" * 48), "--backout-queue"),
+        (("--queue", "Q" * 49), "--queue"),
         (("--name", "not a name"), "name 'not a name'"),
         (("--role-user", "nobody=x"), "'nobody=x' is not ROLE=USER"),
         (("--role-user", "loader=a'b"), "is not ROLE=USER"),

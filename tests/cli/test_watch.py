@@ -22,10 +22,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import mqgroups.operate.command_server
+from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.seen import Seen
+from mqgroups.cli.watch import _Watcher
 from mqgroups.cli.watch_page import WatchPages
+from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.judgement import GroupState
 from tests.fix_cli import MQGROUPS, environment, free_port, invoke
@@ -267,10 +270,20 @@ def test_rates_are_those_since_the_last_look(owner):
     program.stdout.close()
 
 
-def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address(owner, watch):
+@table(("reason", "pause_s"), [(mq.MQRC_NOT_AUTHORIZED, 60), (mq.MQRC_HOST_NOT_AVAILABLE, 1)])
+def test_a_password_that_is_refused_is_offered_again_after_a_minute(monkeypatch, reason, pause_s):
+    def refused(**_):
+        raise mqi_error("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, reason)
+
+    monkeypatch.setattr("mqgroups.cli.watch.open_q_mgr", refused)
+    seen = _Watcher("Q", (), {}, None).look()
+    assert (str(reason) in seen.problem, max(1, seen.took_s)) == (True, pause_s)
+
+
+def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_75(owner, watch):
     wrong = invoke("watch", "--queue", "NO.SUCH.QUEUE", **environment(owner.target))
     assert (wrong.exit_code, str(mq.MQRC_UNKNOWN_OBJECT_NAME) in wrong.stderr) == (ExitCode.FAILED, True)
     nowhere = invoke(
         "watch", "--queue", "Q", "--wait", "0", **{**environment(owner.target), "MQGROUPS_CONN_NAME": "127.0.0.1(1)"}
     )
-    assert nowhere.exit_code == ExitCode.FAILED
+    assert nowhere.exit_code == ExitCode.TRY_AGAIN

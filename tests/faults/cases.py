@@ -37,11 +37,10 @@ REFUSALS = {
 }
 # After these the library redoes the unit of work by itself.
 REDONE = {mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM, mq.MQRC_OBJECT_CHANGED}
-# What tries to connect get until a failover is over: another queue manager at the address, authentication not up yet, no backend,
-# a channel not defined yet, no storage yet.
+# What tries to connect get until a failover is over: another queue manager at the address, security not up yet, no backend, a
+# channel not defined yet, no storage yet. Not 2035, after which the next try is a minute later.
 FAILOVER = (
     mq.MQRC_Q_MGR_NAME_ERROR,
-    mq.MQRC_NOT_AUTHORIZED,
     mq.MQRC_SECURITY_ERROR,
     mq.MQRC_SSL_INITIALIZATION_ERROR,
     mq.MQRC_UNKNOWN_CHANNEL_NAME,

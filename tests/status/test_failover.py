@@ -12,10 +12,12 @@ from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
-from tests.faults.cases import FAILOVER
+from tests.faults import cases
 from tests.status.test_recovery import get_all, put_all
 
 pytestmark = pytest.mark.embedded
+
+FAILOVER = (*cases.FAILOVER, mq.MQRC_NOT_AUTHORIZED)
 
 
 def refuse(faults, *reasons, verb="MQCONNX", **more):
@@ -41,15 +43,32 @@ def test_what_is_answered_to_the_end_of_the_time_is_told_with_pauses_that_have_g
     connection = owner.connect(reconnect_wait_s=60, sleep=clock.sleep)
     producer = owner.producer(connection)
     faults.arm(Fault("drop", verb="MQPUT"))
-    faults.arm(Fault("answer", verb="MQCONNX", reason=mq.MQRC_NOT_AUTHORIZED, times=0))
+    faults.arm(Fault("answer", verb="MQCONNX", reason=mq.MQRC_SECURITY_ERROR, times=0))
     group = producer.group()
     group.put(b"0")
-    with pytest.raises(errors.NotAuthorised):
+    with pytest.raises(errors.MQIError, match="2063"):
         group.put(b"1")
     # Nobody sleeps for long at once: stop() is quick.
     assert 60 <= sum(clock.naps) <= 61
     assert max(clock.naps) <= 1.5
     assert 10 < faults.calls()["MQCONNX"] < 30
+
+
+@pytest.mark.parametrize(("reconnect_wait_s", "tries"), [(60, 2), (600, 5)])
+def test_a_password_that_is_refused_is_seldom_offered_again(owner, faults, clock, reconnect_wait_s, tries):
+    """An account may be locked after a few wrong passwords; and whoever renews one may change the file a little later."""
+    connection = owner.connect(reconnect_wait_s=reconnect_wait_s, sleep=clock.sleep)
+    producer = owner.producer(connection)
+    before = faults.calls()["MQCONNX"]
+    faults.arm(Fault("drop", verb="MQPUT"))
+    faults.arm(Fault("answer", verb="MQCONNX", reason=mq.MQRC_NOT_AUTHORIZED, times=0))
+    group = producer.group()
+    group.put(b"0")
+    with pytest.raises(errors.NotAuthorised) as refused:
+        group.put(b"1")
+    assert not refused.value.clears_up
+    assert max(clock.naps) <= 1.5
+    assert faults.calls()["MQCONNX"] - before == tries
 
 
 def test_the_first_connection_is_strict(owner, faults, clock):

@@ -10,7 +10,7 @@ from opentelemetry import trace
 
 from mqembedded import Fault
 from mqgroups import errors
-from tests.fix_telemetry import ids
+from tests.fix_telemetry import ids, place_of
 from tests.put.whole_groups import THIS, Crash
 
 FIELDS = {
@@ -18,6 +18,9 @@ FIELDS = {
     "messaging.client.id",
     "messaging.destination.name",
     "messaging.ibmmq.queue_manager.name",
+    "messaging.ibmmq.queue_manager.id",
+    "server.address",
+    "server.port",
     "messaging.ibmmq.group_id",
     "messaging.ibmmq.msg_seq_number",
     "messaging.ibmmq.unit_of_work",
@@ -50,7 +53,7 @@ def test_a_resumed_group_is_a_line_that_says_where_it_stands(owner, lines):
         "messaging.system.name": "ibmmq",
         "messaging.client.id": owner.name,
         "messaging.destination.name": owner.queue,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+        **place_of(owner),
         "messaging.ibmmq.group_id": group_id,
         "messaging.ibmmq.msg_seq_number": 4,
         "messaging.ibmmq.unit_of_work": 3,

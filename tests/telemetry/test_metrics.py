@@ -16,6 +16,7 @@ from mqembedded import Fault
 from mqgroups import Every, errors
 from mqgroups.mqi import constants as mq
 from mqgroups.telemetry import metrics
+from tests.fix_telemetry import place_of
 from tests.put.whole_groups import THIS, Crash
 
 
@@ -156,6 +157,20 @@ def test_verdicts_are_counted_and_tries_by_reason(owner, measured, faults, when,
     assert retries["MQRC_Q_MGR_NOT_AVAILABLE"] == 2
     error = {"error.type": "MQRC_CONNECTION_BROKEN"}
     assert found["messaging.client.operation.duration"][of_operation(owner, "commit", "settle", **error)][0] == 1
+
+
+@pytest.mark.embedded
+def test_one_metric_says_which_queue_manager_a_name_means_and_the_others_have_the_name_only(owner, measured, faults):
+    connection = owner.connect(reconnect_wait_s=30)
+    for _ in range(2):
+        with owner.producer(connection) as producer, producer.group() as group:
+            faults.arm(Fault("drop", verb="MQPUT", nth=2))
+            owner.put_all(group, THIS)
+    found = measured()
+    here = frozenset({"messaging.system.name": "ibmmq", **place_of(owner)}.items())
+    assert found.pop("mqgroups.connections") == {here: 3}
+    names = {name for points in found.values() for attributes in points for name, _ in attributes}
+    assert not names & {"server.address", "server.port", "messaging.ibmmq.queue_manager.id"}
 
 
 @pytest.mark.embedded

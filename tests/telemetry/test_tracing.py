@@ -18,7 +18,7 @@ from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import owner as owner_telemetry
 from mqgroups.telemetry import semantic_conventions as sc
 from tests.fix_batches import interrupt, messages
-from tests.fix_telemetry import ids, linked, of
+from tests.fix_telemetry import ids, linked, of, place_of
 from tests.put.whole_groups import THIS, Crash
 from tests.test_pipe import run
 
@@ -31,7 +31,7 @@ def where(owner):
         "messaging.system.name": "ibmmq",
         "messaging.destination.name": owner.queue,
         "messaging.client.id": owner.name,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+        **place_of(owner),
     }
 
 
@@ -597,7 +597,7 @@ def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queu
         "messaging.operation.name": "recover",
         "messaging.destination.name": owner.queue,
         "messaging.batch.message_count": 7,
-        "messaging.ibmmq.queue_manager.name": owner.target.q_mgr_name,
+        **place_of(owner),
         "messaging.ibmmq.group_id": group_id.hex(),
         "messaging.ibmmq.backout_queue": away,
         "mqgroups.outcome": "moved",

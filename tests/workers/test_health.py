@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import logging
 import re
 import socket
@@ -56,11 +57,39 @@ def port_in(caplog):
     return int(port)
 
 
-def test_at_a_loopback_address_only_its_own_names_are_answered(served):
-    _, port = served
-    own = ("localhost", f"LOCALHOST:{port}", "127.0.0.1", f"[::1]:{port}", "")
-    assert {ask(port, "/livez", host=host)[0] for host in own} == {200}
-    assert {ask(port, "/livez", host=host)[0] for host in ("evil.example", f"localhost.evil.example:{port}")} == {403}
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost"])
+def test_at_whichever_address_a_name_of_the_internet_is_not_answered(monkeypatch, caplog, address):
+    """Its owner may have it lead here, and a browser here would let the owner's page read the answer (DNS rebinding)."""
+    caplog.set_level(logging.INFO, logger="mqgroups")
+    monkeypatch.setenv("MQGROUPS_HTTP_NAMES", "Watch.Example.com, mq.example.com")
+    monkeypatch.setattr(socket, "gethostname", lambda: "qm1.site.example")
+    with pages.Pages((address, 0), {"/": lambda: pages.Page("names of queues")}):
+        port = port_in(caplog)
+        to = "127.0.0.1" if address != "127.0.0.2" else address
+
+        def answer(*hosts):
+            asked = http.client.HTTPConnection(to, port, timeout=10)
+            asked.putrequest("GET", "/", skip_host=True)
+            for host in hosts:
+                asked.putheader("Host", host)
+            asked.endheaders()
+            with asked.getresponse() as answered:
+                return answered.status, answered.read() == b"names of queues"
+
+        own = ("localhost", f"LOCALHOST:{port}", "127.0.0.1", f"[::1]:{port}", "10.1.2.3", "", "orders-watch:8080")
+        named = (f"watch.example.com:{port}", "MQ.EXAMPLE.COM", "mq.example.com.", "qm1.site.example")
+        assert {answer(host) for host in (*own, *named)} == {(200, True)}
+        assert answer() == (200, True)
+        others = (
+            "evil.example",
+            f"localhost.evil.example:{port}",
+            "127.0.0.1.evil.example",
+            "localhost:1:2",
+            "evil.local",
+        )
+        more = ("[evil.example]", "x.mq.example.com", "evil.example#127.0.0.1", "127.0.0.1@evil.example", "..")
+        assert {answer(host) for host in (*others, *more)} == {(403, False)}
+        assert answer("localhost", "evil.example") == (403, False)
 
 
 def test_a_port_that_is_taken_is_named(served):

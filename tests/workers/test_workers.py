@@ -132,6 +132,23 @@ def test_pauses_grow_while_a_worker_fails_again_and_again(site, caplog, quick_pa
     assert [float(line.split()[-2]) for line in said[:4]] == [0.01, 0.02, 0.04, 0.08]
 
 
+def test_a_worker_that_only_somebody_can_help_waits_for_a_minute(site, caplog, quick_pauses):
+    """Each start offers the password again, and accounts are locked after a few wrong ones."""
+    asked: list[object] = []
+
+    def refused():
+        asked.append(None)
+        raise errors.mqi_error("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, mq.MQRC_NOT_AUTHORIZED)
+
+    workers = mqgroups.Workers(
+        handlers.always_fail, connect=refused, open=site.opener(), name=site.owner.name, workers=1, threads=True
+    )
+    site.start(workers)
+    wait_until(lambda: "is started again in 60 s" in caplog.text)
+    site.stop()
+    assert len(asked) == 1
+
+
 def test_pauses_are_bounded_and_have_a_random_part():
     assert 0.5 <= supervisor._pause_s(1) <= 1.0
     assert 60 <= supervisor._pause_s(100) <= 60.5

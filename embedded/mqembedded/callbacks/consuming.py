@@ -64,9 +64,9 @@ def manage(
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
-        if _callback_type(cbd) == mq.MQCBT_EVENT_HANDLER:
-            hobj = mq.MQHO_NONE
         try:
+            if _callback_type(cbd) == mq.MQCBT_EVENT_HANDLER:
+                hobj = mq.MQHO_NONE
             if operation not in _OPERATIONS:
                 raise Failed(mq.MQRC_OPERATION_ERROR)
             if operation & mq.MQOP_REGISTER:
@@ -79,6 +79,8 @@ def manage(
 
 
 def _callback_type(cbd: bytes) -> int:
+    if 0 < len(cbd) < STRUCTURE_LENGTHS["MQCBD"][1]:
+        raise Failed(mq.MQRC_CBD_ERROR)
     return struct.unpack_from("<i", cbd, 8)[0] if cbd else mq.MQCBT_MESSAGE_CONSUMER
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from mqembedded.cache import make_directory
 from mqembedded.cli import cluster as clusters
 from mqembedded.cli.manners import (
     DIRECTORY,
@@ -315,7 +316,7 @@ def _state_directory(name: str) -> Path:
     try:
         state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
         directory = Path(state) / "mqembedded" / name
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(directory, 0o700)
     except (OSError, RuntimeError) as error:
         cause = in_words(error) if isinstance(error, OSError) else "this user has no home directory"
         raise click.UsageError(

@@ -29,7 +29,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mqembedded.cache import cache, check_own
+from mqembedded.cache import cache, check_own, make_directory
 from mqembedded.wire.verbs import (
     BY_NAME,
     CALLERS_OWN,
@@ -47,12 +47,15 @@ _SOURCES = Path(__file__).parent
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
+# An overflow that the checks of replies and of the caller's memory have missed ends the program. A compiler may define it itself.
+_FLAGS += "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2".split()
 if sys.platform == "darwin":
     SUFFIX, _NAMED, _BESIDE = "dylib", "-Wl,-install_name,@rpath/", "-Wl,-rpath,@loader_path"
 else:
     SUFFIX, _NAMED, _BESIDE = "so", "-Wl,-soname,", "-Wl,-rpath,$ORIGIN"
     # The forwarders of the library call its own verbs, also where another build of it is loaded already; as always on macOS.
-    _FLAGS += ["-Wl,-Bsymbolic"]
+    # And what the loader has filled in is not written any more.
+    _FLAGS += ["-Wl,-Bsymbolic", "-Wl,-z,relro,-z,now"]
 # The names by which the dynamic loader knows the libraries; both bindings use these names.
 CLIENT_LIBRARY = f"libmqic_r.{SUFFIX}"
 SERVER_LIBRARY = f"libmqm_r.{SUFFIX}"
@@ -94,7 +97,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
             return target
     # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(target.parent, 0o755)
         temporary = tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-")
     except OSError as error:
         remedy = "name another directory" + " in MQEMBEDDED_CACHE" * cached
@@ -108,9 +111,8 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
         (generated / "verbs.h").write_text(header)
         _compile(compiler, made, generated, extra_flags)
         (made / _DIGEST).write_text(_digest_of_sources(header))
-        if cached:
-            for path in (made, *made.rglob("*")):
-                path.chmod(0o755 if path.is_dir() else 0o644)
+        for path in (made, *made.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         _move(made, target, replaces=not cached)
     return target
 

@@ -14,6 +14,8 @@ import os
 import stat
 from pathlib import Path
 
+from mqembedded.cache import make_directory
+
 DATABASE = "queue-manager.db"
 _OPEN_MARKER = "queue-manager.open"
 _RESERVE = "queue-manager.reserve"
@@ -128,7 +130,7 @@ def make_private_directory(directory: Path) -> None:
     One that has files, or in which anybody may make some, keeps its permissions: it may be the working directory, or /tmp.
     Nobody else can read the files in it anyway.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(directory, 0o700)
     if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
         with contextlib.suppress(PermissionError):
             directory.chmod(0o700)

@@ -54,12 +54,15 @@ def name_field(name: str, length: int = 48) -> bytes:
 
 
 def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
-    """Return the Version of a structure; raises StructureError unless it has this name and a Version that IBM MQ knows."""
+    """Return the Version of a structure; raises StructureError unless it has this name, a known Version, and the length of that.
+
+    A longer one is refused too: the C library sends as many bytes as the Version has, and reading and answering rely on it.
+    """
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
     length = STRUCTURE_LENGTHS[name].get(version)
-    if length is None or len(raw) < length:
+    if len(raw) != length:
         raise StructureError(f"{name}: version {version} in {len(raw)} bytes")
     return version
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from textwrap import wrap
 
 from mqgroups.core.to_copy import to_copy
@@ -29,6 +30,7 @@ PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUS
 # More than what is defined does no harm.
 _AT_LEAST = frozenset({"MAXDEPTH", "MAXMSGL"})
 _BLANK = "' '"
+_SUFFIX, _LONGEST = ".BACKOUT", 48
 # They say how a definition is made, and not what it is.
 _NOT_COMPARED = frozenset({"DESCR"})
 _NO_ATTRIBUTES = frozenset({"DEFINE", "REPLACE", "NOREPLACE", "SET", "AUTHREC"})
@@ -41,7 +43,7 @@ class Names:
     Attributes:
         queue: the data queue.
         target: the queue that a pipe puts to.
-        backout: the backout queue; empty for the data queue's name with ``.BACKOUT``.
+        backout: the backout queue; empty for ``default_backout_queue``.
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
@@ -53,6 +55,14 @@ class Names:
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
+
+
+def default_backout_queue(queue: str) -> str:
+    """Return the queue's name and ``.BACKOUT``; of a long name the beginning, with a digest that tells it from similar ones."""
+    if len(queue) > _LONGEST - len(_SUFFIX):
+        digest = sha256(queue.encode()).hexdigest()[:6].upper()
+        queue = f"{queue[: _LONGEST - len(_SUFFIX) - 7]}.{digest}"
+    return queue + _SUFFIX
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
@@ -127,7 +137,7 @@ def _renamed(line: str, attribute: str, names: Names) -> str:
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
-        _BACKOUT: names.backout or f"{names.queue}.BACKOUT",
+        _BACKOUT: names.backout or default_backout_queue(names.queue),
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
     found = attributes(line).get(attribute, "")
