@@ -41,7 +41,7 @@ class ForwardQueue:
             options, context = options | mq.MQPMO_PASS_ALL_CONTEXT, context_of.hobj
             open_options |= mq.MQOO_PASS_ALL_CONTEXT
         self.queue = connection.open_queue(name, open_options)
-        self._q_mgr_name = connection.q_mgr_name
+        self._place = connection.place
         self._pmo = st.pmo(options, context=context)
 
     @property
@@ -60,7 +60,7 @@ class ForwardQueue:
                 self.queue.name,
                 asked & 0xFFFFFFFF,
                 reply_to,
-                extra=logs.fields(q_mgr_name=self._q_mgr_name, queue=self.queue.name),
+                extra=logs.fields(self._place, queue=self.queue.name),
             )
         self.queue.put(st.asking_for(md, asked & _HARMLESS), self._pmo, data)
 
