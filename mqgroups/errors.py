@@ -469,7 +469,7 @@ class PoisonMessage(EnvironmentFailure):
 
 
 class GroupQuarantined(EnvironmentFailure):
-    """A message of a group is poison, or did not arrive. The rest of the group was moved, unchanged, to the backout queue.
+    """A message of a group is poison, or did not arrive. The rest of the group was moved, as it is, to the backout queue.
 
     The messages before it are processed and committed. Iterate over the consumer again for the next group.
 

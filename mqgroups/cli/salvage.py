@@ -201,7 +201,7 @@ def rebuild(
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
-    """Move the rest of a group to another queue, unchanged. After a crash, run the command again to move the rest.
+    """Move the rest of a group to another queue, as it is, but without reports. After a crash, run it again to move the rest.
 
     If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
     end its wait for the group.

@@ -1,4 +1,4 @@
-"""Moves the rest of a group to another queue unchanged, for a group that no producer or consumer can resume.
+"""Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
 
 It refuses to do so while another program works with the queue, unless an operator overrides that check; and if a producer would
 put the rest of the group, because then the group would be on two queues. A consumer whose group is moved cannot finish it: its
@@ -81,8 +81,8 @@ def move_group(
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
-    Each unit of work gets messages and puts them, so each message is always on one of the two queues. After a crash, call this
-    again to move the rest.
+    They ask for no reports there. Each unit of work gets messages and puts them, so each message is always on one of the two
+    queues. After a crash, call this again to move the rest.
 
     Args:
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).

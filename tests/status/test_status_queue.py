@@ -248,8 +248,7 @@ def test_a_record_in_a_report_stops_and_can_be_moved_away(owner, make_queue, rol
     with pytest.raises(errors.StatusQueueUnusable, match="expected a datagram that a program has put") as caught:
         owner.start(role)
     assert caught.value.because == "corrupt"
-    found = str(caught.value.found)
-    assert all(f"{name} {value}" in found for name, value in fields.items())
+    assert all(f"{name} {value}" in str(caught.value.found) for name, value in fields.items())
     (seen,) = operate.find_owners(owner.qmgr, names=[owner.name], status_queues=[owner.status_queue(role)]).owners
     assert (seen.state, seen.record) == (operate.OwnerState.UNREADABLE, None)
     away = make_queue()
