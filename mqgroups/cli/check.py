@@ -69,12 +69,12 @@ def check(
 
     \b
     Exit codes:
-      0  the application may start; if a group is interrupted, that resumes it
-      1  failed; or the status queue is in disarray, or messages could be put
-         twice
-      2  the command line is wrong
-      4  another instance of this name is active, or not gone yet
-      75 no queue manager answers, or something else that clears up by itself
+      0   the application may start; if a group is interrupted, that resumes it
+      1   failed; or the status queue is in disarray, or messages could be put
+          twice
+      2   the command line is wrong
+      4   another instance of this name is active, or not gone yet
+      75  no queue manager answers, or something else that clears up by itself
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")

@@ -66,9 +66,10 @@ def receive(
 
     \b
     Exit codes:
-      0  done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
-      1  failed, or a file went to quarantine
-      2  the command line is wrong
+      0   done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
+      1   failed, or a file went to quarantine
+      2   the command line is wrong
+      75  failed, but that clears up by itself; the same command goes on
     """
     log(verbose=False)
     quarantined = False

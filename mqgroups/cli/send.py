@@ -73,6 +73,7 @@ def send(
       0    all files are sent; or --watch was ended by SIGTERM or Ctrl-C
       1    failed; standard error says why
       2    the command line is wrong
+      75   failed, but that clears up by itself; the same command goes on
       130  ended with SIGTERM or Ctrl-C before all files were sent; the same
            command goes on
     """
