@@ -197,7 +197,7 @@ def rebuild(
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
-@_accept("in-use", "dead-letters", "new-context")
+@_accept("in-use", "other-owners", "dead-letters", "new-context")
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
@@ -209,6 +209,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
     \b
     Each --accept overrides a check. Use it only if you know that
       in-use        no other program uses this group; the queue may be open
+      other-owners  no producer puts the rest of this group; not all records
+                    can be seen or read
       dead-letters  no consumer will get them with their dead-letter headers
       new-context   nobody needs their origin and put time: the messages get new
                     ones, which needs no authority +passall

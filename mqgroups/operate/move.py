@@ -1,8 +1,9 @@
 """Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
 
 It refuses to do so while another program works with the queue, unless an operator overrides that check; and if a producer would
-put the rest of the group, because then the group would be on two queues. A consumer whose group is moved cannot finish it: its
-record has to go too, and the result names it.
+put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record that
+cannot be seen or read may be that producer's. A consumer whose group is moved cannot finish it: its record has to go too, and the
+result names it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from mqgroups.errors import CommandRefused, ConfigurationError, MQIError, NotAut
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
+from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.groups import counted
-from mqgroups.operate.owners import find_owners
+from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.refusal import (
     checked_accept,
     checked_group_id,
@@ -35,9 +37,9 @@ from mqgroups.operate.refusal import (
     refusal,
     refused,
 )
-from mqgroups.operate.rules.inspection import GroupInspection
-from mqgroups.operate.rules.owner_state import AT_WORK, SeenOwner
-from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, movable
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
+from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, doubt, movable
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
 
@@ -46,6 +48,9 @@ _GET = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
+# States of a status queue that has records which are not, or cannot be, looked at.
+_UNREADABLE = frozenset({OwnerState.UNREADABLE, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN})
+_OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +95,21 @@ def move_group(
         group_id: the group, 24 bytes.
         to: the queue to move it to; by default the queue's BOQNAME.
         commit_every: how many physical messages to move in a unit of work.
-        accept: ``"in-use"``, as for ``salvage_owner``; ``"dead-letters"`` moves messages with their dead-letter headers (MQDLH),
-            which a consumer would get as data.
+        accept: ``"in-use"``, as for ``salvage_owner``; ``"other-owners"``: not all records of producers can be found or read, and
+            you know that no producer will put the rest of this group; ``"dead-letters"`` moves messages with their dead-letter
+            headers (MQDLH), which a consumer would get as data.
         keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
             +passall for ``to``.
         check: return what would be done, and change nothing.
 
     Raises:
         RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
-            with the queue, or a producer's record names the group; nothing was changed.
+            with the queue, or a producer's record names the group, or may do so; nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group; nothing was changed. Try again.
         CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
             Call this again.
-        ConfigurationError: there is no queue to move the group to, or it is the same queue.
+        ConfigurationError: there is no queue to move the group to; or it is the same queue, a status queue, one of the queue
+            manager's own, or has no room.
         MQIError: a call failed. Units of work that were committed before stay committed.
     """
     checked_queue_name("queue", queue)
@@ -120,6 +127,10 @@ def move_group(
     alone = Obstacle.IN_USE not in accepted
     owners = find_owners(q_mgr)
     consumers = _consumers(owners.owners, group_id)
+    try:
+        _check_producers_seen(connection, owners, group, accepted)
+    except CannotSalvage as error:
+        raise refused(f"group {group_id.hex()}", error) from error
     if not alone:
         # Else no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
@@ -128,6 +139,7 @@ def move_group(
         raise ConfigurationError(
             f"queue {queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
         )
+    _check_target(connection, target_name, owners.owners, seen, group, keep_context=keep_context)
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
@@ -144,11 +156,8 @@ def move_group(
                 raise hidden_by_unit_of_work(f"queue {queue}", why)
             context_of = source if keep_context else None
             with closing(ForwardQueue(connection, target_name, context_of=context_of)) as target:
-                here = source.resolved_q_name, source.resolved_q_mgr_name
-                if here == (target.queue.resolved_q_name, target.queue.resolved_q_mgr_name):
-                    raise ConfigurationError(
-                        f"queue {target_name} is queue {queue} itself. Name a different queue to move the group to"
-                    )
+                if target.queue.leads_to(source.resolved_q_name):
+                    raise _unfit(target_name, f"is queue {queue} itself")
                 more = True
                 while more:
                     with connection.unit_of_work(target):
@@ -189,6 +198,63 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
             raise refusal("owned", where, what, "no producer of it", remedy, each.status_queue)
         found.append(each)
     return tuple(found)
+
+
+def _check_producers_seen(
+    connection: Connection, owners: SeenOwners, group: GroupInspection, accepted: Collection[Obstacle]
+) -> None:
+    """Raise CannotSalvage if a producer that was not seen may put the rest of the group."""
+    if not group.needs_producer:
+        return
+    found = ""
+    if not group.is_made_by(connection.q_mgr_name):
+        found = f"that queue manager {group.made_by} made the GroupId, whose status queues are not here"
+    elif owners.unseen:
+        found = f"that {owners.unseen[0]}"
+    for each in owners.owners:
+        if each.role != "get" and (each.state in _UNREADABLE):
+            found = f"that status queue {each.status_queue} cannot be read ({each.problem or each.state.value})"
+    if found:
+        doubt(Obstacle.OTHER_OWNERS, accepted, found, "the records of all producers", unasked=bool(owners.unseen))
+
+
+def _check_target(
+    connection: Connection,
+    name: str,
+    owners: Collection[SeenOwner],
+    seen: BrowsedInstance,
+    group: GroupInspection,
+    *,
+    keep_context: bool,
+) -> None:
+    """Raise ConfigurationError if the group cannot be moved to this queue, or must not; MQIError if it cannot be opened."""
+    not_for_groups = _unfit(name, "is for status records or for the queue manager")
+    if name.startswith(_OWN_PREFIXES):
+        raise not_for_groups
+    options = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN | (mq.MQOO_PASS_ALL_CONTEXT if keep_context else 0)
+    with closing(connection.open_queue(name, options)) as target:
+        to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
+    if is_here and to == seen.resolved_q_name:
+        raise _unfit(name, f"is queue {seen.queue} itself")
+    if to.startswith(_OWN_PREFIXES) or (is_here and any(each.status_queue == to for each in owners)):
+        raise not_for_groups
+    if not is_here:
+        return
+    # What may not be inquired is found out by the first MQPUT, in a unit of work that is then backed out.
+    facts, _ = inquired(connection, to, ("USAGE", "PUT", "CURDEPTH", "MAXDEPTH"))
+    if facts.get("USAGE") == "XMITQ":
+        raise _unfit(name, "is a transmission queue")
+    if facts.get("PUT") == "DISABLED":
+        raise _unfit(name, "has PUT(DISABLED)")
+    depth, most = facts.get("CURDEPTH"), facts.get("MAXDEPTH")
+    if isinstance(depth, int) and isinstance(most, int) and most - depth < group.messages:
+        raise _unfit(
+            name, f"has room for {most - depth} messages (MAXDEPTH({most})), and the group has {group.messages}"
+        )
+
+
+def _unfit(name: str, why: str) -> ConfigurationError:
+    return ConfigurationError(f"queue {name} {why}. Name a different queue to move the group to")
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:

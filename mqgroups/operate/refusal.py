@@ -37,8 +37,8 @@ _REMEDIES = {
     "its status queue, and rebuild both records from the messages",
     Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again; or, "
     "if no program that uses the queue works with this group, override this check",
-    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice. Look at that status "
-    "queue; if you know that no other owner has this group, override this check",
+    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice, or torn in two. Look "
+    "at that status queue; if you know that no other owner has this group, override this check",
     Obstacle.DEAD_LETTERS: "A move keeps the header, and a consumer would get it as data. The dead-letter handler (runmqdlq, "
     "ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check",
 }

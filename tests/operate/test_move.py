@@ -110,9 +110,11 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
     assert placed(owner.on_queue(away)) == placed(was)
 
 
-def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, make_queue):
+def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, make_queue, monkeypatch):
     owner.put_raw_group(THIS)
     was, away = owner.on_queue(), make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
+    # As for a user who may not inquire it.
+    monkeypatch.setattr("mqgroups.operate.move.inquired", lambda *_: ({}, None))
     with pytest.raises(
         errors.QueueUnavailable, match=f"moved to {away} before stays there; the same move moves the rest"
     ):
@@ -129,6 +131,61 @@ def test_a_group_whose_producer_is_interrupted_is_not_torn_in_two(owner, make_qu
     assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])
     owner.empty(owner.status_queue("put"))
     assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away).done
+
+
+@pytest.mark.parametrize("spoilt", ["damaged", "of another queue manager"])
+def test_a_group_is_not_moved_while_a_record_that_may_name_it_cannot_be_read(owner, make_queue, spoilt):
+    """The producer puts the rest when its record is readable again: then the group would be on two queues."""
+    status, away = owner.status_queue("put"), make_queue()
+    if spoilt == "of another queue manager":
+        put(owner, b"AMQ ELSEWHERE   " + b"12345678", 1, 2)
+    else:
+        owner.interrupt_put([b"1", b"2", b"3", b"4", b"5"])
+        record = owner.take_record("put")
+        handle = owner.eye.open(status, mq.MQOO_OUTPUT)
+        assert handle.put(record[:-1]).code == OK
+        handle.close()
+    was = owner.on_queue()
+    for check in (True, False):
+        with pytest.raises(errors.RepairRefused) as caught:
+            operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, check=check)
+        assert caught.value.because == "other-owners"
+    assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])
+    assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, accept=["other-owners"]).done
+    assert placed(owner.on_queue(away)) == placed(was)
+
+
+def test_nothing_follows_a_group_that_has_its_last_message_so_no_record_is_needed(owner, make_queue):
+    owner.put_raw_group(THIS)
+    owner.start("put").close()
+    handle = owner.eye.open(owner.status_queue("put"), mq.MQOO_OUTPUT)
+    assert handle.put(b"no record").code == OK
+    handle.close()
+    assert operate.move_group(owner.qmgr, owner.queue, owner.on_queue()[0].group_id, to=make_queue()).done
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("itself", "itself"),
+        ("MQGROUPS.PUT.", "status records"),
+        ("SYSTEM.DEFAULT.LOCAL.QUEUE", "for the queue manager"),
+        ("TEST.SMALL.MODEL", "room for 3 messages"),
+    ],
+)
+def test_a_queue_that_a_group_cannot_be_moved_to_is_refused_before_anything_is_done(owner, make_queue, target, why):
+    owner.put_raw_group(THIS)
+    owner.start("put").close()
+    was = owner.on_queue()
+    to = {"itself": owner.queue, "MQGROUPS.PUT.": owner.status_queue("put")}.get(target, target)
+    if target == "TEST.SMALL.MODEL":
+        to = make_queue(target)
+    for check in (True, False):
+        with pytest.raises(errors.ConfigurationError, match=why):
+            operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=to, check=check)
+        with pytest.raises(errors.QueueMissing):
+            operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to="NOT.THERE", check=check)
+    assert placed(owner.on_queue()) == placed(was)
 
 
 @pytest.mark.parametrize("role", ["put", "get"])

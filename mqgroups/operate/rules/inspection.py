@@ -189,6 +189,11 @@ class GroupInspection:
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
+    @property
+    def needs_producer(self) -> bool:
+        """Whether its last message is missing, and a producer of this package, whose GroupIds queue managers make, may put it."""
+        return not self.has_end and bool(self.made_by)
+
     def is_made_by(self, q_mgr_name: str) -> bool:
         """Whether this queue manager may have made the GroupId."""
         return self.made_by in ("", q_mgr_name.encode("ascii", "replace").decode()[:12].rstrip())

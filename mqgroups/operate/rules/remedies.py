@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
-from mqgroups.operate.rules.inspection import Place
+from mqgroups.operate.rules.inspection import GroupInspection, Place
 from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
@@ -142,11 +142,16 @@ def _move(judgement: Judgement) -> Iterator[str]:
 
 def _moved(judgement: Judgement) -> Iterator[str]:
     yield to_copy("end the programs that use queue {}", judgement.around.at.queue)
-    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id)
+    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id, judgement.group)
 
 
-def _move_line(around: Surroundings, queue: str, group_id: bytes) -> str:
-    accept = " --accept in-use" if around.at.hidden is None else ""
+def _move_line(around: Surroundings, queue: str, group_id: bytes, group: GroupInspection | None = None) -> str:
+    """Return the command, with the checks that it cannot make: without a command server, or of records that are elsewhere."""
+    accept = ""
+    if around.at.hidden is None:
+        accept = " --accept in-use --accept other-owners"
+    elif group is not None and group.needs_producer and not group.is_made_by(around.at.q_mgr_name):
+        accept = " --accept other-owners"
     return to_copy(f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to QUEUE{accept} --apply", queue)
 
 
