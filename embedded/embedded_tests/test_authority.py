@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from embedded_tests.fix_mqi import OK, failed, shared_input, wait_until
+from embedded_tests.fix_mqi import OK, empty, failed, shared_input, wait_until
 from embedded_tests.fix_pubsub import subscribe
 from embedded_tests.tables import table
 from embedded_tests.test_commands import Commands
@@ -255,8 +255,10 @@ def reported(target, fred, grant, connect):
     """A function: fred's message asks for a report to a queue; returns which queues have it, with the reason of a dead letter."""
     grant("PUT", "A.LOCAL")
     seer = connect(to=target, user="admin", password="pw")
+    queues = ("A.REPLIES", "A.XMIT", "DEV.DEAD.LETTER.QUEUE")
+    empty(seer, "A.LOCAL", *queues)
 
-    def put(report, to, options=0, q_mgr="", queues=("A.REPLIES", "A.XMIT", "DEV.DEAD.LETTER.QUEUE")):
+    def put(report, to, options=0, q_mgr=""):
         fields = {"ReplyToQ": to.encode(), "ReplyToQMgr": q_mgr.encode(), "Report": report, "Expiry": 1}
         assert fred.put1("A.LOCAL", b"m", options, **fields).code == OK
         if report == mq.MQRO_EXPIRATION:

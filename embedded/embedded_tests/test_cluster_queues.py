@@ -330,6 +330,8 @@ def test_a_reply_finds_its_way_by_reply_to_q_and_q_mgr(cluster, mqi):
 def test_reports_come_from_where_the_message_arrives(cluster):
     queue = cluster.define(at=("QM2",))
     cluster.mqsc("QM1", f"DEFINE QLOCAL({queue}.REPLY)")
+    way = "PROFILE('SYSTEM.CLUSTER.TRANSMIT.QUEUE')"
+    cluster.mqsc("QM2", f"SET AUTHREC {way} OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT,PASSID)")
     connection = cluster.connect("QM1")
     reply_to = {"ReplyToQ": f"{queue}.REPLY".encode(), "Report": mq.MQRO_COA | mq.MQRO_COD}
     sent = connection.open(queue, mq.MQOO_OUTPUT).put(b"data", **reply_to)
