@@ -54,15 +54,12 @@ def name_field(name: str, length: int = 48) -> bytes:
 
 
 def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
-    """Return the Version of a structure; raises StructureError unless it has this name, a known Version, and the length of that.
-
-    A longer one is refused too: the C library sends as many bytes as the Version has, and reading and answering rely on it.
-    """
+    """Return the Version of a structure; raises StructureError unless it has this name and a Version that IBM MQ knows."""
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
     length = STRUCTURE_LENGTHS[name].get(version)
-    if len(raw) != length:
+    if length is None or len(raw) < length:
         raise StructureError(f"{name}: version {version} in {len(raw)} bytes")
     return version
 
@@ -107,7 +104,7 @@ class MessageDescriptor:
     def __init__(self, raw: bytes) -> None:
         """Read the structure; raises StructureError."""
         version = version_of(raw, b"MD  ", "MQMD")
-        full = raw if version == 2 else raw + _MD_V2_DEFAULTS
+        full = raw[: MD_V2.size] if version == 2 else raw[: MD_V1.size] + _MD_V2_DEFAULTS
         (
             self.struc_id,
             self.version,
@@ -161,7 +158,7 @@ class SearchDescriptor:
     def __init__(self, raw: bytes) -> None:
         """Keep the structure; raises StructureError."""
         self.version = version_of(raw, b"MD  ", "MQMD")
-        self._raw = raw if self.version > 1 else raw + _MD_V2_DEFAULTS
+        self._raw = raw if self.version > 1 else raw[: MD_V1.size] + _MD_V2_DEFAULTS
 
     @property
     def encoding_and_ccsid(self) -> tuple[int, int]:
