@@ -11,6 +11,7 @@ import logging
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import LongerThanAccepted, SegmentsDiffer
 from mqgroups.core.model import GROUP_ID_NONE, Role
+from mqgroups.core.poison import Suspect
 from mqgroups.core.rest import Rest
 from mqgroups.core.restart import Expectations
 from mqgroups.errors import GroupQuarantined, MQGroupsError, MQIError
@@ -58,8 +59,8 @@ class Getter(Processing):
         self.closed = False
         # When the log says next that a message of this group is waited for, in seconds of waiting.
         self._tell_at = (GROUP_ID_NONE, _TELL_AFTER_S)
-        # The unit of work in which the application left the loop over a group, and how often.
-        self._left = (0, 0)
+        # The unit of work in which the application left the loop over a group, with which suspect, and how often.
+        self._left: tuple[int, Suspect | None, int] = (0, None, 0)
         self._connection = connection
         self.status = settings.open_status_queue(connection)
         try:
@@ -107,10 +108,13 @@ class Getter(Processing):
         return message
 
     def loop_left(self) -> int:
-        """Take note that the application has left the loop over a group; returns how often since the last commit."""
-        number, times = self._left
-        self._left = self.owner.own.number, times + 1 if number == self.owner.own.number else 1
-        return self._left[1]
+        """Take note that the application has left the loop over a group; returns how often since the last commit.
+
+        It is counted anew for each suspect that is noted: that is given to the application to find out whether it is poison.
+        """
+        here = self.owner.own.number, self.owner.unit.note.suspect
+        self._left = *here, self._left[2] + 1 if self._left[:2] == here else 1
+        return self._left[2]
 
     @property
     def was_loop_left(self) -> bool:

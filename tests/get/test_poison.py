@@ -262,6 +262,29 @@ def test_a_message_that_kills_its_consumer_is_poison_by_its_second_rise(poisoned
     assert poisoned.data(backout_queue) == THIS[4:]
 
 
+@pytest.mark.embedded
+def test_a_program_that_goes_on_after_each_failure_gets_no_other_error_before_its_message_is_moved(
+    poisoned, backout_queue, faults
+):
+    """Though connections are lost meanwhile, so that it takes more failures: they do not count as loops left for no reason."""
+    raised = []
+    with poisoned.consumer(poisoned.connect(reconnect_wait_s=30), commit_every=4, poison="quarantine") as consumer:
+        for number in range(12):
+            if number in (4, 7):
+                # The message that would be convicted now is backed out by this.
+                faults.arm(Fault("drop", "after", verb="MQGET"))
+            try:
+                for message in itertools.chain.from_iterable(consumer):
+                    if message.data == BAD:
+                        raise ZeroDivisionError
+                break
+            except (ZeroDivisionError, errors.GroupQuarantined) as error:
+                raised.append(type(error))
+    assert (set(raised[:-1]), raised[-1]) == ({ZeroDivisionError}, errors.GroupQuarantined)
+    assert len(raised) > 6
+    assert poisoned.data(backout_queue) == THIS[4:]
+
+
 def test_consumers_that_suspect_a_message_in_turn_convict_nobody(make_owner, backout_queue):
     """Each backs out the first message of a group before it notes it, and another one, that waits, gets it meanwhile."""
     owner = make_owner(model="TEST.BACKOUT.MODEL")
