@@ -56,6 +56,7 @@ class Program(Protocol):
     pattern: Pattern
     queue: str
     others: tuple[str, ...]
+    faults: int
     asks_again: bool
     errors: Notebook
 
@@ -93,6 +94,7 @@ class Application:
         owner: put or get, as the names of status queues have it.
         at, instances: of a cluster: the queue manager where it runs, and those that have an instance of its queue.
         others: other queues of the program, status queues last.
+        faults: how many disturb it, if they are at calls.
         asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
         places: where each group was found, as far as ``wrong`` asks.
         errors: the errors that its starts ended with, by class and text; a forked start leaves them here.
@@ -113,6 +115,7 @@ class Application:
         self.name = name
         self.others: tuple[str, ...] = ()
         self.asks_again = False
+        self.faults = 1
         self.places: dict[bytes, frozenset[str]] = {}
         self.notes = Notebook()
         self.errors = Notebook()

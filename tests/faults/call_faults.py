@@ -72,6 +72,7 @@ def case(machine: Machine, pattern: Pattern, faults: Sequence[Fault]) -> Result:
     """Run one program under these faults until it is done, and look at what is there then."""
     result = Result(runs=1)
     program = machine.program(pattern)
+    program.faults = len(faults)
     with machine.prepared(program):
         for fault in faults:
             machine.qmgr.arm(replace(fault, appl_name=PROGRAM))

@@ -82,9 +82,13 @@ class QuarantinedProgram(GetProgram):
         if left := reader.browse(self.queue):
             return f"{len(left)} messages left on the queue"
         moved = [(one.group_id, one.msg_seq_number, one.data) for one in reader.browse(BACKOUT_QUEUE)]
-        if moved != self._moved:
+        # Two faults while the innocent one is alone, such as a lost connection and a kill, look like its own failures.
+        innocent = [each for each in moved if each[1] == _BAD - 1 and each not in self._moved]
+        convicted = innocent if self.faults > 1 else []
+        if [each for each in moved if each not in convicted] != self._moved or len(convicted) > 1:
             return f"moved {moved}, expected {self._moved}"
-        return "" if _by_group(self.notes.lines()) == _by_group(self._handled) else self._handled_otherwise
+        handled = [each for each in self._handled if each not in [line(one[0], one[2]) for one in convicted]]
+        return "" if _by_group(self.notes.lines()) == _by_group(handled) else self._handled_otherwise
 
     def wrong_on_the_way(self, reader: Reader) -> str:  # noqa: ARG002 - its notes say it
         expected = _by_group(self._handled)
