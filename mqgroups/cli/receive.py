@@ -60,9 +60,8 @@ def receive(
     Exit codes:
       0  done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
       1  failed, or a file went to quarantine
-      2  the command line is wrong
     """
-    log(verbose=False)
+    log()
     quarantined = False
     with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, Progress() as line:
         open_consumer = partial(
