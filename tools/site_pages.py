@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import click
@@ -14,6 +14,7 @@ import mqembedded
 import mqgroups
 from mqembedded.cli.main import main as embedded_main
 from mqgroups import aio, errors, operate, spark
+from mqgroups.cli.connection import explained
 from mqgroups.cli.main import main
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
@@ -119,9 +120,7 @@ def command_line() -> str:
         "# Command line",
         "All commands and options, as their own help describes them.",
         'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`.',
-        """Exit codes of `mqgroups`: 0 done; 1 failed, or something needs an operator: the output says what; 2 the command
-line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
-A command says what each means for it.""",
+        _prose(main),
     ]
     contexts = [
         click.Context(main, info_name="mqgroups", show_default=True),
@@ -131,17 +130,15 @@ A command says what each means for it.""",
         parts.append(f"## {context.command_path}")
         parts.append(_prose(context.command))
         parts.append(f"    {context.command.get_usage(context).removeprefix('Usage: ')}")
-        rows = [
-            record
-            for parameter in context.command.get_params(context)
-            if (record := parameter.get_help_record(context))
-        ]
-        parts.append(
-            "\n".join(
-                ["| option | |", "|---|---|", *(f"| `{_cell(name)}` | {_marked(_cell(text))} |" for name, text in rows)]
-            )
-        )
+        records = (parameter.get_help_record(context) for parameter in context.command.get_params(context))
+        parts.append(_options(filter(None, records)))
+    parts += ["## mqgroups --help-connection", _options(explained(contexts[0]))]
     return "\n\n".join(parts) + "\n"
+
+
+def _options(records: Iterable[tuple[str, str]]) -> str:
+    rows = (f"| `{_cell(name)}` | {_marked(_cell(text))} |" for name, text in records)
+    return "\n".join(["| option | |", "|---|---|", *rows])
 
 
 def _commands(context: click.Context) -> Iterator[click.Context]:
