@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 import click
@@ -126,19 +126,22 @@ def command_line() -> str:
         click.Context(main, info_name="mqgroups", show_default=True),
         click.Context(embedded_main, info_name="mqembedded"),
     ]
-    for context in chain.from_iterable(map(_commands, contexts)):
+    of_connection = click.Context(explained, parent=contexts[0], info_name="COMMAND")
+    for context in (*chain.from_iterable(map(_commands, contexts)), of_connection):
         parts.append(f"## {context.command_path}")
         parts.append(_prose(context.command))
         parts.append(f"    {context.command.get_usage(context).removeprefix('Usage: ')}")
-        records = (parameter.get_help_record(context) for parameter in context.command.get_params(context))
-        parts.append(_options(filter(None, records)))
-    parts += ["## mqgroups --help-connection", _options(explained(contexts[0]))]
+        rows = [
+            record
+            for parameter in context.command.get_params(context)
+            if (record := parameter.get_help_record(context))
+        ]
+        parts.append(
+            "\n".join(
+                ["| option | |", "|---|---|", *(f"| `{_cell(name)}` | {_marked(_cell(text))} |" for name, text in rows)]
+            )
+        )
     return "\n\n".join(parts) + "\n"
-
-
-def _options(records: Iterable[tuple[str, str]]) -> str:
-    rows = (f"| `{_cell(name)}` | {_marked(_cell(text))} |" for name, text in records)
-    return "\n".join(["| option | |", "|---|---|", *rows])
 
 
 def _commands(context: click.Context) -> Iterator[click.Context]:

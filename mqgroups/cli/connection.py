@@ -34,14 +34,12 @@ _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"
 class _SharedOption(click.Option):
     """An option of all commands that connect. ``--help-connection`` explains it, and each command names the first one only."""
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:  # noqa: ARG002 - click's signature
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        if ctx.command is explained:
+            return super().get_help_record(ctx)
         if self.name == "q_mgr_name":
             return "--q-mgr NAME ...", "How to connect, and how long to wait: mqgroups --help-connection."
         return None
-
-    def explained(self, ctx: click.Context) -> tuple[str, str]:
-        """Return the option and its help."""
-        return super().get_help_record(ctx) or ("", "")
 
 
 class _ConnectionOption(_SharedOption):
@@ -105,22 +103,6 @@ def connection_options(wait_s: float = WAIT_S) -> Decorator:
     return combined([*options, wait])
 
 
-def write_help(ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write how commands connect."""
-    formatter.write_text(
-        "The options of all commands that connect. If the command line has one of them, not counting --wait, none comes from the "
-        "environment: so a password goes only to the address that it was given with."
-    )
-    with formatter.section("Options"):
-        formatter.write_dl(explained(ctx))
-
-
-def explained(ctx: click.Context) -> list[tuple[str, str]]:
-    """Return the options of a connection, and the help of each."""
-    command = click.command()(connection_options()(lambda **_: None))
-    return [option.explained(ctx) for option in command.params if isinstance(option, _SharedOption)]
-
-
 def _option(field: Field) -> Decorator:
     # ``default=None`` would be a default, too.
     more: dict[str, Any] = {"default": "DEV.APP.SVRCONN"} if field.name == "channel" else {}
@@ -158,6 +140,16 @@ def _secret_options(field: Field) -> list[Decorator]:
             variable=f"{variable}_FILE",
         ),
     ]
+
+
+@click.command(add_help_option=False)
+@connection_options()
+def explained(**_: object) -> None:
+    """These options say how to connect.
+
+    If the command line has one of them, not counting --wait, none comes from the environment: so a password goes only to the
+    address that it was given with.
+    """
 
 
 def connect_arguments(**options: Any) -> dict[str, Any]:

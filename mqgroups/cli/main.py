@@ -59,11 +59,9 @@ class _Main(Commands):
 def _help_connection(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
     """Show the options of a connection."""
     if asked and not ctx.resilient_parsing:
-        from mqgroups.cli.connection import write_help
+        from mqgroups.cli.connection import explained
 
-        formatter = ctx.make_formatter()
-        write_help(ctx, formatter)
-        click.echo(formatter.getvalue().rstrip())
+        click.echo(explained.get_help(click.Context(explained, parent=ctx, info_name="COMMAND")))
         ctx.exit()
 
 

@@ -70,7 +70,6 @@ def mqsc(
               the queues of the examples; one user may do everything
 
     Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
-
     """
     backout = backout_queue or f"{queue}.BACKOUT"
     names = Names(queue, target, checked_queue_name("--backout-queue", backout), name or "", users, ask)
