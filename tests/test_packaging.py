@@ -5,9 +5,8 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from click.testing import CliRunner
+import pytest
 
-from mqgroups.cli.main import main
 from mqgroups.definitions import DEVELOPMENT_MQSC
 from mqgroups.demo import source
 
@@ -35,9 +34,8 @@ def test_the_demo_carries_a_week_of_flights():
 
 def test_the_demo_refuses_a_table_that_is_none(tmp_path):
     (tmp_path / "flights.csv.zip").write_bytes(b"PK")
-    done = CliRunner().invoke(main, ["demo", "--data", str(tmp_path / "flights.csv.zip")])
-    assert done.exit_code == 1
-    assert "is not the file flights.csv.zip" in done.output
+    with pytest.raises(source.SourceError, match=r"is not the file flights\.csv\.zip"):
+        list(source.days(tmp_path / "flights.csv.zip"))
 
 
 def test_the_standard_queues_are_at_hand():

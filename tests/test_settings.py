@@ -73,7 +73,7 @@ assert "| `motto` | `None` | what the connection says. Nobody has asked. |" in t
 line = "| `greetings` | `3` | producer | how often the producer greets. Nobody has asked. |"
 assert line in table(("producer", Producing), ("pipe", Piping))
 # Commands: all have what a connection has; of a producer's settings each has those that it names.
-assert "--motto NAME What the connection says. [env var: MQGROUPS_MOTTO]" in invoke("groups", "--help")
+assert "--motto NAME What the connection says. [env var: MQGROUPS_MOTTO]" in invoke("--help-connection")
 command = click.command()(connection_options()(lambda motto, **_: click.echo(motto)))
 for words, variables, expected in (
     (("--q-mgr", "QM1", "--motto", "of the option"), {}, "of the option"),

@@ -12,7 +12,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "_static" / "demo.svg"
-COMMAND = ["mqgroups", "demo", "--days", "3", "--kills", "2", "--seed", "5"]
+COMMAND = ["mqgroups", "demo", "--days", "3"]
 WIDTH = 92
 # Colours that read well on a light page and on a dark one; no fonts from elsewhere.
 FORMAT = """\

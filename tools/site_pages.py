@@ -14,6 +14,7 @@ import mqembedded
 import mqgroups
 from mqembedded.cli.main import main as embedded_main
 from mqgroups import aio, errors, operate, spark
+from mqgroups.cli.connection import explained
 from mqgroups.cli.main import main
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
@@ -119,15 +120,14 @@ def command_line() -> str:
         "# Command line",
         "All commands and options, as their own help describes them.",
         'This package: `pip install "mqgroups[cli]"`; `demo` needs the extra `demo`.',
-        """Exit codes of `mqgroups`: 0 done; 1 failed, or something needs an operator: the output says what; 2 the command
-line is wrong; 4 a program at work has the name that the command needs; 130 ended with Ctrl-C or SIGTERM before all was done.
-A command says what each means for it.""",
+        _prose(main),
     ]
     contexts = [
         click.Context(main, info_name="mqgroups", show_default=True),
         click.Context(embedded_main, info_name="mqembedded"),
     ]
-    for context in chain.from_iterable(map(_commands, contexts)):
+    of_connection = click.Context(explained, parent=contexts[0], info_name="COMMAND")
+    for context in (*chain.from_iterable(map(_commands, contexts)), of_connection):
         parts.append(f"## {context.command_path}")
         parts.append(_prose(context.command))
         parts.append(f"    {context.command.get_usage(context).removeprefix('Usage: ')}")

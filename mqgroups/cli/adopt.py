@@ -55,7 +55,6 @@ def adopt(
     Exit codes:
       0  done; without --apply: it can be done
       1  failed; or there is no status queue
-      2  the command line is wrong
       4  NAME is active, or not gone yet after --wait
     """
     if (name is None) is (status_queue is None):

@@ -72,7 +72,7 @@ def check(
       0   the application may start; if a group is interrupted, that resumes it
       1   failed; or the status queue is in disarray, or messages could be put
           twice
-      2   the command line is wrong
+      3   with --queue: not seen whether messages could be put twice
       4   another instance of this name is active, or not gone yet
       75  no queue manager answers, or something else that clears up by itself
     """
@@ -122,11 +122,16 @@ def _contradictions(
     except ConnectionBroken:
         raise
     except MQIError as error:
-        report.note(f"not seen: whether a group on {queue} has lost its record: {error}")
+        _tell_unseen(report, queue, str(error))
         return ()
     if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
-        report.note(f"not seen: whether a group on {queue} has lost its record: {'; '.join(look.unseen)}")
+        _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))
+
+
+def _tell_unseen(report: Report, queue: str, why: str) -> None:
+    report.note(f"not seen: whether a group on {queue} has lost its record: {why}")
+    report.found(ExitCode.NOT_SEEN)
 
 
 def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:

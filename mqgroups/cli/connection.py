@@ -13,10 +13,11 @@ from click.core import ParameterSource
 
 from mqgroups.cli.console import complain, echo
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import Decorator, combined, wait_option
+from mqgroups.cli.options import LOOK_S, SECONDS, WAIT_S, Decorator, combined
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import Report
-from mqgroups.errors import ConfigurationError, MQGroupsError, OwnerActive
+from mqgroups.connection.retry import CONNECT_LATER, Patience, retrying
+from mqgroups.errors import ConfigurationError, MQGroupsError, MQIError, OwnerActive
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.secret import SECRETS, Secret
 from mqgroups.printable import printable
@@ -30,7 +31,18 @@ _NO_OPTIONS = frozenset({"fips"})
 _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"]}
 
 
-class _ConnectionOption(click.Option):
+class _SharedOption(click.Option):
+    """An option of all commands that connect. ``--help-connection`` explains it, and each command names the first one only."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        if ctx.command is explained:
+            return super().get_help_record(ctx)
+        if self.name == "q_mgr_name":
+            return "--q-mgr NAME ...", "How to connect, and how long to wait: mqgroups --help-connection."
+        return None
+
+
+class _ConnectionOption(_SharedOption):
     """An option of a connection. If the command line has one of them, none has its value from the environment.
 
     So a password goes only to the address that it was given with.
@@ -66,23 +78,32 @@ def _variable_of(name: str) -> str:
     return f"MQGROUPS_{name.upper()}"
 
 
-def connection_options(required: bool = True, *, waits: bool = True) -> Decorator:
+def connection_options(wait_s: float = WAIT_S) -> Decorator:
     """Return a decorator that adds the options for connecting to a queue manager.
 
     Args:
-        required: whether a queue manager must be named.
-        waits: whether there is an option for how long to wait for it.
+        wait_s: how long the command waits for it, unless it is told.
     """
-    options: list[Decorator] = [wait_option] if waits else []
+    wait = click.option(
+        "--wait",
+        "wait_s",
+        type=SECONDS,
+        default=wait_s,
+        show_default=False,
+        help="How long to wait for the queue manager, and for a program at work under a name that the command needs. "
+        f"Default: {LOOK_S:.0f} for a look, else {WAIT_S:.0f}.",
+        cls=_SharedOption,
+    )
+    options: list[Decorator] = []
     for field in settings_of(ConnectArguments):
         if field.name in SECRETS:
             options += _secret_options(field)
         elif field.name not in _NO_OPTIONS:
-            options.append(_option(field, required=required and field.name == "q_mgr_name"))
-    return combined(options)
+            options.append(_option(field))
+    return combined([*options, wait])
 
 
-def _option(field: Field, *, required: bool) -> Decorator:
+def _option(field: Field) -> Decorator:
     # ``default=None`` would be a default, too.
     more: dict[str, Any] = {"default": "DEV.APP.SVRCONN"} if field.name == "channel" else {}
     text = field.first_sentence
@@ -91,7 +112,7 @@ def _option(field: Field, *, required: bool) -> Decorator:
         field.name,
         metavar=_METAVARS.get(field.name, "NAME"),
         help=text[:1].upper() + text[1:],
-        required=required,
+        required=field.name == "q_mgr_name",
         cls=_ConnectionOption,
         variable=_variable_of(field.name),
         **more,
@@ -121,10 +142,19 @@ def _secret_options(field: Field) -> list[Decorator]:
     ]
 
 
+@click.command(add_help_option=False)
+@connection_options()
+def explained(**_: object) -> None:
+    """These options say how to connect.
+
+    If the command line has one of them, not counting --wait, none comes from the environment: so a password goes only to the
+    address that it was given with.
+    """
+
+
 def connect_arguments(**options: Any) -> dict[str, Any]:
-    """Return arguments of ``connect``; ``options`` are those of ``connection_options``, and settings of the same name."""
-    if "wait_s" in options:
-        options["connect_wait_s"] = options.pop("wait_s")
+    """Return arguments of ``connect``, except how long it waits; ``options`` are those of ``connection_options``."""
+    options.pop("wait_s", None)
     for name in SECRETS:
         variable, file = options.pop(f"{name}_env"), options.pop(f"{name}_file")
         if file is not None and variable is not None:
@@ -150,20 +180,24 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
         UsageError: options cannot be combined, or a secret is missing.
         BindingMissing, MQIError: connecting failed.
     """
-    arguments = connect_arguments(**options)
-    awaited, began_s = arguments["q_mgr_name"], time.monotonic()
+    arguments = connect_arguments(**options) | {"connect_wait_s": 0}
+    awaited, why, began_s = arguments["q_mgr_name"], "", time.monotonic()
     line = Progress()
 
     def sleep(seconds: float) -> None:
         with line:
-            line.say(f"waiting for {awaited}: {time.monotonic() - began_s:.0f} s of {options['wait_s']:.0f} s")
+            line.say(f"waiting for {awaited}: {time.monotonic() - began_s:.0f} s of {options['wait_s']:.0f} s{why}")
             time.sleep(seconds)
+
+    def say(error: MQIError, _pause_s: float) -> None:
+        nonlocal why
+        why = f"; {error.reason} {error.reason_name}"
 
     if not reconnects:
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
-    q_mgr = connect(**arguments)
+    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say)(connect, **arguments)
     # A connection that is there sleeps only until another program closes a status queue.
-    awaited, began_s = "the status queue", time.monotonic()
+    awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:
         say_where({**options, "q_mgr_name": q_mgr.q_mgr_name})
     return q_mgr

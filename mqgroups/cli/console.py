@@ -9,9 +9,9 @@ import json
 import logging
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -39,12 +39,21 @@ def console(*, err: bool = False) -> Console:
 
 
 class Commands(click.Group):
-    """Commands whose help lists each with its whole first sentence; click would cut it."""
+    """Commands whose help lists each with its whole first sentence; click would cut it.
+
+    Attributes:
+        sections: the titles of the list, with the names below each; empty for one list.
+    """
+
+    sections: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
+        width = max(map(len, self.list_commands(ctx)))
+        for title, names in (self.sections or {"Commands": self.list_commands(ctx)}).items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                rows = [(name.ljust(width), command.get_short_help_str(1000)) for name, command in found if command]
+                formatter.write_dl(rows)
 
 
 def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
@@ -93,14 +102,15 @@ def wrapped(text: str, *, err: bool = False) -> str:
     return "\n".join(by_words.fill(line) for line in text.split("\n"))
 
 
-def log(verbose: bool) -> None:
-    """Log to standard error from level WARNING, or with ``verbose`` from INFO: in colours at a terminal, else a line each."""
+def log() -> None:
+    """Log to standard error, in colours at a terminal, else a line each: warnings, and what this package waits for."""
     from rich.logging import RichHandler
 
-    level, to = "INFO" if verbose else "WARNING", console(err=True)
+    to = console(err=True)
     handler = RichHandler(console=to, show_path=False) if to.is_terminal else logging.StreamHandler()
     handler.setFormatter(OneLine("%(message)s" if to.is_terminal else "%(asctime)s %(levelname)s %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler])
+    logging.basicConfig(level="WARNING", handlers=[handler])
+    logging.getLogger("mqgroups").setLevel("INFO")
 
 
 @contextmanager

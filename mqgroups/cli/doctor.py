@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import click
 
@@ -15,14 +15,11 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
-from mqgroups.cli.options import NAME, QUEUE, STALLED_AFTER, output_option, own_status_queue_option
+from mqgroups.cli.options import LOOK_S, NAME, QUEUE, STALLED_AFTER, own_status_queue_option
 from mqgroups.cli.report import Report
-from mqgroups.cli.table import Output
 from mqgroups.cli.words import put_time, tally
-from mqgroups.connection.holder import connection_of
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
-from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.doctor import examine, named_status_queues
 from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
@@ -31,7 +28,8 @@ from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
-_STYLES = {Severity.OK: "green", Severity.UNSEEN: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+# The worst first.
+_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.UNSEEN: "cyan", Severity.OK: "green"}
 _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
@@ -48,54 +46,51 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 )
 @own_status_queue_option
 @click.option(
-    "--fix", is_flag=True, help="Print the MQSC commands that mend what was found, and the findings as comments."
+    "--output",
+    "-o",
+    type=click.Choice(["table", "json", "mqsc"]),
+    default="table",
+    help="Text for people; JSON (docs/reference/json.md); or the MQSC that mends what was found, with the findings as comments.",
 )
-@click.option("--apply", is_flag=True, help="With --fix: also run these commands.")
-@output_option
-@connection_options()
+@connection_options(LOOK_S)
 def doctor(
     queue: str | None,
     name: str | None,
     role: Literal["put", "get"] | None,
     status_queue: str | None,
-    fix: bool,
-    apply: bool,
-    output: Output,
+    output: str,
     **connection: Any,
 ) -> None:
     """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
 
-    Each finding says what was found, why it matters, and what mends it. Nothing is changed without --apply, except that with
-    --name and --role, and if there is no status queue yet, one is made and deleted again, as a start would make it.
+    Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed, except that
+    with --name and --role, and if there is no status queue yet, one is made and deleted again, as a start would make it.
 
-    With --fix, standard output is an MQSC file, as for: mqgroups doctor --queue ORDERS --fix | runmqsc QM1
+    To mend definitions, read what -o mqsc prints, as in: mqgroups doctor --queue ORDERS -o mqsc | runmqsc QM1
 
     \b
     Exit codes:
       0  nothing is wrong, or there are warnings only
       1  there are errors, or it failed; standard error says why
-      2  the command line is wrong
+      3  no errors were found, but not all could be seen
     """
     if (name is None) != (role is None) and name is not None:
         raise click.UsageError("--name needs --role")
     if status_queue is not None and name is None and queue is None:
         raise click.UsageError("--status-queue needs --name or --queue")
-    if apply and not fix:
-        raise click.UsageError("--apply needs --fix")
     side = Role(role) if role else None
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
-    shown = ShownFindings(report, fix=fix)
-    shown.add(machine_findings())
+    found = list(machine_findings())
     try:
-        q_mgr = open_q_mgr(acts=apply or name is not None, **connection)
+        q_mgr = open_q_mgr(acts=name is not None, **connection)
     except (MQIError, BindingMissing) as error:
-        shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
-        report.found(ExitCode.FAILED)
-        shown.end()
-    with q_mgr:
-        try:
-            shown.add(_encryption(connection))
-            findings = examine(
+        found.append(connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error)))
+        _show(report, found, output)
+        report.end()
+    try:
+        with q_mgr:
+            found += _encryption(connection)
+            found += examine(
                 q_mgr,
                 queue=queue,
                 name=name,
@@ -104,15 +99,14 @@ def doctor(
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],
             )
-            shown.add(findings)
             if queue is not None:
                 named = named_status_queues(q_mgr, name, side, status_queue)
-                shown.add(_groups(q_mgr, queue, named, name or "NAME"))
-            if apply:
-                shown.apply(q_mgr)
-        except (MQIError, CommandRefused) as error:
-            report.fail(ExitCode.FAILED, error)
-    shown.end()
+                found += _groups(q_mgr, queue, named, name or "NAME")
+    except (MQIError, CommandRefused) as error:
+        _show(report, found, output)
+        report.fail(ExitCode.FAILED, error)
+    _show(report, found, output)
+    report.end()
 
 
 def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
@@ -150,72 +144,47 @@ def _lines(text: str, width: int) -> list[str]:
     return [f"{line}{continued}" for line in lines[:-1]] + lines[-1:]
 
 
-class ShownFindings:
-    """Shows findings as they come, and remembers what mends them."""
+def _show(report: Report, found: Sequence[Finding], output: str) -> None:
+    """Show the findings, the worst first; as text, those that are in order are only counted."""
+    counts = Counter(each.severity for each in found)
+    if counts[Severity.UNSEEN]:
+        report.found(ExitCode.NOT_SEEN)
+    if counts[Severity.ERROR]:
+        report.found(ExitCode.FAILED)
+    worst_first = sorted(found, key=lambda each: [*_STYLES].index(each.severity))
+    report.values["findings"] = [{**asdict(each), "severity": each.severity.value} for each in worst_first]
+    said = tally("check", Severity, counts)
+    if output == "mqsc":
+        # In the order in which they depend on each other.
+        for each in found:
+            _show_mqsc(report, each)
+        said = f"* {said}"
+    elif output == "table":
+        for each in worst_first[: len(found) - counts[Severity.OK]]:
+            _show_text(report, each)
+    report.print(said)
 
-    def __init__(self, report: Report, *, fix: bool = False) -> None:
-        self._report = report
-        self._fix = fix
-        self._found: list[Finding] = []
-        self._applied: list[dict[str, Any]] = []
 
-    def add(self, findings: Iterator[Finding] | Sequence[Finding]) -> None:
-        """Show findings."""
-        for finding in findings:
-            self._found.append(finding)
-            if finding.severity is Severity.ERROR:
-                self._report.found(ExitCode.FAILED)
-            if self._report.is_json:
-                continue
-            if self._fix:
-                self._show_mqsc(finding)
-            else:
-                self._show(finding)
+def _show_text(report: Report, finding: Finding) -> None:
+    from rich.text import Text
 
-    def _show(self, finding: Finding) -> None:
-        from rich.text import Text
+    width = min(console().width, _WIDEST) - _LABEL - 2
+    first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
+    severity = finding.severity
+    report.print(Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(first)}"))
+    remedies = (*finding.mqsc, *finding.remedy.splitlines())
+    for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
+        for line in _lines(text, max(20, width - len(label))):
+            lines.append(label + line)
+            label = " " * len(label)
+    report.print(*(" " * (_LABEL + 2) + line for line in lines), wrap=False)
 
-        width = min(console().width, _WIDEST) - _LABEL - 2
-        first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
-        severity = finding.severity
-        self._report.print(Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(first)}"))
-        remedies = (*finding.mqsc, *finding.remedy.splitlines())
-        for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
-            for line in _lines(text, max(20, width - len(label))):
-                lines.append(label + line)
-                label = " " * len(label)
-        self._report.print(*(" " * (_LABEL + 2) + line for line in lines), wrap=False)
 
-    def _show_mqsc(self, finding: Finding) -> None:
-        if finding.severity is Severity.OK:
-            return
-        said = ": ".join(filter(None, (finding.severity.value, finding.subject, finding.found, finding.why)))
-        for line in textwrap.wrap(said, _FILE_WIDTH - len("* "), break_on_hyphens=False):
-            self._report.print(f"* {line}", wrap=False)
-        self._report.print(*(f"* do: {line}" for line in finding.remedy.splitlines()), wrap=False)
-        self._report.print(*finding.mqsc, wrap=False)
-
-    def apply(self, q_mgr: QueueManager) -> None:
-        """Run the MQSC commands."""
-        commands = list(dict.fromkeys(command for finding in self._found for command in finding.mqsc))
-        if not commands:
-            self._report.print("* nothing to apply")
-            return
-        client = MQSCClient(connection_of(q_mgr))
-        for command in commands:
-            done, texts = client.run(command)
-            self._applied.append({"mqsc": command, "done": done, "response": texts})
-            self._report.print(f"* {'done' if done else 'refused'}: {command}", wrap=False)
-            if not done:
-                self._report.print(*(f"*   {text}" for text in texts), wrap=False)
-                self._report.found(ExitCode.FAILED)
-
-    def end(self) -> NoReturn:
-        """Show the sum, and end the command."""
-        said = tally("check", Severity, Counter(each.severity for each in self._found))
-        self._report.print(f"{'* ' if self._fix else ''}{said}")
-        findings = [{**asdict(each), "severity": each.severity.value} for each in self._found]
-        self._report.values["findings"] = findings
-        if self._applied:
-            self._report.values["applied"] = self._applied
-        self._report.end()
+def _show_mqsc(report: Report, finding: Finding) -> None:
+    if finding.severity is Severity.OK:
+        return
+    said = ": ".join(filter(None, (finding.severity.value, finding.subject, finding.found, finding.why)))
+    for line in textwrap.wrap(said, _FILE_WIDTH - len("* "), break_on_hyphens=False):
+        report.print(f"* {line}", wrap=False)
+    report.print(*(f"* do: {line}" for line in finding.remedy.splitlines()), wrap=False)
+    report.print(*finding.mqsc, wrap=False)

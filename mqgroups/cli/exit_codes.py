@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     # Or something was found that an operator has to look at; the output says what.
     FAILED = 1
     USAGE = 2
+    # Of a check: what was seen is in order, but something could not be seen.
+    NOT_SEEN = 3
     # A program at work has the name that the command needs.
     OWNER_ACTIVE = 4
     # Failed, and that clears up by itself (``MQGroupsError.clears_up``): EX_TEMPFAIL of sysexits.h.

@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
-from mqgroups.cli.options import QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
+from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
@@ -69,7 +69,7 @@ def _some_id(value: str) -> str:
 )
 @status_queues_option
 @output_option
-@connection_options()
+@connection_options(LOOK_S)
 def groups(
     queue: str,
     only: Sequence[str],
@@ -113,7 +113,6 @@ def groups(
     Exit codes:
       0  done
       1  failed; or a group has messages twice, or is split over queue managers
-      2  the command line is wrong
     """
     report = Report(output, q_mgr_name=connection["q_mgr_name"], queue=queue)
     with ExitStack() as stack:

@@ -8,20 +8,15 @@ an error into one message and an exit code.
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from mqgroups.cli.console import Commands, complain, one_message
 from mqgroups.cli.exit_codes import ExitCode
-
-# The commands, each of which is in a module of its name; what needs no queue manager comes last.
-_COMMANDS = (
-    *("groups", "owners", "watch", "doctor", "mqsc", "check", "adopt", "salvage"),
-    *("work", "send", "receive", "demo"),
-)
 
 
 class _Main(Commands):
@@ -30,22 +25,44 @@ class _Main(Commands):
     It imports the module of a command when that command is asked for. All of them together take twice as long as one.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
+    # By who uses them; each command is in a module of its name.
+    sections: ClassVar = {
+        "Operating: what is there, and what is wrong": ("doctor", "groups", "owners", "watch"),
+        "Operating: before a start, and repairs": ("check", "adopt", "salvage"),
+        "Files and workers": ("send", "receive", "work"),
+        "Setting up": ("mqsc", "demo"),
+    }
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        if cmd_name not in _COMMANDS:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return [name for names in self.sections.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = getattr(import_module(f"mqgroups.cli.{cmd_name}"), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            # Until here, Ctrl-C ended a process that was started as mqgroups_command.py says.
+            if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             with one_message():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            complain("interrupted with Ctrl-C; what is not committed is backed out")
+            looks, *_ = self.sections.values()
+            rest = "" if ctx.invoked_subcommand in (None, *looks) else "; what is not committed is backed out"
+            complain(f"interrupted with Ctrl-C{rest}")
             sys.exit(ExitCode.INTERRUPTED)
+
+
+def _help_connection(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    """Show the options of a connection."""
+    if asked and not ctx.resilient_parsing:
+        from mqgroups.cli.connection import explained
+
+        click.echo(explained.get_help(click.Context(explained, parent=ctx, info_name="COMMAND")))
+        ctx.exit()
 
 
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
@@ -53,10 +70,24 @@ _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content
 
 @click.group(cls=_Main, context_settings=_SETTINGS)
 @click.version_option(package_name="mqgroups", message="mqgroups %(version)s")
+@click.option(
+    "--help-connection",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_connection,
+    help="Show how commands connect to a queue manager, and exit.",
+)
 def main() -> None:
     """IBM MQ message groups that span several units of work.
 
-    A command that failed ends with exit code 75 instead of 1 if that clears up by itself, as when no queue manager answers.
+    \b
+    Exit codes, if a command's help says no more:
+      0    done
+      1    failed, or something needs an operator: the output says what
+      2    the command line is wrong
+      75   failed, but that clears up by itself, as if no queue manager answers
+      130  ended with Ctrl-C, or with SIGTERM before all was done
     """
     # Names come from messages, and the locale may not have their characters.
     if isinstance(sys.stdout, io.TextIOWrapper):

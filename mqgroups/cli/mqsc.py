@@ -1,33 +1,23 @@
-"""The command ``mqgroups mqsc``: prints the definitions that an installation needs, or compares them with a queue manager."""
+"""The command ``mqgroups mqsc``: prints the definitions that an installation needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import click
 
-from mqgroups.cli.connection import connected, connection_options
-from mqgroups.cli.doctor import ShownFindings
 from mqgroups.cli.options import NAME, QUEUE, pair
-from mqgroups.cli.report import Report
-from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
-from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     Names,
     as_text,
-    compared,
-    display_command,
     role_definitions,
     roles,
     spark_definitions,
     status_definitions,
 )
-from mqgroups.operate.rules.findings import Finding, Severity
 from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
-from mqgroups.queue_manager import QueueManager
 
 Part = Literal["status", "roles", "spark", "all", "development"]
 
@@ -58,10 +48,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.option(
     "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
 )
-@click.option(
-    "--check", is_flag=True, help="Compare with the queue manager, through its command server; print what differs."
-)
-@connection_options(required=False)
 def mqsc(
     part: Part,
     queue: str,
@@ -70,8 +56,6 @@ def mqsc(
     name: str | None,
     users: dict[str, str],
     ask: bool,
-    check: bool,
-    **connection: Any,
 ) -> None:
     """Print the MQSC definitions that an installation needs, for your names.
 
@@ -85,28 +69,10 @@ def mqsc(
               the queues of the examples; one user may do everything
 
     Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
-
-    With --check, the definitions are compared with those of the queue manager, and nothing is changed.
-
-    \b
-    Exit codes:
-      0  done; --check: all is there, though a definition may differ
-      1  failed; --check: a definition or an authority is missing
-      2  the command line is wrong
     """
     names = Names(queue, target, backout_queue or "", name or "", users, ask)
-    found = _definitions(part, names)
-    if not check:
-        for line in as_text(found):
-            click.echo(line)
-        return
-    if not connection["q_mgr_name"]:
-        raise click.UsageError("--check needs --q-mgr")
-    report = Report()
-    shown = ShownFindings(report)
-    with connected(report, **connection) as q_mgr:
-        shown.add(_compared(q_mgr, found))
-    shown.end()
+    for line in as_text(_definitions(part, names)):
+        click.echo(line)
 
 
 def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
@@ -118,17 +84,6 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
         *(spark_definitions(queues) if part in ("spark", "all") else []),
         *(role_definitions(authorities, names) if part in ("roles", "all") else []),
     ]
-
-
-def _compared(q_mgr: QueueManager, found: Sequence[MQSCCommand]) -> Iterator[Finding]:
-    with closing(MQSCClient(connection_of(q_mgr))) as client:
-        for command in found:
-            asked = display_command(command)
-            done, texts = client.run(asked)
-            if not done and any("NOT_AUTHORIZED" in text for text in texts):
-                yield Finding(asked.removeprefix("DISPLAY "), Severity.UNSEEN, "this user may not display it")
-            else:
-                yield compared(command, texts if done else ())
 
 
 def _templates() -> tuple[str, str]:

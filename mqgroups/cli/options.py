@@ -39,10 +39,9 @@ def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], 
 NAME = checked("NAME", checked_name)
 QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
 SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
-# How long a command waits by default, seconds.
-WAIT_S = 30.0
+# How long a command waits by default, and one that only looks, seconds: who looks wants to know that the queue manager is away.
+WAIT_S, LOOK_S = 30.0, 5.0
 # How long nothing may happen in an incomplete group before it counts as stalled.
 STALLED_AFTER = timedelta(minutes=5)
 # When ``send`` and ``receive`` commit.
@@ -107,13 +106,6 @@ output_option = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     help="Text for people, or JSON (docs/reference/json.md).",
-)
-wait_option = click.option(
-    "--wait",
-    "wait_s",
-    type=SECONDS,
-    default=WAIT_S,
-    help="How long to wait for the queue manager, and for a program at work under a name that the command needs.",
 )
 apply_option = click.option("--apply", is_flag=True, help="Do it. Without it, the command says what it would do.")
 name_option = click.option("--name", required=True, type=NAME, help="The name of the producer or consumer.")

@@ -13,7 +13,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import short_id
-from mqgroups.cli.options import NAME, QUEUE, output_option, status_queues_option
+from mqgroups.cli.options import LOOK_S, NAME, QUEUE, output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output, picked
 from mqgroups.cli.words import age, iso, number, tally
@@ -47,7 +47,7 @@ _STYLES = {
 @click.option("--apply", is_flag=True, help="With --unused: delete these status queues.")
 @status_queues_option
 @output_option
-@connection_options()
+@connection_options(LOOK_S)
 def owners(
     names: Sequence[str],
     queue: str | None,
@@ -90,7 +90,6 @@ def owners(
     Exit codes:
       0  done
       1  failed, or a status queue is in disarray, or none of the NAMEs has one
-      2  the command line is wrong
     """
     if apply and not unused:
         raise click.UsageError("--apply needs --unused")

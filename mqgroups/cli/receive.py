@@ -68,10 +68,9 @@ def receive(
     Exit codes:
       0   done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
       1   failed, or a file went to quarantine
-      2   the command line is wrong
       75  failed, but that clears up by itself; the same command goes on
     """
-    log(verbose=False)
+    log()
     quarantined = False
     with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, Progress() as line:
         open_consumer = partial(

@@ -15,7 +15,7 @@ import click
 
 from mqgroups.cli.console import complain, console, echo, table_lines, wrapped
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.table import Listing, Output, Row
+from mqgroups.cli.table import Listing, Row
 from mqgroups.cli.words import number
 from mqgroups.core.status import StatusRecord, encode
 from mqgroups.errors import MQGroupsError
@@ -36,7 +36,7 @@ class Report:
         code: the exit code of the findings.
     """
 
-    def __init__(self, output: Output = "table", **values: Any) -> None:
+    def __init__(self, output: str = "table", **values: Any) -> None:
         self.values = values
         self.code = ExitCode.DONE
         self.is_json = output == "json"

@@ -67,7 +67,6 @@ def salvage() -> None:
       0  done; without --apply: it can be done
       1  failed; or the messages do not prove the repair right, and nothing was
          changed
-      2  the command line is wrong
       4  after --wait, an owner is still active whose record may name the group
     """
 

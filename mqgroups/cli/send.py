@@ -72,12 +72,11 @@ def send(
     Exit codes:
       0    all files are sent; or --watch was ended by SIGTERM or Ctrl-C
       1    failed; standard error says why
-      2    the command line is wrong
       75   failed, but that clears up by itself; the same command goes on
       130  ended with SIGTERM or Ctrl-C before all files were sent; the same
            command goes on
     """
-    log(verbose=False)
+    log()
     if (files and watch is not None) or not (files or watch is not None or abandon):
         raise click.UsageError("give files, or --watch")
     if watch is not None and archive is None:

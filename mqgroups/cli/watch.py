@@ -16,7 +16,15 @@ import click
 from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say, table_lines, wrapped
 from mqgroups.cli.group_rows import group_listing, listed_values
-from mqgroups.cli.options import QUEUE, SECONDS, STALLED_AFTER, host_and_port, output_option, status_queues_option
+from mqgroups.cli.options import (
+    LOOK_S,
+    QUEUE,
+    SECONDS,
+    STALLED_AFTER,
+    host_and_port,
+    output_option,
+    status_queues_option,
+)
 from mqgroups.cli.owners import of_queue, owner_listing, owner_values
 from mqgroups.cli.owners import summary as owner_summary
 from mqgroups.cli.seen import Seen, sums
@@ -70,7 +78,7 @@ def _address(value: str) -> tuple[str, int]:
 )
 @status_queues_option
 @output_option
-@connection_options()
+@connection_options(LOOK_S)
 def watch(
     queue: str,
     every_s: float,
@@ -90,7 +98,6 @@ def watch(
     \b
     Exit codes:
       1    failed; standard error says why
-      2    the command line is wrong
       130  ended with Ctrl-C
     """
     # A later failure to connect does not end it.

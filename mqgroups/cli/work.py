@@ -18,11 +18,11 @@ from mqgroups import codecs
 from mqgroups.cli.connection import connect_arguments, connection_options, say_where
 from mqgroups.cli.console import complain, log
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import NAME, QUEUE, SECONDS, WAIT_S, host_and_port, setting_options
+from mqgroups.cli.options import NAME, QUEUE, SECONDS, host_and_port, setting_options
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
-from mqgroups.settings import Connecting, Consuming
+from mqgroups.settings import Consuming
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
 from mqgroups.workers.worker import MOST_WORKERS
@@ -30,10 +30,8 @@ from mqgroups.workers.worker import MOST_WORKERS
 _log = logging.getLogger("mqgroups.workers")
 
 
-def _function(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+def _function(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
     """Return the function ``MODULE:FUNCTION``, which may be in a module of the working directory."""
-    if value is None:
-        return None
     module, _, name = value.partition(":")
     if not module or not name:
         raise click.BadParameter(f"{value!r} is not MODULE:FUNCTION, such as orders:handle")
@@ -50,13 +48,6 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str |
     if not callable(found):
         raise click.BadParameter(f"{value} is not a function")
     return found
-
-
-def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
-    """What is done first in each process that has a worker."""
-    log(verbose)
-    if function is not None:
-        function()
 
 
 @click.command()
@@ -95,15 +86,7 @@ def _set_up(verbose: bool, function: Callable[[], object] | None) -> None:
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
-@click.option(
-    "--setup",
-    metavar="MODULE:FUNCTION",
-    callback=_function,
-    help="A function without arguments to call first in each worker's process, for example to set OpenTelemetry's providers.",
-)
-@setting_options(Connecting, "trace", "propagate")
-@connection_options(waits=False)
-@click.option("--verbose", "-v", is_flag=True, help="Log more to standard error.")
+@connection_options()
 def work(
     handler: Callable[..., object],
     queue: str,
@@ -114,8 +97,7 @@ def work(
     grace_s: float,
     stuck_after_s: float | None,
     http: tuple[str, int] | None,
-    setup: Callable[[], object] | None,
-    verbose: bool,
+    wait_s: float,
     **options: Any,
 ) -> None:
     """Call FUNCTION of MODULE for each message group, with several workers at once, until SIGTERM or Ctrl-C.
@@ -135,9 +117,8 @@ def work(
     Exit codes:
       0  stopped in order
       1  a worker did not stop in time, or failed; a start resumes its group
-      2  the command line is wrong
     """
-    log(verbose)
+    log()
     try:
         inspect.signature(handler).bind(*[None] * (2 if target else 1))
     except TypeError as error:
@@ -150,7 +131,7 @@ def work(
         opens = partial(QueueManager.group_pipe, source=queue, target=target, **settings)
     arguments = connect_arguments(**options)
     say_where(options)
-    connecting = partial(connect, **arguments, connect_wait_s=WAIT_S)
+    connecting = partial(connect, **arguments, connect_wait_s=wait_s)
     supervised = Workers(
         handler,
         connect=connecting,
@@ -159,11 +140,11 @@ def work(
         workers=workers,
         grace_s=grace_s,
         stuck_after_s=stuck_after_s,
-        setup=partial(_set_up, verbose, setup),
+        setup=log,
     )
     # What somebody has to mend, such as a wrong password, ends the command; otherwise the workers go on trying.
     try:
-        connect(**arguments).close()
+        connect(**arguments, connect_wait_s=0).close()
     except MQIError as error:
         if not error.clears_up:
             raise

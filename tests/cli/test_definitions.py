@@ -1,4 +1,4 @@
-"""``mqgroups mqsc``: what it prints can be run, makes an installation, and is what ``--check`` finds there."""
+"""``mqgroups mqsc``: what it prints can be run, and makes an installation."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import (
     PINNED,
     Names,
-    compared,
     role_definitions,
     roles,
     spark_definitions,
     status_definitions,
 )
-from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.mqsc_text import MQSCCommand, commands
+from mqgroups.operate.rules.mqsc_text import commands
 from tests.fix_cli import environment, invoke
 
 ROOT = Path(__file__).parents[2]
-DONE, FAILED, USAGE = range(3)
+DONE, _, USAGE = range(3)
 NAMES = (
     "--queue",
     "PAYMENTS",
@@ -75,36 +73,23 @@ def execute(q_mgr):
     return run
 
 
-def findings(result):
-    """Return what ``--check`` found that is not in order: severity, what it is about and found, and the MQSC that mends it."""
-    found = []
-    for line in result.stdout.splitlines():
-        if match := re.match(r"(error|warning|not seen) +(.*)", line):
-            found.append([match[1], match[2], ""])
-        elif found and line.startswith(" ") and not re.match("(why|ok)", line.strip()):
-            found[-1][2 if found[-1][2] or "do:" in line else 1] += " " + line.strip().removeprefix("do:").strip(" +")
-    return found
-
-
-def test_what_is_printed_makes_what_check_looks_for(mqsc, execute):
-    before = mqsc("all", *NAMES, "--check")
-    missing = {about.partition(":")[0] for severity, about, _ in findings(before) if severity == "error"}
-    assert before.exit_code == FAILED
-    assert {"queue PAYMENTS", "queue MQGROUPS.PUT.PAY.LOADER", "authorities of alice for PAYMENTS"} <= missing
+def test_what_is_printed_makes_an_installation(q_mgr, mqsc, execute):
+    printed = list(commands(mqsc("all", *NAMES).stdout))
     execute(mqsc("all", *NAMES).stdout)
-    after = mqsc("all", *NAMES, "--check")
-    assert findings(after) == []
-    assert after.exit_code == DONE
-
-
-def test_check_says_what_differs_and_how_to_mend_it(mqsc, execute):
-    execute("ALTER QMODEL('MQGROUPS.STATUS.MODEL') SHARE DEFTYPE(TEMPDYN)")
-    result = mqsc("status", "--check")
-    ((severity, about, mends),) = findings(result)
-    assert (result.exit_code, severity) == (DONE, "warning")
-    assert about.endswith("DEFTYPE(TEMPDYN) and not DEFTYPE(PERMDYN), SHARE and not NOSHARE")
-    execute(mends)
-    assert mqsc("status", "--check").exit_code == DONE
+    made = {each.attributes[kind] for each in printed for kind in ("QLOCAL", "QMODEL") if kind in each.attributes}
+    assert {"PAYMENTS", "PAYMENTS.BACKOUT", "MQGROUPS.PUT.PAY.LOADER", "MQGROUPS.STATUS.MODEL"} <= made
+    given = {
+        (each.attributes["PRINCIPAL"], each.attributes.get("PROFILE"))
+        for each in printed
+        if "AUTHADD" in each.attributes
+    }
+    assert {("alice", "PAYMENTS"), ("night", "MQGROUPS.**"), ("night", "SYSTEM.ADMIN.COMMAND.QUEUE")} <= given
+    with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name) as connected:
+        display = MQSCClient(connection_of(connected)).run
+        assert all(display(f"DISPLAY QUEUE('{name}')")[1] for name in made)
+        for user, profile in given:
+            of_profile = f"PROFILE('{profile}') OBJTYPE(QUEUE)" if profile else "OBJTYPE(QMGR)"
+            assert display(f"DISPLAY AUTHREC {of_profile} PRINCIPAL('{user}')")[1]
 
 
 def test_without_names_the_templates_are_printed_as_they_are():
@@ -149,7 +134,7 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
     # The channel is the site's own
     execute(f"ALTER CHANNEL('{q_mgr.channel}') CHLTYPE(SVRCONN) HBINT(10)")
     result = invoke("doctor", "--queue", "PAYMENTS", "-o", "json", **environment(q_mgr))
-    assert [each for each in findings(result) if each["severity"] != "ok"] == []
+    assert [each for each in json.loads(result.stdout)["findings"] if each["severity"] != "ok"] == []
 
 
 def test_every_definition_names_what_a_site_may_have_altered_in_the_default_objects():
@@ -226,14 +211,6 @@ def test_what_is_printed_fits_a_narrow_terminal():
     assert max(map(len, invoke("mqsc", "all", *NAMES).stdout.splitlines())) <= 80
 
 
-def test_commands_that_mend_are_shown_so_that_they_can_be_copied(mqsc):
-    lines = [line[10:] for line in mqsc("roles", "--check").stdout.splitlines() if line.startswith(" " * 10)]
-    copied = [line[5:] for line in lines if line.startswith(("do:  ", "     "))]
-    assert any(line.endswith("+") for line in copied)
-    shown = {each.text for each in commands("\n".join(copied)) if each.text.startswith("SET ")}
-    assert shown == {each.text for each in role_definitions(ROLES_MQSC.read_text(), Names())}
-
-
 @pytest.mark.parametrize("length", [40, 41, 48])
 def test_a_queue_name_of_any_length_has_a_backout_queue_of_its_own(mqsc, length):
     backout = []
@@ -249,12 +226,6 @@ def test_a_queue_name_of_any_length_has_a_backout_queue_of_its_own(mqsc, length)
     assert len(set(backout)) == 2
 
 
-def test_authorities_of_several_records_count_together():
-    command = MQSCCommand("SET AUTHREC PROFILE('Q') OBJTYPE(QUEUE) PRINCIPAL('u') AUTHADD(GET,PUT)")
-    assert compared(command, ["AUTHLIST(PUT)", "AUTHLIST(BROWSE,GET)"]).severity is Severity.OK
-    assert compared(command, ["AUTHLIST(PUT)"]).found == "no record gives GET"
-
-
 @table(
     ("arguments", "said"),
     [
@@ -263,7 +234,6 @@ def test_authorities_of_several_records_count_together():
         (("--name", "not a name"), "name 'not a name'"),
         (("--role-user", "nobody=x"), "'nobody=x' is not ROLE=USER"),
         (("--role-user", "loader=a'b"), "is not ROLE=USER"),
-        (("--check",), "--check needs --q-mgr"),
         (("everything",), "everything"),
     ],
 )

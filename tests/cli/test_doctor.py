@@ -22,7 +22,7 @@ from tests.fix_cli import environment, invoke
 from tests.operate.lost_records import A, put
 
 THIS = [b"%d" % number for number in range(1, 8)]
-DONE, ERROR, USAGE = range(3)
+DONE, ERROR, USAGE, NOT_SEEN = range(4)
 
 
 @pytest.fixture
@@ -83,6 +83,21 @@ def test_what_is_wrong_has_a_reason_and_a_remedy_as_text(owner):
     assert result.exit_code == ERROR
 
 
+def test_commands_that_mend_are_shown_so_that_they_can_be_copied(owner, doctor):
+    put(owner, A, 2)
+    narrow = {**environment(owner.target), "FORCE_COLOR": "1", "COLUMNS": "60"}
+    lines = invoke("doctor", "--queue", owner.queue, "--wait", "0", **narrow).stdout.splitlines()
+    shown, label = "", ""
+    for line in (line[10:] for line in lines if line.startswith(" " * 10)):
+        label = line[:5].strip() or label
+        shown += line[5:].removesuffix("\\").removesuffix("+") if label == "do:" else ""
+    wrong = [each for each in doctor()[1] if each["severity"] != "ok"]
+    printed = [command for each in wrong for command in (*each["mqsc"], *each["remedy"].splitlines())]
+    assert any(command.startswith("mqgroups ") and len(command) > 60 for command in printed)
+    assert any(line.endswith(" \\") for line in lines)
+    assert shown.replace(" ", "") == "".join(printed).replace(" ", "")
+
+
 def test_a_group_whose_producer_has_died_is_not_in_order(owner, doctor):
     owner.interrupt_put([b"1", b"2", b"3", b"4"])
     owner.qmgr.close()
@@ -111,41 +126,61 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
     assert f"groups on {owner.queue}" not in problems(found)
 
 
-# What --apply alters is also the channel of all tests.
+@pytest.fixture
+def mqsc(owner):
+    """A function that returns the lines of ``-o mqsc`` for the owner's queue, and runs those that are commands if told so."""
+
+    def printed(*, run=False):
+        done = invoke("doctor", "--queue", owner.queue, "-o", "mqsc", "--wait", "0", **environment(owner.target))
+        lines = done.stdout.splitlines()
+        commands = [line for line in lines if not line.startswith("*")]
+        assert all(line.startswith(("ALTER ", "DEFINE ", "SET ")) for line in commands)
+        if run:
+            assert all(MQSCClient(connection_of(owner.qmgr)).run(command)[0] for command in commands)
+        return lines
+
+    return printed
+
+
+# What is run alters the channel of all tests, too.
 @pytest.mark.embedded
-def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_apply(owner, doctor):
+def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_what_is_printed(owner, doctor, mqsc):
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 1)
-    _, found = doctor("--fix", "--apply")
-    assert problems(found) == problems(doctor()[1]) == {f"queue {owner.queue}: PUT"}
-    result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
-    lines = result.stdout.splitlines()
-    assert (f"* do: ALTER QLOCAL('{owner.queue}') PUT(ENABLED)" in lines, result.exit_code) == (True, ERROR)
+    lines = mqsc(run=True)
+    result, found = doctor()
+    assert (problems(found), result.exit_code) == ({f"queue {owner.queue}: PUT"}, ERROR)
+    assert f"* do: ALTER QLOCAL('{owner.queue}') PUT(ENABLED)" in lines
     owner.set_attribute(mq.MQIA_INHIBIT_PUT, 0)
 
 
 @pytest.mark.embedded
-def test_only_apply_changes_something(owner, doctor):
+def test_what_is_printed_mends_definitions(owner, doctor, mqsc):
     alter = f"ALTER QLOCAL('{owner.queue}') "
     assert MQSCClient(connection_of(owner.qmgr)).run(f"{alter} NOSHARE")[0]
-    owner.qmgr.close()
     said = f"queue {owner.queue}: SHARE"
-    result = invoke("doctor", "--queue", owner.queue, "--fix", "--wait", "0", **environment(owner.target))
-    lines = result.stdout.splitlines()
-    assert f"{alter}SHARE" in lines
-    assert all(line.startswith(("*", "ALTER ")) for line in lines)
+    assert f"{alter}SHARE" in mqsc()
     assert said in problems(doctor()[1], "warning")
-    result, _ = doctor("--fix", "--apply")
-    applied = [(each["mqsc"], each["done"]) for each in json.loads(result.stdout)["applied"]]
-    assert (f"{alter}SHARE", True) in applied
+    mqsc(run=True)
     assert said not in problems(doctor()[1], "warning")
 
 
 @pytest.mark.embedded
-def test_what_is_applied_does_not_keep_a_consumer_from_starting(owner, doctor):
+def test_what_is_printed_does_not_keep_a_consumer_from_starting(owner, doctor, mqsc):
     owner.consumer(poison="quarantine").close()
-    _, found = doctor("--fix", "--apply")
-    assert f"queue {owner.queue}: BOTHRESH, BOQNAME" in problems(found, "warning")
+    mqsc(run=True)
+    assert f"queue {owner.queue}: BOTHRESH, BOQNAME" in problems(doctor()[1], "warning")
     owner.consumer(poison="quarantine").close()
+
+
+def test_the_worst_comes_first_and_what_is_in_order_is_only_counted(owner, doctor):
+    put(owner, A, 2)
+    _, found = doctor()
+    order = [each["severity"] for each in found]
+    assert order == sorted(order, key=["error", "warning", "not seen", "ok"].index)
+    lines = invoke("doctor", "--queue", owner.queue, "--wait", "0", **environment(owner.target)).stdout.splitlines()
+    assert lines[0].startswith(f"error     groups on {owner.queue}: ")
+    assert not any(line.startswith("ok") for line in lines)
+    assert f"{len(found)} checks: {order.count('ok')} ok, " in lines[-1]
 
 
 def test_a_status_queue_in_disarray_is_an_error(owner, doctor):
@@ -260,7 +295,9 @@ def test_a_status_queue_that_is_an_alias_is_an_error_like_others(owner, doctor):
 def test_a_user_who_may_not_ask_the_command_server_is_told_what_is_missing(owner, doctor, monkeypatch):
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     put(owner, A, 2)
-    _, found = doctor()
+    result, found = doctor()
+    # A cron job must not take it for "nothing is wrong".
+    assert result.exit_code == NOT_SEEN
     (unseen,) = (each for each in found if each["subject"] == "command server")
     assert unseen["severity"] == "not seen"
     assert "SYSTEM.ADMIN.COMMAND.QUEUE" in unseen["remedy"] + "".join(unseen["mqsc"])
@@ -294,14 +331,14 @@ def test_the_record_of_the_owner_that_is_named_counts_without_the_command_server
 )
 def test_a_connection_that_fails_is_a_finding_after_those_on_this_machine(doctor, variables, remedy):
     result, found = doctor(**variables)
-    assert (result.exit_code, found[-1]["subject"]) == (ERROR, "connection")
-    assert remedy in found[-1]["remedy"]
+    assert (result.exit_code, found[0]["subject"]) == (ERROR, "connection")
+    assert remedy in found[0]["remedy"]
     assert {"binding", "client library"} <= {each["subject"] for each in found}
 
 
 def test_options_that_make_no_sense_together_are_refused(doctor):
     assert doctor("--name", "N")[0].exit_code == USAGE
-    assert doctor("--apply")[0].exit_code == USAGE
+    assert doctor("--status-queue", "S", "--queue", "not a name")[0].exit_code == USAGE
 
 
 def test_the_mq_clients_file_is_found_where_the_client_finds_it(tmp_path, monkeypatch):

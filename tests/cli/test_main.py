@@ -38,11 +38,25 @@ def test_every_command_and_option_has_help(path, command):
         assert result.output.count("...") == result.output.splitlines()[0].count("...")
 
 
-def test_commands_end_with_six_exit_codes():
-    assert set(ExitCode) == {0, 1, 2, 4, 75, 130}
+def test_commands_end_with_seven_exit_codes():
+    assert set(ExitCode) == {0, 1, 2, 3, 4, 75, 130}
     for path, command in commands():
-        _, _, told = (command.help or "").partition("Exit codes:")
+        _, _, told = (command.help or "").partition("Exit codes")
         assert set(map(int, re.findall(r"^\s+(\d+)  ", told, re.MULTILINE))) <= set(ExitCode), path
+
+
+def test_commands_options_and_help_stay_few():
+    """Somebody reads them at night. The options of a connection stand once."""
+    found = list(commands())
+    does = [command for _, command in found if not isinstance(command, click.Group)]
+    texts = [invoke(*path, "--help").stdout for path, _ in found]
+    own = [re.findall(r"^  (?:-\w, )?--([a-z-]+)", text, re.MULTILINE) for text in texts[1:]]
+    connection = invoke("--help-connection").stdout
+    assert len(does) <= 14
+    assert sum(len({*each} - {"help", "q-mgr"}) for each in own) <= 85
+    assert sum(len(text.split()) for text in (*texts, connection)) <= 5000
+    assert "--password-file" in connection
+    assert not any("--password-file" in text for text in texts)
 
 
 def named_commands():

@@ -9,10 +9,12 @@ import sys
 from dataclasses import replace
 
 import pytest
+from click.shell_completion import BashComplete
 
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.main import main
 from mqgroups.mqi.abc import ConnectArguments
 from mqgroups.mqi.secret import SECRETS
 from mqgroups.setting import settings_of
@@ -38,7 +40,6 @@ def test_every_command_that_connects_has_the_same_options(path, command):
         "groups",
         "owners",
         "doctor",
-        "mqsc",
         "check",
         "adopt",
         "salvage",
@@ -47,7 +48,7 @@ def test_every_command_that_connects_has_the_same_options(path, command):
     assert settings | {f"{secret}_{where}" for secret in SECRETS for where in ("file", "env")} <= names
     # What changes something has --apply, or is meant to work, and says where; what looks prints JSON, too.
     options = {each for option in command.params for each in option.opts}
-    assert options & {"--output", "--apply"} or path in (("work",), ("mqsc",))
+    assert options & {"--output", "--apply"} or path == ("work",)
 
 
 WORK = ("work", "json:dumps", "--queue", "Q", "--name", "N")
@@ -96,27 +97,60 @@ def test_an_option_that_is_missing_is_named(arguments, said):
 
 
 @pytest.mark.embedded
-def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults):
+@table(
+    ("words", "sentence"),
+    [
+        (("owners",), "interrupted with Ctrl-C"),
+        (("adopt", "N", "--from", "QMID"), "interrupted with Ctrl-C; what is not committed is backed out"),
+    ],
+)
+def test_ctrl_c_ends_a_command_with_one_sentence_and_130(owner, faults, words, sentence):
     faults.arm(Fault("answer", verb="MQCONNX", times=0, reason=2059))
+    before = faults.faults_fired()
     program = subprocess.Popen(
         # Where the tests were started in the background SIGINT is ignored, and a program inherits that.
-        ["env", "--default-signal=INT", *MQGROUPS, "owners", "--wait", "60"],
+        ["env", "--default-signal=INT", *MQGROUPS, *words, "--wait", "60"],
         env={**os.environ, **owner.target.environment(), **environment(owner.target)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not faults.faults_fired():
+    while faults.faults_fired() == before:
         assert program.poll() is None
     program.send_signal(signal.SIGINT)
     out, said = program.communicate(timeout=60)
     assert (program.returncode, out) == (ExitCode.INTERRUPTED, "")
-    assert said == "mqgroups: interrupted with Ctrl-C; what is not committed is backed out\n"
+    assert said == f"mqgroups: {sentence}\n"
+
+
+# Loading a module sends the signal, as if Ctrl-C came then.
+INTERRUPTED = """
+import importlib.abc, os, signal, sys
+
+class AtImport(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+module = sys.argv.pop()
+sys.meta_path.insert(0, AtImport())
+from mqgroups_command import main
+main()
+"""
+
+
+@table("module", ["mqgroups", "click", "mqgroups.cli.main", "mqgroups.cli.owners", "mqgroups.operate.owners"])
+def test_ctrl_c_while_the_command_starts_shows_no_traceback(module):
+    words = ["env", "--default-signal=INT", sys.executable, "-c", INTERRUPTED, "owners", module]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    by_signal, said = (-signal.SIGINT, ""), (ExitCode.INTERRUPTED, "mqgroups: interrupted with Ctrl-C\n")
+    assert (done.returncode, done.stderr) in (by_signal, said)
 
 
 def test_at_a_terminal_ctrl_c_removes_the_line_of_progress(owner):
-    terminal = Terminal(replace(owner.target, conn_name="127.0.0.1(1)"), "owners", width=80, height=24)
-    terminal.until("waiting for")
+    terminal = Terminal(replace(owner.target, conn_name="127.0.0.1(1)"), "owners", width=100, height=24)
+    # The reason is said from the beginning.
+    terminal.until(f"waiting for {owner.target.q_mgr_name}: 0 s of 5 s; 2538 MQRC_HOST_NOT_AVAILABLE")
     terminal.press(b"\x03")
     terminal.until("interrupted with Ctrl-C")
     before, _, said = terminal.shown.partition("mqgroups: interrupted")
@@ -133,7 +167,7 @@ def test_a_wait_for_another_program_is_told_from_a_wait_for_the_queue_manager(ow
 
 
 def test_a_log_without_a_terminal_has_a_line_for_each_message():
-    program = "import logging; from mqgroups.cli import console; console.log(False); logging.warning('word ' * 50)"
+    program = "import logging; from mqgroups.cli import console; console.log(); logging.warning('word ' * 50)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     (line,) = done.stderr.splitlines()
     assert line.endswith(" WARNING " + "word " * 50)
@@ -159,3 +193,17 @@ def test_what_a_charset_lacks_is_escaped(owner, charset, shown, terminal):
         )
         assert (done.returncode, done.stderr) == (0, b"")
         assert shown in done.stdout.decode(charset)
+
+
+@table(
+    ("words", "begun", "expected"),
+    [
+        ([], "ow", ["owners"]),
+        (["owners"], "--un", ["--unused"]),
+        (["owners"], "--password-", ["--password-env", "--password-file"]),
+        (["doctor", "-o"], "", ["table", "json", "mqsc"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_their_words(words, begun, expected):
+    complete = BashComplete(main, {}, "mqgroups", "_MQGROUPS_COMPLETE")
+    assert [each.value for each in complete.get_completions(words, begun)] == expected

@@ -36,9 +36,6 @@ def hang(group):
     pathlib.Path("hangs").touch()
     time.sleep(600)
 
-def set_up():
-    pathlib.Path(f"set-up-{os.getpid()}").touch()
-
 class Handler:
     @staticmethod
     def method(group):
@@ -72,8 +69,6 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
         (("my_handlers:handle", "--http", f"[::1]:{'9' * 5000}"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
-        (("my_handlers:handle", "--setup", "my_handlers:no_such"), "module my_handlers has no no_such"),
-        (("my_handlers:handle", "--trace", "everything"), "'everything' is not one of"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
         (("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH"), "NO_SUCH is not set"),
@@ -144,7 +139,7 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, prob
     for group in range(4):
         owner.put_group([b"%d-%d" % (group, each) for each in range(3)])
     where, says_yes = probed
-    process = work("my_handlers:Handler.method", "--workers", 2, "--setup", "my_handlers:set_up", *where)
+    process = work("my_handlers:Handler.method", "--workers", 2, *where)
     # One may have handled everything before the other has opened its consumer, which leaves a record if a signal comes meanwhile.
     wait_until(lambda: not owner.data() and says_yes("/readyz"))
     process.send_signal(number)
@@ -155,8 +150,6 @@ def test_groups_are_handled_until_a_signal_comes(owner, work, in_directory, prob
     assert "Traceback" not in said
     assert (process.returncode, f"stopped by {number.name}" in last) == (0, True)
     assert handled(in_directory) == [f"{group}-0 {group}-1 {group}-2 " for group in range(4)]
-    assert len([*in_directory.glob("set-up-*")]) == 2
-    assert not (in_directory / f"set-up-{process.pid}").exists()
     assert [owner.on_queue(f"MQGROUPS.GET.{owner.name}.{each}") for each in (1, 2)] == [[], []]
 
 

@@ -1,7 +1,7 @@
 """The MQSC definitions that an installation needs, made from two template files for the names of an installation.
 
 The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so they are tested as they
-are. Here their names are replaced, and what a queue manager displays is compared with them.
+are. Here their names are replaced.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from hashlib import sha256
 from textwrap import wrap
 
 from mqgroups.core.to_copy import to_copy
-from mqgroups.operate.rules.findings import Finding, Severity, ok
-from mqgroups.operate.rules.mqsc_text import MQSCCommand, as_number, attributes, broken, commands
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, attributes, broken, commands
 
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
@@ -27,13 +26,7 @@ _WIDTH = 80
 # DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
 # named in every definition.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
-# More than what is defined does no harm.
-_AT_LEAST = frozenset({"MAXDEPTH", "MAXMSGL"})
-_BLANK = "' '"
 _SUFFIX, _LONGEST = ".BACKOUT", 48
-# They say how a definition is made, and not what it is.
-_NOT_COMPARED = frozenset({"DESCR"})
-_NO_ATTRIBUTES = frozenset({"DEFINE", "REPLACE", "NOREPLACE", "SET", "AUTHREC"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,62 +146,3 @@ def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:
                 yield ""
             yield from (f"* {line}" for line in wrap(" ".join(command.comments), _WIDTH - len("* ")))
         yield from broken(command.text, _WIDTH, indent="       ")
-
-
-def display_command(command: MQSCCommand) -> str:
-    """Return the DISPLAY command that shows what ``command`` defines."""
-    given = command.attributes
-    if "AUTHADD" in given:
-        where = to_copy("PROFILE({}) ", given["PROFILE"]) if "PROFILE" in given else ""
-        return f"DISPLAY AUTHREC {where}" + to_copy(f"OBJTYPE({given['OBJTYPE']}) PRINCIPAL({{}})", given["PRINCIPAL"])
-    kind = "QMODEL" if "QMODEL" in given else "QLOCAL"
-    return to_copy(f"DISPLAY {kind}({{}}) ALL", given[kind])
-
-
-def compared(command: MQSCCommand, shown: Sequence[str]) -> Finding:
-    """Return whether a queue manager has what ``command`` defines.
-
-    Args:
-        command: a DEFINE or SET AUTHREC command.
-        shown: the texts that ``display_command`` returned; none if it found nothing.
-    """
-    given = command.attributes
-    if "AUTHADD" in given:
-        subject = f"authorities of {given['PRINCIPAL']} for {given.get('PROFILE', 'the queue manager')}"
-        there = {word for text in shown for word in attributes(text).get("AUTHLIST", "").split(",")}
-        lacks = sorted(set(given["AUTHADD"].split(",")) - there)
-        if not lacks:
-            return ok(subject, given["AUTHADD"])
-        found = f"no record gives {', '.join(lacks)}"
-        why = "its programs fail with 2035, unless a group of the user has them: groups are not looked at"
-        return Finding(subject, Severity.ERROR, found, why, mqsc=(command.text,))
-    kind = "QMODEL" if "QMODEL" in given else "QLOCAL"
-    subject = f"{'model queue' if kind == 'QMODEL' else 'queue'} {given[kind]}"
-    if not shown:
-        why = "status queues are made from it" if kind == "QMODEL" else "programs cannot open it"
-        # A command server leaves out what the user may not display.
-        found = "there is none, or this user may not display it"
-        return Finding(subject, Severity.ERROR, found, why, mqsc=(command.text,))
-    differs = _differences(command, shown[0])
-    if not differs:
-        return ok(subject, "as defined")
-    found = ", ".join(f"{is_} and not {should}" for should, is_ in differs)
-    alter = to_copy(f"ALTER {kind}({{}}) ", given[kind]) + " ".join(should for should, _ in differs)
-    return Finding(subject, Severity.WARNING, found, "mqgroups is tested with the definition it prints", mqsc=(alter,))
-
-
-def _differences(command: MQSCCommand, shown: str) -> list[tuple[str, str]]:
-    """Return what should be and what is, for each attribute that differs."""
-    there, there_words = attributes(shown), shown.split()
-    found = []
-    for name, value in command.attributes.items():
-        if name not in there or name in _NOT_COMPARED or there[name] == value:
-            continue
-        if name in _AT_LEAST and (as_number(there[name]) or 0) > int(value):
-            continue
-        found.append((f"{name}({value or _BLANK})", f"{name}({there[name]})"))
-    for word in command.words:
-        other = word.removeprefix("NO") if word.startswith("NO") else f"NO{word}"
-        if word not in _NO_ATTRIBUTES and other in there_words:
-            found.append((word, other))
-    return found
