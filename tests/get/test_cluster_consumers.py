@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from embedded_tests.fix_mqi import wait_until
 from mqgroups import errors, operate
+from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
 from mqgroups.operate.rules.inspection import Place, Run
 
@@ -270,6 +271,6 @@ def test_the_doctor_says_where_groups_go_that_are_put_here(command, queue):
 
 def test_looking_where_nothing_answers_or_nothing_was_named(look):
     result = look("--at", "QM9=127.0.0.1(1)")
-    assert (result.exit_code, "QM9" in result.stderr) == (FAILED, True)
+    assert (result.exit_code, "QM9" in result.stderr) == (ExitCode.TRY_AGAIN, True)
     result = look("--at", "QM9")
     assert (result.exit_code, "'QM9' is not NAME=HOST(PORT)" in result.stderr) == (USAGE, True)
