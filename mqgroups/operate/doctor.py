@@ -345,10 +345,11 @@ class _Examination:
     def _owners(self) -> Iterator[Finding]:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
         own = named_status_queues(self.q_mgr, self.name, self.role, self.status_queue)
-        seen = find_owners(self.q_mgr, queue=self.queue, status_queues=own)
+        seen = find_owners(self.q_mgr, status_queues=own)
         around = Surroundings(BrowsedInstance("", self.queue or "", hidden=None if seen.unseen else 0), seen.owners)
         in_order = True
-        for owner in seen.owners:
+        listed = [each for each in seen.owners if self.queue is None or each.queue in ("", self.queue)]
+        for owner in listed:
             severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
             if owner.state in DISARRAY:
                 severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
@@ -360,7 +361,7 @@ class _Examination:
         for sentence in seen.unseen:
             yield Finding("status queues", Severity.UNSEEN, sentence)
         if in_order:
-            yield ok("status queues", f"{len(seen.owners)} seen, none in disarray")
+            yield ok("status queues", f"{len(listed)} seen, none in disarray")
 
 
 # By state: how bad it is, what was found, and why it matters.

@@ -38,6 +38,7 @@ class Scene:
         away: an empty queue, for ``QUEUE`` in a remedy.
         got: the data that a consumer has processed and committed.
         said: all lines that were printed.
+        elsewhere: the queues of other programs, by name.
     """
 
     def __init__(self, owner: Owner, role: str, make_queue: Any, *, asks: bool) -> None:
@@ -50,6 +51,7 @@ class Scene:
         self.got: list[bytes] = []
         self.said: list[str] = []
         self.asks = asks
+        self.elsewhere: dict[str, str] = {}
         self._running: list[Any] = []
         self.refuses = 0
 
@@ -244,7 +246,10 @@ class Scene:
             "OUTGOING": self.target,
             "USER": self._user,
         }
-        given = [words.get(word, word) for word in shlex.split(line)[1:]]
+        given = shlex.split(line)[1:]
+        for name, queue in self.elsewhere.items():
+            words |= {"INCOMING": queue, "OUTGOING": queue} if name in given else {}
+        given = [words.get(word, word) for word in given]
         if given[0] == "doctor":
             queue = given[given.index("--queue") + 1]
             if queue in looked:

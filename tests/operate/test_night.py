@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,6 +150,23 @@ def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner
     for group_id in (first, second):
         found = [each.data for each in one.owner.on_queue() if each.group_id == group_id]
         assert found == THIS
+
+
+def test_a_status_queue_of_another_queue_that_cannot_be_read_gets_no_group_of_this_one(scene, make_owner):
+    at, other = scene("put").interrupt(), make_owner()
+    other.resume_put(THIS)
+    other.put_raw(b"hello", other.status_queue("put"))
+    at.owner.take_record("put")
+    at.elsewhere = {other.name: other.queue}
+    for each in at.looks(at.target):
+        assert not re.search(rf"--name {other.name} .*--queue {at.target}", each["remedy"])
+    at.mend(*LOST, "none was")
+    at.is_whole()
+    if not at.asks:
+        # Nobody lists it.
+        other.empty(other.status_queue("put"))
+    other.resume_put([b"next"])
+    assert other.data() == [*THIS, b"next"]
 
 
 # --- programs

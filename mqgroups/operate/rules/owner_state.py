@@ -124,6 +124,13 @@ class SeenOwner:
             return ""
         return name_of(record.properties) or (record.done.name if record.done and not self.has_group else "")
 
+    def may_have_a_group(self, role: str, queue: str) -> bool:
+        """Whether a record that was not seen, because it is lost or cannot be read, may name a group of this queue."""
+        if self.record is not None or self.role not in (None, role) or self.state in (OwnerState.CLEAN, *AT_WORK):
+            return False
+        # The anchor of a lost record says which queue it was of.
+        return self.state is not OwnerState.LOST or self.queue in ("", queue)
+
 
 def state_of(record: StatusRecord | None) -> OwnerState:
     """Return the state of an owner that is not at work, by its record."""

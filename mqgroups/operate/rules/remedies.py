@@ -19,6 +19,8 @@ from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
+_A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
+_NOTHING = "nothing-interrupted"
 
 
 def remedy(judgement: Judgement) -> list[str]:
@@ -38,14 +40,14 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    queue = owner.queue or around.at.queue or "QUEUE"
-    nothing = "nothing-interrupted"
+    # That of the look may be another one.
+    queue = owner.queue or _A_QUEUE[owner.role]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
             *([to_copy("mqgroups doctor --queue {}", queue)] if queue != around.at.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
-            _rebuild(around, owner.name, owner.role, queue, accept=nothing),
+            _rebuild(around, owner.name, owner.role, queue, accept=_NOTHING),
         ]
     if owner.state is OwnerState.HIDDEN:
         return [
@@ -54,10 +56,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             to_copy("mqgroups owners {}", owner.name),
         ]
     return [
+        *(() if owner.queue else ["its program says which queue it uses"]),
         "if a group was interrupted:",
         _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE"),
         "if none was:",
-        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=nothing),
+        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=_NOTHING),
     ]
 
 
@@ -85,12 +88,12 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
     """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
     doubts = [accept] if accept else []
-    if around.at.hidden is None:
-        doubts += ["in-use", "other-owners"]
-    elif any(
-        each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue)
-        for each in around.owners
-    ):
+    unasked = around.at.hidden is None
+    if unasked:
+        doubts.append("in-use")
+    others = (each.may_have_a_group(role, queue) for each in around.owners if each.name != name)
+    # With no group, nobody else has it: if there is one after all, the command has to ask.
+    if accept != _NOTHING and (unasked or any(others)):
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
     # A program believes only records of its own user, which the one who runs the doctor may not be.
@@ -118,7 +121,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
         there = other.queue if other else ""
-        yield to_copy("mqgroups doctor --queue {}", there or ("OUTGOING" if role == "get" else "INCOMING"))
+        yield to_copy("mqgroups doctor --queue {}", there or _A_QUEUE["put" if role == "get" else "get"])
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:

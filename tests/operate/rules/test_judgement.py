@@ -240,3 +240,24 @@ def test_a_record_that_stays_hidden_may_be_lost_where_an_authority_is_missing():
     assert (
         owner_remedy(hidden, Surroundings(BrowsedInstance("QM1", "Q", hidden=0), [hidden]))[-1] == "mqgroups owners P"
     )
+
+
+@table(
+    ("other", "accepted"),
+    [
+        (None, False),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.UNREADABLE), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.UNREADABLE, queue="OTHER"), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.LOST, queue="Q"), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.LOST, queue="OTHER"), False),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.CLEAN), False),
+        (SeenOwner("get", "O", "MQGROUPS.GET.O", OwnerState.UNREADABLE), False),
+    ],
+)
+def test_a_rebuild_accepts_another_owner_where_it_would_be_asked_and_only_there(other, accepted):
+    damaged = SeenOwner("put", "P", "MQGROUPS.PUT.P", OwnerState.UNREADABLE, queue="Q")
+    around = Surroundings(BrowsedInstance("QM1", "Q", hidden=0), [damaged, *([other] if other else [])])
+    interrupted, nothing = (each for each in owner_remedy(damaged, around) if each.startswith("mqgroups"))
+    assert ("--accept other-owners" in interrupted) == accepted
+    # If the queue has an interrupted group after all, the command finds it, and asks who else may have it.
+    assert "other-owners" not in nothing
