@@ -9,8 +9,8 @@ The MQI cannot list queues, and messages on the data queue do not name their own
 
 A record is never overruled: if it names the group, the rebuild is refused. If a unit of work hides a record, this waits for it,
 because the record may name the group; also if this user may not see whether it is lost instead. If the record is lost, that is a
-doubt: else two owners whose records are lost would wait for each other. Other queue managers are not asked, because a group and its
-records are on the same one.
+doubt: else two owners whose records are lost would wait for each other. Other queue managers are not asked, because a group and
+its records are on the same one.
 
 Considered: marking each message with its owner. Then every consumer would have to read the mark.
 """

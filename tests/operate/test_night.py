@@ -237,8 +237,17 @@ def test_messages_that_were_got_are_there_again(scene):
     for role in ("get", "pipe"):
         at = scene(role).interrupt()
         at.again(at.source, 1, 2)
-        at.mend(*NOWHERE)
+        at.mend("program's owner")
         assert at.got == THIS
+        at.is_apart()
+
+
+def test_messages_that_were_got_are_there_again_and_nobody_can_change_the_program(scene):
+    for role in ("get", "pipe"):
+        at = scene(role).interrupt()
+        at.again(at.source, 1, 2)
+        at.mend("nobody can change")
+        assert at.got == THIS[:4]
         at.is_apart()
 
 

@@ -91,7 +91,7 @@ class Cause(Enum):
     PUT_GONE = ("its producer is interrupted, and no message of it is on the queue", _S.STALLED, _WARNING,
                 "if its producer is started, it puts a rest without its beginning")
     POISON = ("a message's backout count has reached BOTHRESH", _S.BACKED_OUT, _WARNING,
-              "its consumer fails at this message, and stops with PoisonMessage")
+              "its consumer fails at this message, and stops (PoisonMessage, or another error)")
     STOPPED = ("its producer or consumer is not at work", _S.STALLED, _WARNING, "nobody goes on with it")
     SILENT = ("its producer or consumer is at work, and nothing happens", _S.STALLED, _WARNING,
               "a second start is refused (OwnerActive)")

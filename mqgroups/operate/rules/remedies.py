@@ -132,7 +132,8 @@ def _finish(judgement: Judgement) -> Iterator[str]:
         yield to_copy("wait until put {} has completed the group", producer.name)
 
 
-def _move(judgement: Judgement) -> Iterator[str]:
+def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
+    """Yield how an operator sets the group aside; ``setting``: that by which its consumer would."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
@@ -141,27 +142,22 @@ def _move(judgement: Judgement) -> Iterator[str]:
         if outgoing is not None and outgoing.has_group and outgoing.record is not None:
             yield from _clear(outgoing)
             yield _move_line(judgement.around, outgoing.record.queue, outgoing.record.group_id)
+    if setting and (consumer is not None or setting == "poison"):
+        browse = " and BROWSE on its queue" if setting == "stalled" else ""
+        yield f"for the program's owner: with {setting}='quarantine' it does this itself, and needs PUT on BOQNAME{browse}"
 
 
 def _moved(judgement: Judgement) -> Iterator[str]:
-    yield to_copy("end the programs that use queue {}", judgement.around.at.queue)
-    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id)
+    at = judgement.around.at
+    yield to_copy("end the programs that use queue {}", at.queue)
+    if judgement.group is not None:
+        yield _move_line(judgement.around, at.queue, judgement.group_id, at.backout_queue)
 
 
-def _move_line(around: Surroundings, queue: str, group_id: bytes) -> str:
+def _move_line(around: Surroundings, queue: str, group_id: bytes, to: str = "") -> str:
     accept = " --accept in-use" if around.at.hidden is None else ""
-    return to_copy(f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to QUEUE{accept} --apply", queue)
-
-
-def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
-    """Yield how the consumer ends the group; it moves the rest to BOQNAME."""
-    around, consumer = judgement.around, judgement.consumer
-    yield from _finish(judgement)
-    if consumer is not None and consumer.is_active is not False:
-        yield to_copy("end get {}", consumer.name)
-    if not around.at.backout_queue:
-        yield to_copy("ALTER QLOCAL({}) BOQNAME('QUEUE')", around.at.resolved_q_name or around.at.queue)
-    yield f"{_start_consumer(consumer)} with {setting}='quarantine'"
+    line = f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to {{}}{accept} --apply"
+    return to_copy(line, queue, to or "QUEUE")
 
 
 def _start_consumer(consumer: SeenOwner | None) -> str:
@@ -238,12 +234,12 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
         yield to_copy(look, *there, around.at.queue)
     if is_made_here:
         yield from _record_lost(judgement, "put", "put")
-        if group.has_head and judgement.consumer is None:
-            # Else a consumer would get its first messages a second time.
-            yield "if its producer begins the group again:"
-            yield from _move(judgement)
-    yield "if another program puts it, and the rest does not come:"
-    yield from _set_aside(judgement) if judgement.consumer else _move(judgement)
+    # If it is begun again while a consumer has it, that gets the first messages a second time.
+    again = (
+        ", or its producer begins the group again" if is_made_here and group.has_head and not judgement.consumer else ""
+    )
+    yield f"if another program puts it, and the rest does not come{again}:"
+    yield from _move(judgement, "stalled")
 
 
 def _no_beginning(judgement: Judgement) -> Iterator[str]:
@@ -286,6 +282,10 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
+        yield "if nobody can change how its program is started:"
+        yield from _move(judgement)
+        yield f"what is moved has to be put right by hand: {consumer.name} has got messages 1 to {consumer.record.msg_seq_number}"
+        yield "if its program's owner can set complete_groups_only=True for one start:"
         yield f"{_start(consumer)} with complete_groups_only=True"
     yield from _moved(judgement)
 
@@ -297,7 +297,7 @@ def _gap(judgement: Judgement) -> Iterator[str]:
         yield "if nobody puts the rest:"
     else:
         yield "if the missing messages are nowhere:"
-    yield from _set_aside(judgement) if judgement.consumer else _move(judgement)
+    yield from _move(judgement, "stalled")
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
@@ -324,8 +324,7 @@ def _poison(judgement: Judgement) -> Iterator[str]:
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
     yield "if the message cannot be processed:"
-    yield from _set_aside(judgement, "poison")
-    yield "it may need one or two starts more: a message is moved when it has failed alone twice"
+    yield from _move(judgement, "poison")
 
 
 def _stopped(judgement: Judgement) -> Iterator[str]:
