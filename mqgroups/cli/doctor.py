@@ -44,8 +44,9 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 @click.option(
     "--role",
     type=click.Choice(["put", "get"]),
-    help="What --user wants to do: the user's authorities are checked for it.",
+    help="What that program does.",
 )
+@click.option("--as-program", is_flag=True, help="--user is the program's: check its authorities for --role, too.")
 @own_status_queue_option
 @click.option(
     "--fix", is_flag=True, help="Print the MQSC commands that mend what was found, and the findings as comments."
@@ -57,6 +58,7 @@ def doctor(
     queue: str | None,
     name: str | None,
     role: Literal["put", "get"] | None,
+    as_program: bool,
     status_queue: str | None,
     fix: bool,
     apply: bool,
@@ -66,7 +68,7 @@ def doctor(
     """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
 
     Each finding says what was found, why it matters, and what mends it. Nothing is changed without --apply, except that with
-    --name and --role, and if there is no status queue yet, one is made and deleted again, as a start would make it.
+    --as-program, and if there is no status queue yet, one is made and deleted again, as a start would make it.
 
     With --fix, standard output is an MQSC file, as for: mqgroups doctor --queue ORDERS --fix | runmqsc QM1
 
@@ -78,6 +80,8 @@ def doctor(
     """
     if (name is None) != (role is None) and name is not None:
         raise click.UsageError("--name needs --role")
+    if as_program and role is None:
+        raise click.UsageError("--as-program needs --role")
     if status_queue is not None and name is None and queue is None:
         raise click.UsageError("--status-queue needs --name or --queue")
     if apply and not fix:
@@ -87,7 +91,7 @@ def doctor(
     shown = ShownFindings(report, fix=fix)
     shown.add(machine_findings())
     try:
-        q_mgr = open_q_mgr(acts=apply or name is not None, **connection)
+        q_mgr = open_q_mgr(acts=apply or as_program, **connection)
     except (MQIError, BindingMissing) as error:
         shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
         report.found(ExitCode.FAILED)
@@ -100,6 +104,7 @@ def doctor(
                 queue=queue,
                 name=name,
                 role=side.value if side else None,
+                as_program=as_program,
                 status_queue=status_queue,
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -446,12 +447,31 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
     user = {"put": "loader", "get": "sink"}[role]
     (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
     as_role(user, but=authority)
-    done = run_as(server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json")
+    done = run_as(
+        server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "--as-program", "-o", "json"
+    )
     found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
     assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
         f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
     ]
     assert len(found) == 1
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_the_doctor_gives_an_operator_no_authority_of_a_program(role, server, as_role, administrator, mqsc):
+    mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
+    before("operator", administrator)
+    as_role("operator")
+    done = run_as(server, "operator", "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json")
+    found = json.loads(done.stdout)["findings"]
+    assert [each["found"] for each in found if each["severity"] == "error"] == []
+    may = {"BROWSE", "INQ", "DSP"}
+    for each in found:
+        granted = re.findall(
+            r"PROFILE\('(?:ORDERS|MQGROUPS)[^']*'\).*?AUTHADD\((.*?)\)", each["remedy"] + " ".join(each["mqsc"])
+        )
+        assert {word for words in granted for word in words.split(",")} <= may, each
 
 
 @pytest.mark.usefixtures("clean")
