@@ -19,7 +19,7 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.names import checked_queue_name
-from mqgroups.operate.attributes import inquired
+from mqgroups.operate.attributes import inquired, queue_behind
 from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, look_at, lost_or_hidden
@@ -164,6 +164,8 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         len(look.unreadable),
         look.why_unreadable or moved or unknown,
         put_by=message.user if message else "",
+        # Of others it does not count.
+        behind=queue_behind(connection, record.queue) if record and record.state is RecordState.IN_GROUP else None,
     )
 
 

@@ -207,8 +207,8 @@ class Scene:
         return acted
 
     def _do(self, line: str, ways: Collection[str], looked: set[str]) -> bool:
-        if line.startswith(("CLEAR ", "ALTER ")):
-            self._mqsc(re.sub(r"'QUEUE'", f"'{self.away}'", line))
+        if line.startswith(("CLEAR ", "ALTER ", "DEFINE ")):
+            self.mqsc(re.sub(r"'QUEUE'", f"'{self.away}'", line))
             return True
         if line.startswith("mqgroups "):
             return self._command(line, ways, looked)
@@ -269,7 +269,8 @@ class Scene:
         self.owner.empty(self.away)
         return found
 
-    def _mqsc(self, line: str) -> None:
+    def mqsc(self, line: str) -> None:
+        """Carry out a command as an administrator."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "SYSTEM.ADMIN.COMMAND.QUEUE")
             done, texts = MQSCClient(connection_of(self.owner.connect())).run(line)

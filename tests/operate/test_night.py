@@ -297,6 +297,40 @@ def test_a_message_is_poison(scene, way, starts):
     at.owner.empty("TEST.BACKOUT")
 
 
+# --- queues
+
+
+def test_a_queue_was_renamed_within_a_group(scene, make_queue):
+    for role, way in itertools.product(("put", "get"), ("from now on", "if they work with")):
+        at = scene(role).interrupt()
+        old, new = at.source, make_queue()
+        for each in at.owner.on_queue(old):
+            put_as(at.owner, new, each)
+        at.owner.empty(old)
+        at.source = at.target = new
+        if way == "from now on":
+            at.owner.queue = new
+        at.mend(way)
+        at.source = at.target = at.owner.queue
+        at.is_whole()
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_an_alias_was_changed_within_a_group(scene, make_queue, role):
+    at = scene(role)
+    base, alias = at.source, f"{at.source[:40]}.ALIAS"
+    at.mqsc(f"DEFINE QALIAS('{alias}') TARGET('{base}')")
+    at.owner.queue = alias
+    at.interrupt()
+    at.mqsc(f"ALTER QALIAS('{alias}') TARGET('{make_queue()}')")
+    # The record of a consumer does not say where its group is.
+    at.source = at.target = alias if role == "put" else base
+    at.mend("if they work with")
+    at.source = at.target = base
+    at.is_whole()
+    at.mqsc(f"DELETE QALIAS('{alias}')")
+
+
 # --- status queues
 
 

@@ -84,6 +84,7 @@ class SeenOwner:
         unreadable: how many messages are not records.
         problem: what is wrong, or could not be seen; empty if nothing.
         is_shared: whether the status queue is shared by many owners.
+        behind: the queue that ``queue`` is an alias of, or its own name; empty if there is none, ``None`` if that is not known.
     """
 
     role: RoleName | None
@@ -99,6 +100,7 @@ class SeenOwner:
     problem: str = ""
     is_shared: bool = False
     put_by: str = ""
+    behind: str | None = None
 
     @property
     def has_group(self) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.inspection import Place
-from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
+from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings, works_elsewhere
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 _WAIT = "wait for a channel, or bring dead letters back"
@@ -223,6 +223,34 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     yield _start(producer)
 
 
+def _elsewhere(judgement: Judgement) -> Iterator[str]:
+    group, around, at = judgement.group, judgement.around, judgement.around.at
+    if group is None:
+        put_to = (each.record.resolved_q_name for each in judgement.owners if each.record is not None)
+        yield to_copy("mqgroups doctor --queue {}", next(name for name in put_to if name))
+        return
+    theirs = [each for each in judgement.owners if works_elsewhere(each, at, is_there=True)]
+    yield to_copy("if its programs work with {} from now on, under this name:", at.queue)
+    for each in theirs:
+        yield from _clear(each)
+        yield _rebuild_group(judgement, each.name, each.role or "")
+    yield from map(_start, theirs)
+    queue, behind = theirs[0].queue, theirs[0].behind
+    yield to_copy("if they work with {}:", queue)
+    if not behind:
+        yield to_copy("DEFINE QALIAS({}) TARGET({})", queue, at.resolved_q_name)
+    elif behind != queue:
+        yield to_copy("ALTER QALIAS({}) TARGET({})", queue, at.resolved_q_name)
+    else:
+        producer = judgement.producer
+        yield from _clear(producer) if producer else ()
+        yield _move_line(around, at.queue, judgement.group_id, queue)
+        if producer is not None:
+            accept = "" if group.has_head else "begun"
+            yield _rebuild(around, producer.name, "put", queue, f" --group {judgement.group_id.hex()}", accept)
+    yield from map(_start, judgement.owners)
+
+
 def _no_record(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
     if group is None:
@@ -375,6 +403,7 @@ _REMEDIES: Mapping[Cause, Callable[[Judgement], Iterator[str]]] = {
     Cause.PIPE: _pipe,
     Cause.OLDER: _contradicted,
     Cause.NEWER: _contradicted,
+    Cause.ELSEWHERE: _elsewhere,
     Cause.NO_RECORD: _no_record,
     Cause.UNNAMED: _no_record,
     Cause.TWICE: _twice,

@@ -33,6 +33,12 @@ def owner(role, number, state=INTERRUPTED, committed_at=AFTER, name="", outgoing
     return SeenOwner(role, named, f"MQGROUPS.{role.upper()}.{named}", state, record, committed_at, "Q", **more)
 
 
+def put_to(queue, q_mgr):
+    """Return a producer whose messages went there."""
+    found = owner("put", 3)
+    return replace(found, record=replace(found.record, resolved_q_name=queue, resolved_q_mgr_name=q_mgr))
+
+
 PUTTER, GETTER = owner("put", 3, ACTIVE), owner("get", 1, ACTIVE)
 LEFT_PUTTER, LEFT_GETTER = owner("put", 3), owner("get", 1)
 
@@ -87,6 +93,15 @@ def judgement(messages, *owners, group_id=G, **more):
         ([], (LEFT_PUTTER, owner("get", 4)), C.OLDER),
         ([], (LEFT_PUTTER, owner("get", 4, ACTIVE)), C.OLDER),
         ([], (PUTTER,), C.GETTING),
+        # A queue was renamed, or an alias changed.
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind="OTHER"),), C.ELSEWHERE),
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind=""),), C.ELSEWHERE),
+        (WHOLE[1:], (replace(LEFT_GETTER, behind="OTHER"),), C.ELSEWHERE),
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind="Q"),), C.STOPPED),
+        (WHOLE[:3], (replace(PUTTER, behind="OTHER"),), C.PUTTING),
+        ([], (put_to("OTHER", "QM1"),), C.ELSEWHERE),
+        ([], (put_to("OTHER", "QM2"),), C.STOPPED),
+        ([], (put_to("Q", "QM1"),), C.PUT_GONE),
         ([], (GETTER,), C.GETTING),
     ],
 )
