@@ -42,8 +42,9 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 @click.option(
     "--role",
     type=click.Choice(["put", "get"]),
-    help="What --user wants to do: the user's authorities are checked for it.",
+    help="What that program does.",
 )
+@click.option("--as-program", is_flag=True, help="--user is the program's: check its authorities for --role, too.")
 @own_status_queue_option
 @click.option(
     "--output",
@@ -57,6 +58,7 @@ def doctor(
     queue: str | None,
     name: str | None,
     role: Literal["put", "get"] | None,
+    as_program: bool,
     status_queue: str | None,
     output: str,
     **connection: Any,
@@ -64,7 +66,7 @@ def doctor(
     """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
 
     Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed, except that
-    with --name and --role, and if there is no status queue yet, one is made and deleted again, as a start would make it.
+    with --as-program, and if there is no status queue yet, one is made and deleted again, as a start would make it.
 
     To mend definitions, read what -o mqsc prints, as in: mqgroups doctor --queue ORDERS -o mqsc | runmqsc QM1
 
@@ -76,13 +78,15 @@ def doctor(
     """
     if (name is None) != (role is None) and name is not None:
         raise click.UsageError("--name needs --role")
+    if as_program and role is None:
+        raise click.UsageError("--as-program needs --role")
     if status_queue is not None and name is None and queue is None:
         raise click.UsageError("--status-queue needs --name or --queue")
     side = Role(role) if role else None
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     found = list(machine_findings())
     try:
-        q_mgr = open_q_mgr(acts=name is not None, **connection)
+        q_mgr = open_q_mgr(acts=as_program, **connection)
     except (MQIError, BindingMissing) as error:
         found.append(connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error)))
         _show(report, found, output)
@@ -95,6 +99,7 @@ def doctor(
                 queue=queue,
                 name=name,
                 role=side.value if side else None,
+                as_program=as_program,
                 status_queue=status_queue,
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],

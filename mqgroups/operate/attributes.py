@@ -10,7 +10,7 @@ from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.errors import ConnectionBroken, MQIError
+from mqgroups.errors import ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 
 # Known from release 9.3.1 on, and not to pymqi.
@@ -94,3 +94,11 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
 def alias_target(connection: Connection, name: str) -> str:
     """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
     return str(inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
+
+
+def queue_behind(connection: Connection, name: str) -> str | None:
+    """Return the queue that an alias names, or the name of another queue; empty if there is none, ``None`` if it is not known."""
+    found, problem = inquired(connection, name, ("TARGET",))
+    if problem is not None:
+        return "" if isinstance(problem, QueueMissing) else None
+    return str(found.get("TARGET", name))

@@ -88,6 +88,7 @@ def examine(
     queue: str | None = None,
     name: str | None = None,
     role: RoleName | None = None,
+    as_program: bool = False,
     status_queue: str | None = None,
     channel: str | None = None,
     principal: str | None = None,
@@ -98,7 +99,9 @@ def examine(
         q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: a queue for groups.
         name: the name of a producer or consumer; with its ``role``.
-        role: what this user wants to do; with it, this user's authorities are checked.
+        role: what that program does.
+        as_program: whether this user is the program's: its authorities are checked. Another user's are its own affair: who only
+            looks must not be told to be given PUT and GET.
         status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         channel: the server-connection channel of this connection.
         principal: this user's name, for the SET AUTHREC commands of the findings.
@@ -112,7 +115,8 @@ def examine(
     if name is not None:
         checked_name(name)
     side = None if role is None else checked_role(role)
-    asked = _Examination(q_mgr, connection_of(q_mgr), queue, name, side, status_queue, channel, principal)
+    connection = connection_of(q_mgr)
+    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal)
     yield from asked.findings()
 
 
@@ -173,6 +177,7 @@ class _Examination:
     queue: str | None
     name: str | None
     role: Role | None
+    as_program: bool
     status_queue: str | None
     channel: str | None
     principal: str | None
@@ -252,7 +257,7 @@ class _Examination:
             why = "its attributes can break or slow groups"
             yield Finding(f"queue {local}: attributes", severity, str(problem), why, **mends)
         yield from data_queue_findings(local, facts, self.roles)
-        if self.role is not None:
+        if self.role is not None and self.as_program:
             yield from self._authorities(f"queue {name}", name, _DATA_AUTHORITIES[self.role])
         if (backout := facts.get("BOQNAME")) and Role.GET in self.roles:
             yield from self._backout_queue(str(backout), facts.get("MAXMSGL"))
@@ -276,7 +281,7 @@ class _Examination:
             found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
             why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
             yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
-        if self.role is Role.GET:
+        if self.role is Role.GET and self.as_program:
             # With poison="halt" nothing is moved there.
             yield from self._authorities(subject, name, _BACKOUT_AUTHORITIES, lacking=Severity.WARNING)
 
@@ -316,11 +321,14 @@ class _Examination:
         if exists:
             yield from status_queue_findings(own, "QLOCAL", facts)
             wanted = (*_STATUS_AUTHORITIES, _GET_STATUS) if facts.get("IPPROCS") == 0 else _STATUS_AUTHORITIES
-            yield from self._authorities(subject, own, wanted)
+            yield from self._authorities(subject, own, wanted if self.as_program else ())
+        model = STATUS_MODEL if self.as_program else None
         try:
-            found = inspect_owner(self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue)
+            found = inspect_owner(
+                self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue, status_model=model
+            )
         except NotAuthorised as error:
-            if not exists:
+            if not exists and self.as_program:
                 why = "without it the user's programs cannot make their status queues"
                 mends = _granted(self.principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
                 yield Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
@@ -335,7 +343,8 @@ class _Examination:
             yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
             return
         words = {
-            OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}, and this user may do that",
+            OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}"
+            + (", and this user may do that" if self.as_program else ""),
             OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
             OwnerState.ACTIVE: "a program works under this name",
         }
@@ -345,10 +354,11 @@ class _Examination:
     def _owners(self) -> Iterator[Finding]:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
         own = named_status_queues(self.q_mgr, self.name, self.role, self.status_queue)
-        seen = find_owners(self.q_mgr, queue=self.queue, status_queues=own)
+        seen = find_owners(self.q_mgr, status_queues=own)
         around = Surroundings(BrowsedInstance("", self.queue or "", hidden=None if seen.unseen else 0), seen.owners)
         in_order = True
-        for owner in seen.owners:
+        listed = [each for each in seen.owners if self.queue is None or each.queue in ("", self.queue)]
+        for owner in listed:
             severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
             if owner.state in DISARRAY:
                 severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
@@ -360,7 +370,7 @@ class _Examination:
         for sentence in seen.unseen:
             yield Finding("status queues", Severity.UNSEEN, sentence)
         if in_order:
-            yield ok("status queues", f"{len(seen.owners)} seen, none in disarray")
+            yield ok("status queues", f"{len(listed)} seen, none in disarray")
 
 
 # By state: how bad it is, what was found, and why it matters.

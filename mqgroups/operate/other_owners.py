@@ -8,8 +8,9 @@ The MQI cannot list queues, and messages on the data queue do not name their own
     the operator states that the group has no other owner (``accept="other-owners"``); then only the known queues are browsed
 
 A record is never overruled: if it names the group, the rebuild is refused. If a unit of work hides a record, this waits for it,
-because the record may name the group. If the record is lost, that is a doubt: else two owners whose records are lost would
-wait for each other. Other queue managers are not asked, because a group and its records are on the same one.
+because the record may name the group; also if this user may not see whether it is lost instead. If the record is lost, that is a
+doubt: else two owners whose records are lost would wait for each other. Other queue managers are not asked, because a group and
+its records are on the same one.
 
 Considered: marking each message with its owner. Then every consumer would have to read the mark.
 """
@@ -64,20 +65,17 @@ def check_not_owned(
         unknown(f"the list of status queues lacks {own}, so it lacks those that this user may not display", "all")
     for each in seen.owners:
         name, record = each.status_queue, each.record
-        if name == own or each.role not in (None, role.value) or each.state is OwnerState.CLEAN:
+        if name == own or each.role not in (None, role.value):
             continue
         if record is not None:
             if record.group_id == group_id:
                 raise _owned(record, name)
         elif each.state in AT_WORK:
-            raise record_hidden(name, group_id)
-        elif each.state is OwnerState.LOST and each.queue in ("", queue):
-            unknown(f"the record on status queue {name} is lost", "its record", unasked=False)
-        elif each.state is not OwnerState.LOST:
-            why = each.problem or each.state.value
-            unknown(
-                f"status queue {name} cannot be read ({why})", "its records", unasked=each.state is OwnerState.UNSEEN
-            )
+            raise record_hidden(name, group_id, each.problem)
+        elif each.may_have_a_group(role.value, queue):
+            unread = f"status queue {name} cannot be read ({each.problem or each.state.value})"
+            found = f"the record on status queue {name} is lost" if each.state is OwnerState.LOST else unread
+            unknown(found, "its record", unasked=each.state is OwnerState.UNSEEN)
 
 
 def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:

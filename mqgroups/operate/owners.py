@@ -19,10 +19,10 @@ from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
 from mqgroups.errors import CommandRefused, ConnectionBroken, MQIError, QueueMissing
 from mqgroups.names import checked_queue_name
-from mqgroups.operate.attributes import inquired
+from mqgroups.operate.attributes import inquired, queue_behind
 from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
-from mqgroups.operate.status_queues import StatusQueueLook, is_lost, look_at
+from mqgroups.operate.status_queues import StatusQueueLook, look_at, lost_or_hidden
 from mqgroups.setting import check_collection
 
 _PREFIX = "MQGROUPS."
@@ -145,8 +145,9 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
         if message is not None or state is not OwnerState.ACTIVE:
             break
-    if state is OwnerState.HIDDEN and is_lost(connection, look):
-        state = OwnerState.LOST
+    unknown = f"whether a program has it open is not known: {unasked}" if unasked else ""
+    if state is OwnerState.HIDDEN:
+        state, unknown = lost_or_hidden(connection, look)
     record = message.record if message else None
     of = record or next((each.record for each in look.messages), None)
     moved = _moved_from(connection, record)
@@ -161,8 +162,10 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         held,
         leftovers,
         len(look.unreadable),
-        look.why_unreadable or moved or (f"whether a program has it open is not known: {unasked}" if unasked else ""),
+        look.why_unreadable or moved or unknown,
         put_by=message.user if message else "",
+        # Of others it does not count.
+        behind=queue_behind(connection, record.queue) if record and record.state is RecordState.IN_GROUP else None,
     )
 
 
@@ -192,8 +195,9 @@ def _shared(
             statuses[_group(each)] = each
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
-    lost = bool(intents.keys() - statuses.keys()) and not is_active and is_lost(connection, look)
-    without = OwnerState.ACTIVE if is_active else OwnerState.LOST if lost else OwnerState.HIDDEN
+    without, unknown = OwnerState.ACTIVE, ""
+    if intents.keys() - statuses.keys() and not is_active:
+        without, unknown = lost_or_hidden(connection, look)
     for group in sorted({*statuses, *intents}):
         message = statuses.get(group)
         record = message.record if message else intents[group].record
@@ -207,7 +211,7 @@ def _shared(
             look.put_time(message) if message else "",
             record.queue,
             held,
-            problem=moved,
+            problem=moved or ("" if message else unknown),
             is_shared=True,
             put_by=message.user if message else "",
         )

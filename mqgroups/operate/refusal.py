@@ -83,10 +83,13 @@ def refusal(
     return RepairRefused(text, status_queue=status_queue, because=because, found=found, expected=expected, owner=owner)
 
 
-def record_hidden(status_queue: str, group_id: bytes) -> OwnerActive:
-    """Return the error for another owner's record that a unit of work hides."""
-    why = f"a unit of work hides its record, which may name group {group_id.hex()}"
-    return hidden_by_unit_of_work(f"status queue {status_queue}", why)
+def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> OwnerActive:
+    """Return the error for another owner's record that a unit of work hides; ``unknown``: why it is not known that one does."""
+    why = f"{unknown or 'a unit of work hides its record'}. It may name group {group_id.hex()}"
+    error = hidden_by_unit_of_work(f"status queue {status_queue}", why)
+    if unknown:
+        error.remedy = "Wait, or try again as a user who may see more"
+    return error
 
 
 def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:

@@ -24,6 +24,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
+from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record, found_message, read_record
 
 _UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
@@ -90,15 +91,22 @@ def look_at(
     return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why)
 
 
-def is_lost(connection: Connection, seen: StatusQueueLook) -> bool:
-    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message."""
-    if inquired(connection, seen.name, ("IPPROCS",))[0].get("IPPROCS") != 0:
-        return False
-    try:
-        # The record may have come back.
-        return not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages
-    except (CommandRefused, NotAuthorised):
-        return False
+def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[OwnerState, str]:
+    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message.
+
+    Returns:
+        ``LOST`` or ``HIDDEN``; and if it is not known which, and so ``HIDDEN``, why.
+    """
+    facts, unknown = inquired(connection, seen.name, ("IPPROCS",))
+    state, problem = OwnerState.HIDDEN, str(unknown or "")
+    if facts.get("IPPROCS") == 0:
+        try:
+            # The record may have come back.
+            if not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages:
+                state = OwnerState.LOST
+        except (CommandRefused, NotAuthorised) as error:
+            problem = str(error)
+    return state, f"whether a unit of work hides its record, or it is lost, is not known: {problem}" if problem else ""
 
 
 def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = False) -> bool:

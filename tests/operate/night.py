@@ -38,6 +38,7 @@ class Scene:
         away: an empty queue, for ``QUEUE`` in a remedy.
         got: the data that a consumer has processed and committed.
         said: all lines that were printed.
+        elsewhere: the queues of other programs, by name.
     """
 
     def __init__(self, owner: Owner, role: str, make_queue: Any, *, asks: bool) -> None:
@@ -50,6 +51,7 @@ class Scene:
         self.got: list[bytes] = []
         self.said: list[str] = []
         self.asks = asks
+        self.elsewhere: dict[str, str] = {}
         self._running: list[Any] = []
         self.refuses = 0
 
@@ -205,8 +207,8 @@ class Scene:
         return acted
 
     def _do(self, line: str, ways: Collection[str], looked: set[str]) -> bool:
-        if line.startswith(("CLEAR ", "ALTER ")):
-            self._mqsc(re.sub(r"'QUEUE'", f"'{self.away}'", line))
+        if line.startswith(("CLEAR ", "ALTER ", "DEFINE ")):
+            self.mqsc(re.sub(r"'QUEUE'", f"'{self.away}'", line))
             return True
         if line.startswith("mqgroups "):
             return self._command(line, ways, looked)
@@ -244,7 +246,10 @@ class Scene:
             "OUTGOING": self.target,
             "USER": self._user,
         }
-        given = [words.get(word, word) for word in shlex.split(line)[1:]]
+        given = shlex.split(line)[1:]
+        for name, queue in self.elsewhere.items():
+            words |= {"INCOMING": queue, "OUTGOING": queue} if name in given else {}
+        given = [words.get(word, word) for word in given]
         if given[0] == "doctor":
             queue = given[given.index("--queue") + 1]
             if queue in looked:
@@ -264,7 +269,8 @@ class Scene:
         self.owner.empty(self.away)
         return found
 
-    def _mqsc(self, line: str) -> None:
+    def mqsc(self, line: str) -> None:
+        """Carry out a command as an administrator."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "SYSTEM.ADMIN.COMMAND.QUEUE")
             done, texts = MQSCClient(connection_of(self.owner.connect())).run(line)

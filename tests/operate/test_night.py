@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,6 +152,23 @@ def test_of_two_lost_records_each_is_rebuilt_for_its_own_group(scene, make_owner
         assert found == THIS
 
 
+def test_a_status_queue_of_another_queue_that_cannot_be_read_gets_no_group_of_this_one(scene, make_owner):
+    at, other = scene("put").interrupt(), make_owner()
+    other.resume_put(THIS)
+    other.put_raw(b"hello", other.status_queue("put"))
+    at.owner.take_record("put")
+    at.elsewhere = {other.name: other.queue}
+    for each in at.looks(at.target):
+        assert not re.search(rf"--name {other.name} .*--queue {at.target}", each["remedy"])
+    at.mend(*LOST, "none was")
+    at.is_whole()
+    if not at.asks:
+        # Nobody lists it.
+        other.empty(other.status_queue("put"))
+    other.resume_put([b"next"])
+    assert other.data() == [*THIS, b"next"]
+
+
 # --- programs
 
 
@@ -219,8 +237,17 @@ def test_messages_that_were_got_are_there_again(scene):
     for role in ("get", "pipe"):
         at = scene(role).interrupt()
         at.again(at.source, 1, 2)
-        at.mend(*NOWHERE)
+        at.mend("program's owner")
         assert at.got == THIS
+        at.is_apart()
+
+
+def test_messages_that_were_got_are_there_again_and_nobody_can_change_the_program(scene):
+    for role in ("get", "pipe"):
+        at = scene(role).interrupt()
+        at.again(at.source, 1, 2)
+        at.mend("nobody can change")
+        assert at.got == THIS[:4]
         at.is_apart()
 
 
@@ -268,6 +295,40 @@ def test_a_message_is_poison(scene, way, starts):
     else:
         assert sorted({*at.got, *at.owner.data("TEST.BACKOUT")}) == THIS
     at.owner.empty("TEST.BACKOUT")
+
+
+# --- queues
+
+
+def test_a_queue_was_renamed_within_a_group(scene, make_queue):
+    for role, way in itertools.product(("put", "get"), ("from now on", "if they work with")):
+        at = scene(role).interrupt()
+        old, new = at.source, make_queue()
+        for each in at.owner.on_queue(old):
+            put_as(at.owner, new, each)
+        at.owner.empty(old)
+        at.source = at.target = new
+        if way == "from now on":
+            at.owner.queue = new
+        at.mend(way)
+        at.source = at.target = at.owner.queue
+        at.is_whole()
+
+
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_an_alias_was_changed_within_a_group(scene, make_queue, role):
+    at = scene(role)
+    base, alias = at.source, f"{at.source[:40]}.ALIAS"
+    at.mqsc(f"DEFINE QALIAS('{alias}') TARGET('{base}')")
+    at.owner.queue = alias
+    at.interrupt()
+    at.mqsc(f"ALTER QALIAS('{alias}') TARGET('{make_queue()}')")
+    # The record of a consumer does not say where its group is.
+    at.source = at.target = alias if role == "put" else base
+    at.mend("if they work with")
+    at.source = at.target = base
+    at.is_whole()
+    at.mqsc(f"DELETE QALIAS('{alias}')")
 
 
 # --- status queues

@@ -8,6 +8,7 @@ import pytest
 
 from embedded_tests.fix_mqi import OK
 from mqgroups import errors, operate
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import interrupt, messages
@@ -89,6 +90,25 @@ def test_another_owners_queue_that_may_not_be_browsed_is_a_doubt(owner, alpha, r
         operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue)
     assert caught.value.because == "other-owners"
     assert operate.salvage_owner(qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"], check=True).record
+
+
+@pytest.mark.embedded
+def test_a_record_that_may_be_hidden_or_lost_is_not_said_to_be_of_a_running_program(owner, alpha, monkeypatch):
+    alpha.interrupt_put(THIS[:6])
+    alpha.take_record("put")
+    opened = Connection.open_queue
+
+    def refusing(self, name, options, **more):
+        if name == alpha.status_queue("put") and options & mq.MQOO_INQUIRE:
+            error = errors.mqi_error("MQOPEN", f"queue {name}", mq.MQCC_FAILED, mq.MQRC_NOT_AUTHORIZED)
+            error.context = "needs INQ"
+            raise error
+        return opened(self, name, options, **more)
+
+    monkeypatch.setattr(Connection, "open_queue", refusing)
+    with pytest.raises(errors.OwnerActive, match=r"is lost, is not known: MQOPEN .*needs INQ") as caught:
+        operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"])
+    assert "running" not in str(caught.value)
 
 
 def test_a_status_queue_of_another_name_is_looked_at_if_it_is_named(owner, alpha, make_queue):

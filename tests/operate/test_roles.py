@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,10 +23,13 @@ from mqgroups.batch.producer import BatchMessage, BatchProducer, BatchSettings
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.modes import Accept
 from mqgroups.definitions import DEVELOPMENT_MQSC
-from mqgroups.errors import NotAuthorised, RepairRefused, StatusQueueUnusable
+from mqgroups.errors import NotAuthorised, OwnerActive, RepairRefused, StatusQueueUnusable
+from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
 from mqgroups.operate import GroupState, OwnerState
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
+from mqgroups.operate.status_queues import look_at
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note
 from mqgroups.spark.removal import Removers, Share
@@ -161,9 +165,9 @@ def put_group(q_mgr: mqgroups.QueueManager, name: str = "FEEDER") -> None:
             group.put(b"%d" % number)
 
 
-def interrupt_group(q_mgr: mqgroups.QueueManager, **more: Any) -> None:
+def interrupt_group(q_mgr: mqgroups.QueueManager, queue: str = "ORDERS", name: str = NAME, **more: Any) -> None:
     """Commit two messages of a group and go."""
-    with pytest.raises(Died), q_mgr.group_producer("ORDERS", name=NAME, commit_every=2, **more) as producer:
+    with pytest.raises(Died), q_mgr.group_producer(queue, name=name, commit_every=2, **more) as producer:
         group = producer.group()
         for number in range(4):
             group.put(b"%d" % number)
@@ -443,12 +447,31 @@ def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, serv
     user = {"put": "loader", "get": "sink"}[role]
     (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
     as_role(user, but=authority)
-    done = run_as(server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json")
+    done = run_as(
+        server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "--as-program", "-o", "json"
+    )
     found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
     assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
         f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
     ]
     assert len(found) == 1
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("role", ["put", "get"])
+def test_the_doctor_gives_an_operator_no_authority_of_a_program(role, server, as_role, administrator, mqsc):
+    mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
+    before("operator", administrator)
+    as_role("operator")
+    done = run_as(server, "operator", "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "-o", "json")
+    found = json.loads(done.stdout)["findings"]
+    assert [each["found"] for each in found if each["severity"] == "error"] == []
+    may = {"BROWSE", "INQ", "DSP"}
+    for each in found:
+        granted = re.findall(
+            r"PROFILE\('(?:ORDERS|MQGROUPS)[^']*'\).*?AUTHADD\((.*?)\)", each["remedy"] + " ".join(each["mqsc"])
+        )
+        assert {word for words in granted for word in words.split(",")} <= may, each
 
 
 @pytest.mark.usefixtures("clean")
@@ -482,6 +505,28 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
         mqsc(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
         assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT").done
         assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS").done
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_repairer_is_not_stopped_by_a_record_that_is_lost_elsewhere(as_role, administrator, may_ask, mqsc):
+    before("repairer", administrator)
+    interrupt_group(administrator, "INVOICES", "FEEDER")
+    connection = connection_of(administrator)
+    (lost,) = (each for each in look_at(connection, STATUS_QUEUES[3]).messages if each.record.is_needed)
+    queue = connection.open_queue(STATUS_QUEUES[3], mq.MQOO_INPUT_EXCLUSIVE)
+    assert queue.get(st.md(msg_id=lost.msg_id), st.gmo(mq.MQGMO_NO_SYNCPOINT, match_options=mq.MQMO_MATCH_MSG_ID))
+    queue.close()
+    connect = as_role("repairer")
+    may_ask("repairer")
+    remove = "SET AUTHREC PROFILE('MQGROUPS.**') OBJTYPE(QUEUE) PRINCIPAL('repairer') AUTHRMV(INQ)"
+    for command in (remove, remove.replace("AUTHRMV", "AUTHADD")):
+        assert mqsc(command)[0]
+        with connect() as q_mgr:
+            if command == remove:
+                with pytest.raises(OwnerActive, match=r"or it is lost, is not known: .*needs INQ"):
+                    operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS")
+            else:
+                assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
 
 
 @pytest.mark.usefixtures("clean")

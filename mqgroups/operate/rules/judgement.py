@@ -70,6 +70,8 @@ class Cause(Enum):
              "if its producer is started, it puts messages twice", "put")
     NEWER = ("its last messages are gone, by its producer's record", _S.RECORD_DIFFERS, _ERROR,
              "if its producer is started, messages are missing", "put")
+    ELSEWHERE = ("its producer or consumer works with another queue", _S.RECORD_DIFFERS, _ERROR,
+                 "if they are started, they refuse this queue, or put or get the rest at the other one")
     NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _WARNING,
                  "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", "put")
     UNNAMED = ("its last message is missing, and who puts it was not seen", _S.STALLED, _WARNING,
@@ -91,7 +93,7 @@ class Cause(Enum):
     PUT_GONE = ("its producer is interrupted, and no message of it is on the queue", _S.STALLED, _WARNING,
                 "if its producer is started, it puts a rest without its beginning")
     POISON = ("a message's backout count has reached BOTHRESH", _S.BACKED_OUT, _WARNING,
-              "its consumer fails at this message, and stops with PoisonMessage")
+              "its consumer fails at this message, and stops (PoisonMessage, or another error)")
     STOPPED = ("its producer or consumer is not at work", _S.STALLED, _WARNING, "nobody goes on with it")
     SILENT = ("its producer or consumer is at work, and nothing happens", _S.STALLED, _WARNING,
               "a second start is refused (OwnerActive)")
@@ -116,7 +118,7 @@ class Cause(Enum):
 
 
 # The owner of such a group must not be started before the remedy.
-NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER})
+NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER, Cause.ELSEWHERE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,8 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
         cause = Cause.OWNERS
     elif any(around.pipe_disagrees(each.name) for each in owners):
         cause = Cause.PIPE
+    elif any(works_elsewhere(each, around.at, is_there=group is not None) for each in owners):
+        cause = Cause.ELSEWHERE
     elif group is None:
         cause = _without_messages(producer, consumer, around, stalled)
     else:
@@ -215,6 +219,24 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
             or _by_owners(group, producer, consumer, around, stalled)
         )
     return Judgement(cause, since, group, owners, around)
+
+
+def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:
+    """Whether the queue of an owner that is not at work is not the one that was browsed: one was renamed, or an alias changed.
+
+    ``is_there``: whether its group has messages there. If not, where they were put says it, which a producer's record knows.
+    """
+    here = (at.queue, at.resolved_q_name)
+    record = owner.record
+    if owner.is_active is not False or not at.resolved_q_name or record is None:
+        return False
+    if is_there:
+        return owner.behind is not None and owner.behind not in here
+    return (
+        bool(record.resolved_q_name)
+        and record.resolved_q_name not in here
+        and record.resolved_q_mgr_name == at.q_mgr_name
+    )
 
 
 def _only(role: str, owners: Sequence[SeenOwner]) -> SeenOwner | None:

@@ -84,6 +84,7 @@ class SeenOwner:
         unreadable: how many messages are not records.
         problem: what is wrong, or could not be seen; empty if nothing.
         is_shared: whether the status queue is shared by many owners.
+        behind: the queue that ``queue`` is an alias of, or its own name; empty if there is none, ``None`` if that is not known.
     """
 
     role: RoleName | None
@@ -99,6 +100,7 @@ class SeenOwner:
     problem: str = ""
     is_shared: bool = False
     put_by: str = ""
+    behind: str | None = None
 
     @property
     def has_group(self) -> bool:
@@ -123,6 +125,13 @@ class SeenOwner:
         if record is None:
             return ""
         return name_of(record.properties) or (record.done.name if record.done and not self.has_group else "")
+
+    def may_have_a_group(self, role: str, queue: str) -> bool:
+        """Whether a record that was not seen, because it is lost or cannot be read, may name a group of this queue."""
+        if self.record is not None or self.role not in (None, role) or self.state in (OwnerState.CLEAN, *AT_WORK):
+            return False
+        # The anchor of a lost record says which queue it was of.
+        return self.state is not OwnerState.LOST or self.queue in ("", queue)
 
 
 def state_of(record: StatusRecord | None) -> OwnerState:

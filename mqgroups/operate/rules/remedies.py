@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.inspection import GroupInspection, Place
-from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
+from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings, works_elsewhere
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
+_A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
+_NOTHING = "nothing-interrupted"
 
 
 def remedy(judgement: Judgement) -> list[str]:
@@ -38,14 +40,14 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    queue = owner.queue or around.at.queue or "QUEUE"
-    nothing = "nothing-interrupted"
+    # That of the look may be another one.
+    queue = owner.queue or _A_QUEUE[owner.role]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
             *([to_copy("mqgroups doctor --queue {}", queue)] if queue != around.at.queue else []),
             "if no group that is not complete is its own:",
             *_wait_for_hidden(owner, around),
-            _rebuild(around, owner.name, owner.role, queue, accept=nothing),
+            _rebuild(around, owner.name, owner.role, queue, accept=_NOTHING),
         ]
     if owner.state is OwnerState.HIDDEN:
         return [
@@ -54,10 +56,11 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
             to_copy("mqgroups owners {}", owner.name),
         ]
     return [
+        *(() if owner.queue else ["its program says which queue it uses"]),
         "if a group was interrupted:",
         _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE"),
         "if none was:",
-        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=nothing),
+        _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=_NOTHING),
     ]
 
 
@@ -85,12 +88,12 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
     """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
     doubts = [accept] if accept else []
-    if around.at.hidden is None:
-        doubts += ["in-use", "other-owners"]
-    elif any(
-        each.state is OwnerState.LOST and each.role == role and each.name != name and each.queue in ("", queue)
-        for each in around.owners
-    ):
+    unasked = around.at.hidden is None
+    if unasked:
+        doubts.append("in-use")
+    others = (each.may_have_a_group(role, queue) for each in around.owners if each.name != name)
+    # With no group, nobody else has it: if there is one after all, the command has to ask.
+    if accept != _NOTHING and (unasked or any(others)):
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
     # A program believes only records of its own user, which the one who runs the doctor may not be.
@@ -118,7 +121,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
         there = other.queue if other else ""
-        yield to_copy("mqgroups doctor --queue {}", there or ("OUTGOING" if role == "get" else "INCOMING"))
+        yield to_copy("mqgroups doctor --queue {}", there or _A_QUEUE["put" if role == "get" else "get"])
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
@@ -129,7 +132,8 @@ def _finish(judgement: Judgement) -> Iterator[str]:
         yield to_copy("wait until put {} has completed the group", producer.name)
 
 
-def _move(judgement: Judgement) -> Iterator[str]:
+def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
+    """Yield how an operator sets the group aside; ``setting``: that by which its consumer would."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
@@ -138,32 +142,29 @@ def _move(judgement: Judgement) -> Iterator[str]:
         if outgoing is not None and outgoing.has_group and outgoing.record is not None:
             yield from _clear(outgoing)
             yield _move_line(judgement.around, outgoing.record.queue, outgoing.record.group_id)
+    if setting and (consumer is not None or setting == "poison"):
+        browse = " and BROWSE on its queue" if setting == "stalled" else ""
+        yield f"for the program's owner: with {setting}='quarantine' it does this itself, and needs PUT on BOQNAME{browse}"
 
 
 def _moved(judgement: Judgement) -> Iterator[str]:
-    yield to_copy("end the programs that use queue {}", judgement.around.at.queue)
-    yield _move_line(judgement.around, judgement.around.at.queue, judgement.group_id, judgement.group)
+    at, group = judgement.around.at, judgement.group
+    yield to_copy("end the programs that use queue {}", at.queue)
+    if group is not None:
+        yield _move_line(judgement.around, at.queue, judgement.group_id, at.backout_queue, group)
 
 
-def _move_line(around: Surroundings, queue: str, group_id: bytes, group: GroupInspection | None = None) -> str:
+def _move_line(
+    around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
+) -> str:
     """Return the command, with the checks that it cannot make: without a command server, or of records that are elsewhere."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
     elif group is not None and group.needs_producer and not group.is_made_by(around.at.q_mgr_name):
         accept = " --accept other-owners"
-    return to_copy(f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to QUEUE{accept} --apply", queue)
-
-
-def _set_aside(judgement: Judgement, setting: str = "stalled") -> Iterator[str]:
-    """Yield how the consumer ends the group; it moves the rest to BOQNAME."""
-    around, consumer = judgement.around, judgement.consumer
-    yield from _finish(judgement)
-    if consumer is not None and consumer.is_active is not False:
-        yield to_copy("end get {}", consumer.name)
-    if not around.at.backout_queue:
-        yield to_copy("ALTER QLOCAL({}) BOQNAME('QUEUE')", around.at.resolved_q_name or around.at.queue)
-    yield f"{_start_consumer(consumer)} with {setting}='quarantine'"
+    line = f"mqgroups salvage move --queue {{}} --group {group_id.hex()} --to {{}}{accept} --apply"
+    return to_copy(line, queue, to or "QUEUE")
 
 
 def _start_consumer(consumer: SeenOwner | None) -> str:
@@ -229,6 +230,34 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     yield _start(producer)
 
 
+def _elsewhere(judgement: Judgement) -> Iterator[str]:
+    group, around, at = judgement.group, judgement.around, judgement.around.at
+    if group is None:
+        put_to = (each.record.resolved_q_name for each in judgement.owners if each.record is not None)
+        yield to_copy("mqgroups doctor --queue {}", next(name for name in put_to if name))
+        return
+    theirs = [each for each in judgement.owners if works_elsewhere(each, at, is_there=True)]
+    yield to_copy("if its programs work with {} from now on, under this name:", at.queue)
+    for each in theirs:
+        yield from _clear(each)
+        yield _rebuild_group(judgement, each.name, each.role or "")
+    yield from map(_start, theirs)
+    queue, behind = theirs[0].queue, theirs[0].behind
+    yield to_copy("if they work with {}:", queue)
+    if not behind:
+        yield to_copy("DEFINE QALIAS({}) TARGET({})", queue, at.resolved_q_name)
+    elif behind != queue:
+        yield to_copy("ALTER QALIAS({}) TARGET({})", queue, at.resolved_q_name)
+    else:
+        producer = judgement.producer
+        yield from _clear(producer) if producer else ()
+        yield _move_line(around, at.queue, judgement.group_id, queue)
+        if producer is not None:
+            accept = "" if group.has_head else "begun"
+            yield _rebuild(around, producer.name, "put", queue, f" --group {judgement.group_id.hex()}", accept)
+    yield from map(_start, judgement.owners)
+
+
 def _no_record(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
     if group is None:
@@ -240,12 +269,12 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
         yield to_copy(look, *there, around.at.queue)
     if is_made_here:
         yield from _record_lost(judgement, "put", "put")
-        if group.has_head and judgement.consumer is None:
-            # Else a consumer would get its first messages a second time.
-            yield "if its producer begins the group again:"
-            yield from _move(judgement)
-    yield "if another program puts it, and the rest does not come:"
-    yield from _set_aside(judgement) if judgement.consumer else _move(judgement)
+    # If it is begun again while a consumer has it, that gets the first messages a second time.
+    again = (
+        ", or its producer begins the group again" if is_made_here and group.has_head and not judgement.consumer else ""
+    )
+    yield f"if another program puts it, and the rest does not come{again}:"
+    yield from _move(judgement, "stalled")
 
 
 def _no_beginning(judgement: Judgement) -> Iterator[str]:
@@ -288,6 +317,10 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
+        yield "if nobody can change how its program is started:"
+        yield from _move(judgement)
+        yield f"what is moved has to be put right by hand: {consumer.name} has got messages 1 to {consumer.record.msg_seq_number}"
+        yield "if its program's owner can set complete_groups_only=True for one start:"
         yield f"{_start(consumer)} with complete_groups_only=True"
     yield from _moved(judgement)
 
@@ -299,7 +332,7 @@ def _gap(judgement: Judgement) -> Iterator[str]:
         yield "if nobody puts the rest:"
     else:
         yield "if the missing messages are nowhere:"
-    yield from _set_aside(judgement) if judgement.consumer else _move(judgement)
+    yield from _move(judgement, "stalled")
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
@@ -326,8 +359,7 @@ def _poison(judgement: Judgement) -> Iterator[str]:
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
     yield "if the message cannot be processed:"
-    yield from _set_aside(judgement, "poison")
-    yield "it may need one or two starts more: a message is moved when it has failed alone twice"
+    yield from _move(judgement, "poison")
 
 
 def _stopped(judgement: Judgement) -> Iterator[str]:
@@ -378,6 +410,7 @@ _REMEDIES: Mapping[Cause, Callable[[Judgement], Iterator[str]]] = {
     Cause.PIPE: _pipe,
     Cause.OLDER: _contradicted,
     Cause.NEWER: _contradicted,
+    Cause.ELSEWHERE: _elsewhere,
     Cause.NO_RECORD: _no_record,
     Cause.UNNAMED: _no_record,
     Cause.TWICE: _twice,

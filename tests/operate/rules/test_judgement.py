@@ -33,6 +33,12 @@ def owner(role, number, state=INTERRUPTED, committed_at=AFTER, name="", outgoing
     return SeenOwner(role, named, f"MQGROUPS.{role.upper()}.{named}", state, record, committed_at, "Q", **more)
 
 
+def put_to(queue, q_mgr):
+    """Return a producer whose messages went there."""
+    found = owner("put", 3)
+    return replace(found, record=replace(found.record, resolved_q_name=queue, resolved_q_mgr_name=q_mgr))
+
+
 PUTTER, GETTER = owner("put", 3, ACTIVE), owner("get", 1, ACTIVE)
 LEFT_PUTTER, LEFT_GETTER = owner("put", 3), owner("get", 1)
 
@@ -87,6 +93,15 @@ def judgement(messages, *owners, group_id=G, **more):
         ([], (LEFT_PUTTER, owner("get", 4)), C.OLDER),
         ([], (LEFT_PUTTER, owner("get", 4, ACTIVE)), C.OLDER),
         ([], (PUTTER,), C.GETTING),
+        # A queue was renamed, or an alias changed.
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind="OTHER"),), C.ELSEWHERE),
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind=""),), C.ELSEWHERE),
+        (WHOLE[1:], (replace(LEFT_GETTER, behind="OTHER"),), C.ELSEWHERE),
+        (WHOLE[:3], (replace(LEFT_PUTTER, behind="Q"),), C.STOPPED),
+        (WHOLE[:3], (replace(PUTTER, behind="OTHER"),), C.PUTTING),
+        ([], (put_to("OTHER", "QM1"),), C.ELSEWHERE),
+        ([], (put_to("OTHER", "QM2"),), C.STOPPED),
+        ([], (put_to("Q", "QM1"),), C.PUT_GONE),
         ([], (GETTER,), C.GETTING),
     ],
 )
@@ -231,6 +246,8 @@ def test_what_needs_an_operator_has_a_remedy_and_nothing_else_has(
     found = judgement(messages, *owners, hidden=hidden, threshold=threshold, **more)
     lines = remedy(found)
     assert bool(lines) == (found.cause.severity is not Severity.OK)
+    # A setting of a program is no operator's; without it messages that are there again cannot be told from the rest.
+    assert found.cause is C.AGAIN or not any("=" in line for line in lines if line.startswith(("start ", "end ")))
     # The last line of all is something to do.
     assert not lines or not lines[-1].endswith(":")
 
@@ -240,3 +257,24 @@ def test_a_record_that_stays_hidden_may_be_lost_where_an_authority_is_missing():
     assert (
         owner_remedy(hidden, Surroundings(BrowsedInstance("QM1", "Q", hidden=0), [hidden]))[-1] == "mqgroups owners P"
     )
+
+
+@table(
+    ("other", "accepted"),
+    [
+        (None, False),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.UNREADABLE), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.UNREADABLE, queue="OTHER"), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.LOST, queue="Q"), True),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.LOST, queue="OTHER"), False),
+        (SeenOwner("put", "O", "MQGROUPS.PUT.O", OwnerState.CLEAN), False),
+        (SeenOwner("get", "O", "MQGROUPS.GET.O", OwnerState.UNREADABLE), False),
+    ],
+)
+def test_a_rebuild_accepts_another_owner_where_it_would_be_asked_and_only_there(other, accepted):
+    damaged = SeenOwner("put", "P", "MQGROUPS.PUT.P", OwnerState.UNREADABLE, queue="Q")
+    around = Surroundings(BrowsedInstance("QM1", "Q", hidden=0), [damaged, *([other] if other else [])])
+    interrupted, nothing = (each for each in owner_remedy(damaged, around) if each.startswith("mqgroups"))
+    assert ("--accept other-owners" in interrupted) == accepted
+    # If the queue has an interrupted group after all, the command finds it, and asks who else may have it.
+    assert "other-owners" not in nothing
