@@ -19,7 +19,7 @@ from mqgroups.cli.exit_codes import ExitCode
 
 # The commands, each of which is in a module of its name; what needs no queue manager comes last.
 _COMMANDS = (
-    *("groups", "owners", "watch", "doctor", "mqsc", "check", "adopt", "salvage"),
+    *("groups", "owners", "describe", "watch", "doctor", "mqsc", "check", "adopt", "salvage"),
     *("work", "send", "receive", "demo"),
 )
 
