@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Self
 
+from mqgroups.core.group_key import shown_id
 from mqgroups.errors import ConfigurationError
 from mqgroups.printable import printable
 from mqgroups.status.hooks import Progress
@@ -72,7 +73,7 @@ class ProgressBar:
             return
         from rich.filesize import decimal
 
-        text = f"{progress.name} {printable(progress.group_name or progress.group_id.hex()[-12:])}"
+        text = f"{progress.name} {printable(progress.group_name or shown_id(progress.group_id))}"
         most = max(_LEAST, bars.console.width - _NUMBERS)
         fields: dict[str, Any] = {
             "description": text if len(text) <= most else f"{text[: most - 1]}…",

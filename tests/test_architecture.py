@@ -48,7 +48,7 @@ ROOMS: dict[str, set[str]] = {
     "codecs": {"errors"},
     "stopping": {"errors"},
     "pages": set(),
-    "progress": {"errors", "printable", "status"},
+    "progress": {"core", "errors", "printable", "status"},
     "files": {"core", "errors", "get", "printable", "put"},
     "workers": {"get", "operate", "operate.rules", "pages", "pipe", "queue_manager"} | OWNERS,
     "aio": {"get", "pipe", "public_names", "put", "queue_manager"} | OWNERS,

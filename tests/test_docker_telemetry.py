@@ -22,7 +22,7 @@ from prometheus_client import REGISTRY, generate_latest
 
 from embedded_tests.tables import table
 from mqgroups.cli.main import main
-from mqgroups.cli.seen import Seen
+from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
@@ -147,8 +147,8 @@ def exposed():
     page = generate_latest(REGISTRY).decode()
     provider.shutdown()
     page += metrics_page(figures([WorkerStatus("N.1", True, True, 1, 0.0, 0.0, 0)])).text
-    look = WatchPages("QM", "Q")
-    look.show(Seen(datetime.now(UTC)), 1.0)
+    look = WatchPages("QM")
+    look.show(Seen(datetime.now(UTC), queues=[SeenQueue("Q")]), 1.0)
     page += look.by_path["/metrics"]().text
     found: dict[str, set[str]] = {}
     for name, labels in re.findall(r"^((?:mqgroups|messaging)_\w+)\{(.*)\} ", page, re.MULTILINE):

@@ -8,7 +8,9 @@ from typing import Any
 
 from mqgroups.cli.table import Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
+from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import MsgFlag, Persistence
+from mqgroups.operate.browse import PeekedMessage
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
 from mqgroups.operate.rules.judgement import GroupState
@@ -28,20 +30,15 @@ _FLAGS = {
     MsgFlag.LAST_SEGMENT: "last segment",
     MsgFlag.LAST_MSG_IN_GROUP: "last in group",
 }
-# The digits of a GroupId that differ between the groups of one queue manager.
-_SHORT = 12
 
 
-def short_id(group_id: bytes) -> str:
-    """Return the last digits of a GroupId."""
-    return group_id.hex()[-_SHORT:]
-
-
-def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGroup]:
-    """Return how groups are shown. ``now`` is compared with put times; ``several``: there are several queue managers."""
+def group_listing(now: datetime, *, several: bool = False, queues: bool = False) -> Listing[ListedGroup]:
+    """Return how groups are shown. ``now`` is compared with put times; ``several``, ``queues``: queue managers or queues."""
     at: Column[ListedGroup] = Column("at", lambda row: row.q_mgr_name)
+    queue: Column[ListedGroup] = Column("queue", lambda row: row.queue)
     columns: tuple[Column[ListedGroup], ...] = (
-        Column("GroupId", lambda row: short_id(row.group.group_id)),
+        *([queue] if queues else []),
+        Column("GroupId", lambda row: shown_id(row.group.group_id)),
         *([at] if several else []),
         Column("name", lambda row: brief(row.name or "", LONGEST_NAME), rank=2),
         Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
@@ -51,8 +48,8 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
         Column("got by", lambda row: _owner(row, "get"), rank=3),
         Column("msgs", lambda row: f"{row.group.messages:,}", right=True),
         Column("size", lambda row: size(row.group.data_bytes), rank=4, right=True),
-        Column("first", lambda row: _place(row.group.first), rank=5, right=True),
-        Column("last", lambda row: _last(row.group), rank=5, right=True),
+        Column("first", lambda row: _place(row.group.first) if row.group.messages else "", rank=5, right=True),
+        Column("last", lambda row: _last(row.group) if row.group.messages else "", rank=5, right=True),
         Column("backed out", lambda row: f"{row.group.backout_count or ''}", rank=6, right=True),
         Column("persistent", lambda row: _persistence(row.group), rank=7),
         Column("age", lambda row: age(row.group.first_put, now), rank=8, right=True),
@@ -62,7 +59,7 @@ def group_listing(now: datetime, *, several: bool = False) -> Listing[ListedGrou
 
 
 def _owner(row: ListedGroup, role: str) -> str:
-    return ", ".join(owner.name for owner in row.owners if owner.role is role)
+    return ", ".join(owner.name for owner in row.owners if owner.role == role)
 
 
 def _some(runs: Sequence[Run]) -> str:
@@ -114,7 +111,7 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
 def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
     """Return a group with its state and owners, for JSON."""
     return {
-        **picked(row, "q_mgr_name name"),
+        **picked(row, "q_mgr_name queue name"),
         "state": row.state.value,
         "cause": row.cause.value,
         "since": iso(row.since),
@@ -130,7 +127,7 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
 # A table has a row for each part, JSON a value for each group.
 SPLITS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
     (
-        Column("GroupId", lambda row: short_id(row[0].group_id)),
+        Column("GroupId", lambda row: shown_id(row[0].group_id)),
         Column("at", lambda row: row[1].q_mgr_name),
         Column("messages", lambda row: _some(row[1].group.runs)),
         Column("together", lambda row: _together(row[0]), style=lambda _: "red"),
@@ -171,6 +168,26 @@ MESSAGES: Listing[Browsed] = Listing(
     ),
     lambda row: _message_values(row),
 )
+
+
+# The fields and properties of one message.
+HEAD: Listing[tuple[str, object]] = Listing(
+    (Column("field", lambda row: row[0]), Column("value", lambda row: brief(str(row[1])))), lambda row: {row[0]: row[1]}
+)
+
+
+def peeked_values(found: PeekedMessage) -> dict[str, Any]:
+    """Return what a look into a message has seen, for JSON."""
+    values = {name: each.hex() if isinstance(each, bytes) else each for name, each in found.properties.items()}
+    return {**found.fields, "properties": values, "length": found.length, "data_hex": found.data.hex()}
+
+
+def dumped(data: bytes) -> Iterator[str]:
+    """Yield lines of 16 bytes, in digits and in ASCII."""
+    for at in range(0, len(data), 16):
+        line = data[at : at + 16]
+        text = "".join(chr(each) if 32 <= each < 127 else "." for each in line)
+        yield f"{at:04x}  {line.hex(' '):<47}  {text}"
 
 
 def _flags(message: Browsed) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The command ``mqgroups groups``: which groups are on a queue, how complete, whose, and since when nothing happens."""
+"""The command ``mqgroups groups``: which groups are on queues, how complete, whose, and since when nothing happens."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import MESSAGES, SPLITS, group_listing
+from mqgroups.cli.group_rows import HEAD, MESSAGES, SPLITS, dumped, group_listing, peeked_values
 from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
+from mqgroups.core.group_key import goes_by, text_of_id
 from mqgroups.core.model import GROUP_ID_LENGTH
-from mqgroups.operate.browse import messages_of_group
+from mqgroups.operate.browse import messages_of_group, peek
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.groups import GroupList, browse_groups
-from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.group_store import Order
+from mqgroups.operate.groups import GroupList, browse_groups, in_order
+from mqgroups.operate.queues import Sight, look_at_queues
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
@@ -32,20 +34,14 @@ from mqgroups.queue_manager import QueueManager
 _INCOMPLETE = "incomplete"
 _STATES = {state.value.replace(" ", "-"): state for state in GroupState}
 # In JSON.
-_OF_INSTANCE = "q_mgr_name depth messages others open_input open_output hidden unseen"
+_OF_INSTANCE = "q_mgr_name queue depth messages others open_input open_output hidden unseen"
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
-
-
-def _some_id(value: str) -> str:
-    """Return the hexadecimal digits of a GroupId, or of its end."""
-    digits = value.lower()
-    if not digits or len(digits) > _WHOLE_ID or digits.strip("0123456789abcdef"):
-        raise click.BadParameter(f"{value!r} is not up to {_WHOLE_ID} hexadecimal digits")
-    return digits
+# Of the data of a message.
+_MOST_SHOWN_BYTES = 256
 
 
 @click.command()
-@click.option("--queue", required=True, type=QUEUE, help="The queue to browse: a local queue, or an alias of one.")
+@click.option("--queue", type=QUEUE, help="A local queue, or an alias of one. Default: all that status records name.")
 @click.option(
     "--only",
     multiple=True,
@@ -53,12 +49,18 @@ def _some_id(value: str) -> str:
     metavar="STATE",
     help=f"Only groups in this state, such as no-beginning; or {_INCOMPLETE}, which is all but complete; may be repeated.",
 )
+@click.option("--sort", "order", type=click.Choice(get_args(Order)), default="danger", help="What comes first.")
 @click.option(
     "--group",
     "some_id",
-    type=_some_id,
     metavar="GROUPID",
-    help="Show the messages of this group; its last digits are enough.",
+    help="Show the messages of this group; its first or last digits are enough, or the beginning of its text.",
+)
+@click.option(
+    "--message",
+    "msg_seq_number",
+    type=click.IntRange(1),
+    help="With --group: show the head, properties and first bytes of this message. This shows data.",
 )
 @click.option(
     "--at",
@@ -71,19 +73,21 @@ def _some_id(value: str) -> str:
 @output_option
 @connection_options(LOOK_S)
 def groups(
-    queue: str,
+    queue: str | None,
     only: Sequence[str],
+    order: Order,
     some_id: str | None,
+    msg_seq_number: int | None,
     others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
     output: Output,
     **connection: Any,
 ) -> None:
-    """Show the groups on a queue: how complete, whose, and since when nothing has happened.
+    """Show the groups on a queue, or on all queues: how complete, whose, and since when nothing has happened.
 
-    What needs attention comes first. The queue is browsed, and nothing is changed. Messages in uncommitted units of work are not
-    visible to anybody. Names are the property mqgroups.Name of first messages, or are in status records; they are looked up for
-    1000 groups, at most 10 seconds.
+    What needs attention comes first, with groups that only records name, because none of their messages is on the queue. Queues
+    are browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody. Names are the property
+    mqgroups.Name of first messages, or are in status records; they are looked up for 1000 groups, at most 10 seconds.
 
     \b
     States:
@@ -114,35 +118,42 @@ def groups(
       0  done
       1  failed; or a group has messages twice, or is split over queue managers
     """
+    if queue is None and (others or some_id is not None):
+        raise click.UsageError("--group and --at need --queue")
+    if msg_seq_number is not None and (some_id is None or others):
+        raise click.UsageError("--message needs --group, and cannot be combined with --at")
     report = Report(output, q_mgr_name=connection["q_mgr_name"], queue=queue)
     with ExitStack() as stack:
         q_mgrs = [stack.enter_context(connected(report, **connection))]
         for name, conn_name in others:
             there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
             q_mgrs.append(stack.enter_context(connected(report, **there)))
-        if some_id is not None and len(some_id) == _WHOLE_ID:
-            _show_messages(report, q_mgrs, queue, bytes.fromhex(some_id))
+        if queue is not None and some_id is not None:
+            group_id = _the_id(q_mgrs, queue, some_id)
+            report.values["group_id"] = group_id.hex()
+            report.print(f"group {group_id.hex()}{f' ({text})' if (text := text_of_id(group_id)) else ''}")
+            if msg_seq_number is None:
+                _show_messages(report, q_mgrs, queue, group_id)
+            else:
+                _show_message(report, q_mgrs[0], queue, group_id, msg_seq_number)
             report.end()
-        found = stack.enter_context(browsed(q_mgrs, queue))
+        queues = None if queue is None else [queue]
+        sight = stack.enter_context(look_at_queues(q_mgrs, queues, browsed, status_queues=status_queues))
+        if queue in sight.refused:
+            raise sight.refused[queue]
         now = datetime.now(UTC)
-        owners = _owners(report, q_mgrs, status_queues)
-
         states = {_STATES[word] for word in only if word != _INCOMPLETE}
         states |= set(GroupState) - {GroupState.COMPLETE} if _INCOMPLETE in only else set()
 
         def wanted(each: Judgement) -> bool:
-            if some_id is not None:
-                return each.group_id.hex().endswith(some_id)
-            return not only or each.cause.state in states
+            # Of a group without messages that is in order, there is nothing to show.
+            is_there = each.group is not None or each.cause.severity is not Severity.OK
+            return is_there and (not only or each.cause.state in states)
 
         with Progress() as line:
-            gone = found.judge(owners, put_time(now - STALLED_AFTER), wanted, line.say)
-        if some_id is not None:
-            _show_messages(report, q_mgrs, queue, _the_id(found, some_id))
-        else:
-            names = stack.enter_context(GroupNames(q_mgrs, queue))
-            _show_groups(report, found, names, now)
-            _tell_gone(report, filter(wanted, gone))
+            for found in sight.lists.values():
+                found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, line.say)
+        _show_groups(report, sight, order, q_mgrs, now)
     report.end()
 
 
@@ -160,30 +171,24 @@ def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
         return browse_groups(q_mgrs, queue, say)
 
 
-def _owners(report: Report, q_mgrs: Sequence[QueueManager], status_queues: Sequence[str]) -> SeenOwners:
-    """Return the owners at all these queue managers."""
-    found = SeenOwners(())
-    for q_mgr in q_mgrs:
-        seen = find_owners(q_mgr, status_queues=status_queues)
-        for sentence in seen.unseen:
-            report.note(f"not seen at {q_mgr.q_mgr_name}: {sentence}")
-        found = SeenOwners(found.owners + seen.owners, found.unseen + seen.unseen, found.q_mgr_names + seen.q_mgr_names)
-    return found
-
-
-def _the_id(found: GroupList, some_id: str) -> bytes:
-    """Return the one GroupId that ends with these digits."""
-    ids = {row.group.group_id for row in found.groups()}
+def _the_id(q_mgrs: Sequence[QueueManager], queue: str, some_id: str) -> bytes:
+    """Return the one GroupId on the queue that goes by these digits or this text."""
+    if len(some_id) == _WHOLE_ID and not some_id.lower().strip("0123456789abcdef"):
+        return bytes.fromhex(some_id)
+    with browsed(q_mgrs, queue) as found:
+        ids = {each.group_id for each in found.inspections() if some_id and goes_by(each.group_id, some_id)}
+    # A text may be the beginning of another one.
+    ids = {each for each in ids if text_of_id(each) == some_id} or ids
     if len(ids) != 1:
-        seen = ", ".join(sorted(each.hex() for each in ids)[:5])
-        many = f"{len(ids)} groups on the queue end with {some_id}: {seen}"
-        raise click.BadParameter(many if ids else f"no group on the queue ends with {some_id}", param_hint="'--group'")
+        seen = ", ".join(f"{each.hex()} {text_of_id(each)}".rstrip() for each in sorted(ids)[:5])
+        said = f"{len(ids)} groups on the queue begin or end with {some_id}: {seen}"
+        raise click.BadParameter(
+            said if ids else f"no group on the queue begins or ends with {some_id}", param_hint="'--group'"
+        )
     return ids.pop()
 
 
 def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes) -> None:
-    report.values["group_id"] = group_id.hex()
-    report.print(f"group {group_id.hex()}")
     for q_mgr in q_mgrs:
         if len(q_mgrs) > 1:
             report.print(f"at {q_mgr.q_mgr_name}:")
@@ -192,45 +197,67 @@ def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, g
             report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
 
 
-def _show_groups(report: Report, found: GroupList, names: GroupNames, now: datetime) -> None:
-    several = len(found.instances) > 1
-    report.rows("groups", group_listing(now, several=several), names.named(found.groups(), MOST_ROWS), found.listed)
-    if names.left_out:
-        report.note(f"the names of {number(names.left_out, 'group')} were not looked up")
-    for instance in found.instances:
-        for sentence in instance.unseen:
-            report.note(f"not seen at {instance.q_mgr_name}: {sentence}")
-    report.print(*summary(found))
-    if many := found.counts[GroupState.NO_RECORD]:
+def _show_message(report: Report, q_mgr: QueueManager, queue: str, group_id: bytes, msg_seq_number: int) -> None:
+    found = peek(q_mgr, queue, group_id, msg_seq_number, _MOST_SHOWN_BYTES)
+    if found is None:
+        report.note(f"no message {msg_seq_number} of group {group_id.hex()} can be browsed on queue {queue}")
+        report.found(ExitCode.FAILED)
+        return
+    report.note("this shows data of a message; it stays on the queue")
+    report.values["looked_into"] = peeked_values(found)
+    if not report.is_json:
+        report.rows("", HEAD, [*found.fields.items(), *found.properties.items()])
+        report.print(f"the first {len(found.data)} bytes of its data; with properties it has {found.length:,}")
+        report.print(*dumped(found.data), wrap=False)
+
+
+def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[QueueManager], now: datetime) -> None:
+    several, lists = len(q_mgrs) > 1, sight.lists
+    with ExitStack() as stack:
+        names = {queue: stack.enter_context(GroupNames(q_mgrs, queue)) for queue in lists}
+        there = [names[queue].named(found.groups(order), MOST_ROWS) for queue, found in lists.items()]
+        gone = ([row] for found in lists.values() for row in found.gone)
+        listing = group_listing(now, several=several, queues=report.values["queue"] is None)
+        total = sum(found.listed + len(found.gone) for found in lists.values())
+        report.rows("groups", listing, in_order([*gone, *there], order), total)
+    if left_out := sum(each.left_out for each in names.values()):
+        report.note(f"the names of {number(left_out, 'group')} were not looked up")
+    tell_unseen(report, sight)
+    report.print(*summary(lists.values()))
+    counts = sum((found.counts for found in lists.values()), Counter[GroupState]())
+    if many := counts[GroupState.NO_RECORD]:
         cause = Cause.NO_RECORD
         report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
-    if found.counts[GroupState.DOUBLED]:
+    if counts[GroupState.DOUBLED]:
         report.found(ExitCode.FAILED)
     if several:
         most = 1 if report.is_json else None
-        report.rows("splits", SPLITS, ((split, part) for split in found.splits() for part in split.parts[:most]))
-        splits = sum(1 for _ in found.splits())
-        report.print(f"{number(splits, 'group is', 'groups are')} split over queue managers")
+        splits = [split for found in lists.values() for split in found.splits()]
+        report.rows("splits", SPLITS, ((split, part) for split in splits for part in split.parts[:most]))
+        report.print(f"{number(len(splits), 'group is', 'groups are')} split over queue managers")
         if splits:
             report.found(ExitCode.FAILED)
     report.values |= {
-        "instances": [picked(each, _OF_INSTANCE) for each in found.instances],
-        "states": {state.value: many for state, many in found.counts.items()},
-        "data_bytes": found.data_bytes,
+        "instances": [picked(each, _OF_INSTANCE) for found in lists.values() for each in found.instances],
+        "states": {state.value: many for state, many in counts.items()},
+        "data_bytes": sum(found.data_bytes for found in lists.values()),
     }
 
 
-def _tell_gone(report: Report, gone: Iterable[Judgement]) -> None:
-    """Name what is wrong with groups of which no message is on the queue; a row would have nothing to show."""
-    causes = Counter(each.cause for each in gone if each.cause.severity is not Severity.OK)
-    for cause, many in causes.items():
-        report.note(f"{number(many, 'more group')}: {cause.value}. `mqgroups doctor` prints the commands")
+def tell_unseen(report: Report, sight: Sight) -> None:
+    """Name what could not be seen."""
+    for sentence in sight.unseen():
+        report.note(f"not seen: {sentence}")
 
 
-def summary(found: GroupList) -> list[str]:
+def summary(lists: Iterable[GroupList]) -> list[str]:
     """Return what there is, in a few lines."""
-    lines = [f"{tally('group', GroupState, found.counts)}; {size(found.data_bytes)}"]
-    for each in found.instances:
+    found = list(lists)
+    counts = sum((each.counts for each in found), Counter[GroupState]())
+    gone = sum(len(each.gone) for each in found)
+    without = f"; {gone:,} more without messages on the queue" if gone else ""
+    lines = [f"{tally('group', GroupState, counts)}{without}; {size(sum(each.data_bytes for each in found))}"]
+    for each in (instance for one in found for instance in one.instances):
         said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
         if each.open_input is not None and each.open_output is not None:
             said.append(f"open handles: {each.open_input} for input, {each.open_output} for output")

@@ -27,7 +27,7 @@ class _Main(Commands):
 
     # By who uses them; each command is in a module of its name.
     sections: ClassVar = {
-        "Operating: what is there, and what is wrong": ("doctor", "groups", "owners", "watch"),
+        "Operating: what is there, and what is wrong": ("doctor", "groups", "owners", "describe", "watch"),
         "Operating: before a start, and repairs": ("check", "adopt", "salvage"),
         "Files and workers": ("send", "receive", "work"),
         "Setting up": ("mqsc", "demo"),

@@ -12,11 +12,11 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import short_id
 from mqgroups.cli.options import LOOK_S, NAME, QUEUE, output_option, status_queues_option
 from mqgroups.cli.report import Report, record_values
 from mqgroups.cli.table import Column, Listing, Output, picked
 from mqgroups.cli.words import age, iso, number, tally
+from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import SeenOwners, find_owners
@@ -34,11 +34,35 @@ _STYLES = {
     OwnerState.UNSEEN: "yellow",
     OwnerState.LEFT_OVER: "cyan",
 }
+_S = OwnerState
+# What needs somebody comes first.
+_BY_NEED = (
+    *(
+        _S.MOVED,
+        _S.DUPLICATE,
+        _S.SEVERAL_USERS,
+        _S.UNREADABLE,
+        _S.LOST,
+        _S.HIDDEN,
+        _S.UNSEEN,
+        _S.INTERRUPTED,
+        _S.ACTIVE,
+    ),
+    *(_S.LEFT_OVER, _S.CHECKPOINT, _S.DONE, _S.CLEAN, _S.UNKNOWN),
+)
+_STATES = {state.value.replace(" ", "-"): state for state in _BY_NEED[:-1]}
 
 
 @click.command()
 @click.argument("names", nargs=-1, type=NAME, metavar="[NAME]...")
 @click.option("--queue", type=QUEUE, help="Only owners whose record names this queue.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([*_STATES]),
+    metavar="STATE",
+    help="Only owners in this state, such as record-lost; may be repeated.",
+)
 @click.option(
     "--unused",
     is_flag=True,
@@ -51,6 +75,7 @@ _STYLES = {
 def owners(
     names: Sequence[str],
     queue: str | None,
+    only: Sequence[str],
     unused: bool,
     apply: bool,
     status_queues: Sequence[str],
@@ -59,8 +84,9 @@ def owners(
 ) -> None:
     """Show the producers and consumers that have a status queue, or those of these NAMEs: what they do, and how far they are.
 
-    Status queues are browsed, so running programs are not disturbed. The command server lists the status queues MQGROUPS.PUT.*,
-    .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or --status-queue.
+    Those that need somebody come first. Status queues are browsed, so running programs are not disturbed. The command server
+    lists the status queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or
+    --status-queue.
 
     \b
     States:
@@ -98,12 +124,14 @@ def owners(
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
         if queue is not None:
             seen = of_queue(seen, (queue,))
+        if only:
+            seen = replace(seen, owners=tuple(each for each in seen.owners if each.state in map(_STATES.get, only)))
         if unused:
             clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
             found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
             seen = replace(seen, owners=found)
             report.values["deleted"] = apply
-    report.rows("owners", owner_listing(datetime.now(UTC)), seen.owners)
+    report.rows("owners", owner_listing(datetime.now(UTC)), by_need(seen.owners))
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")
     if unused:
@@ -119,10 +147,15 @@ def owners(
     report.end()
 
 
+def by_need(owners: Sequence[SeenOwner]) -> list[SeenOwner]:
+    """Return owners in the order in which they need somebody."""
+    return sorted(owners, key=lambda each: _BY_NEED.index(each.state))
+
+
 def of_queue(seen: SeenOwners, queues: Collection[str]) -> SeenOwners:
-    """Return the owners whose record names one of these queues; those that may be others of them are named among the unseen."""
-    found = tuple(each for each in seen.owners if each.record is not None and each.record.queue in queues)
-    unknown = [each for each in seen.owners if each.record is None and each.state is not OwnerState.CLEAN]
+    """Return the owners whose record or anchor names one of these queues; those that may be others are named as unseen."""
+    found = tuple(each for each in seen.owners if each.queue in queues)
+    unknown = [each for each in seen.owners if not each.queue and each.state is not OwnerState.CLEAN]
     if not unknown:
         return SeenOwners(found, seen.unseen)
     named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
@@ -154,7 +187,7 @@ def owner_listing(now: datetime) -> Listing[SeenOwner]:
 
 
 def _group(row: SeenOwner) -> str:
-    return "" if row.record is None or row.record.group_id == GROUP_ID_NONE else short_id(row.record.group_id)
+    return "" if row.record is None or row.record.group_id == GROUP_ID_NONE else shown_id(row.record.group_id)
 
 
 def _position(row: SeenOwner) -> str:

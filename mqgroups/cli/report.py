@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -82,6 +82,15 @@ class Report:
         if left_out:
             self.print(f"not shown, for want of room: {', '.join(left_out)}; -o json has all")
         return len(shown) + more
+
+    def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:
+        """Print as much of a table as fits, and by which command to see all."""
+        lines, left_out = table_lines(listing, rows[:most_lines])
+        is_all = len(lines) <= most_lines and len(rows) <= most_lines
+        for line in lines if is_all else lines[: most_lines - 1]:
+            echo(line)
+        if not is_all or left_out:
+            echo(f"and more: {command}")
 
     def found(self, code: ExitCode) -> None:
         """Have the command exit with ``code``, unless something is worse: FAILED is the worst."""

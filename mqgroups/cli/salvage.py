@@ -244,9 +244,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
 def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
     if group is not None:
         # No record names it any more, so its messages alone say its state.
-        verdict = judged(group, (), Surroundings(BrowsedInstance("", ""), quiet_since=group.last_put))
-        row = ListedGroup(q_mgr.q_mgr_name, group, verdict.cause, verdict.since)
-        report.rows("group", group_listing(datetime.now(UTC)), [row])
+        around = Surroundings(BrowsedInstance(q_mgr.q_mgr_name, ""), quiet_since=group.last_put)
+        report.rows("group", group_listing(datetime.now(UTC)), [ListedGroup(judged(group, (), around))])
 
 
 def _to_give(checkpoint: Any) -> str:

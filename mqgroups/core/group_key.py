@@ -13,6 +13,11 @@ from enum import Enum
 from mqgroups.core.model import GROUP_ID_LENGTH, GROUP_ID_NONE
 from mqgroups.core.status import RecordState, StatusRecord
 
+# How the GroupIds begin that queue managers make.
+MADE_BY_QUEUE_MANAGERS = (b"AMQ ", b"CSQ ")
+# The digits of a GroupId that differ between the groups of one queue manager.
+_LAST_DIGITS = 12
+
 
 class Likeness(Enum):
     """What a group that begins has in common with the one that its consumer completed before."""
@@ -31,6 +36,26 @@ def short_id(key: bytes) -> str:
     """Return what people know a group by, 48 hexadecimal digits: its GroupId; the MsgId of a message in no group."""
     group_id, first_msg_id = key[:GROUP_ID_LENGTH], key[GROUP_ID_LENGTH:]
     return (first_msg_id if group_id == GROUP_ID_NONE else group_id).hex()
+
+
+def text_of_id(group_id: bytes) -> str:
+    """Return the text of which a program has made a GroupId, as JMS does of JMSXGroupID: UTF-8, padded with zeros; else empty."""
+    try:
+        text = "" if group_id.startswith(MADE_BY_QUEUE_MANAGERS) else group_id.rstrip(b"\0").decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if text.isprintable() and text == text.strip() else ""
+
+
+def shown_id(group_id: bytes) -> str:
+    """Return how rows and sentences name a group: by the text of its GroupId, else by the last digits."""
+    return text_of_id(group_id) or group_id.hex()[-_LAST_DIGITS:]
+
+
+def goes_by(group_id: bytes, some: str) -> bool:
+    """Whether somebody may mean this GroupId: by the first or last hexadecimal digits, or by the beginning of its text."""
+    digits = group_id.hex()
+    return digits.startswith(some.lower()) or digits.endswith(some.lower()) or text_of_id(group_id).startswith(some)
 
 
 def may_be_same(key: bytes, other: bytes) -> bool:

@@ -9,17 +9,21 @@ work from one that lacks messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.core.model import MsgFlag
+from mqgroups.core.group_properties import MOST_BYTES
+from mqgroups.core.model import GROUP_ID_LENGTH, MsgFlag
 from mqgroups.errors import CommandRefused
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.rfh2 import described_by
+from mqgroups.mqi.abc import PropertyValue
+from mqgroups.mqi.rfh2 import described_by, without_properties
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_group_id
@@ -27,6 +31,11 @@ from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupIns
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
 _DEAD_LETTER_HEADER_BYTES = 172
+_HEAD = (
+    "report msg_type expiry feedback encoding coded_char_set_id format priority persistence msg_id correl_id backout_count "
+    "reply_to_q reply_to_q_mgr user_identifier put_appl_type put_appl_name put_date put_time group_id msg_seq_number offset "
+    "msg_flags"
+).split()
 # Second looks: more than consumers are at work on. Each takes a search of the queue, unless that is indexed.
 _MOST = 100
 
@@ -56,6 +65,57 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
         for md, length in _found(physical, wanted, mq.MQMO_MATCH_GROUP_ID):
             yield browsed_message(md, length)
+
+
+@dataclass(frozen=True, slots=True)
+class PeekedMessage:
+    """A message on a queue, to look into: it shows data.
+
+    Attributes:
+        fields: the fields of its MQMD.
+        properties: its message properties.
+        data: the beginning of its data, without the folders of properties, in the code page in which it was put.
+        length: the length of all its data, with these folders.
+    """
+
+    fields: Mapping[str, int | str]
+    properties: Mapping[str, PropertyValue]
+    data: bytes
+    length: int
+
+
+def peek(
+    q_mgr: ConnectionHolder, queue: str, group_id: bytes, msg_seq_number: int, most_bytes: int
+) -> PeekedMessage | None:
+    """Browse one message of a group; of several with this number the first one. ``None`` if it is not there; raises MQIError.
+
+    Args:
+        q_mgr, queue, group_id: as for ``messages_of_group``.
+        msg_seq_number: its number in the group.
+        most_bytes: how many bytes of its data are returned at most.
+    """
+    md = st.md(group_id=checked_group_id(group_id), msg_seq_number=msg_seq_number)
+    gmo = st.gmo(
+        mq.MQGMO_BROWSE_FIRST | (_OPTIONS & ~mq.MQGMO_NO_PROPERTIES) | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
+        match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER,
+    )
+    with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
+        found = physical.get_beginning(md, gmo, 4 * MOST_BYTES + most_bytes)
+    if found is None:
+        return None
+    data, head, length = found
+    taken = without_properties(head, data)
+    values = {} if taken is None else property_folders.values(taken[2].folders)
+    head, data = (head, data) if taken is None else taken[:2]
+    fields = {name: _field(head, getattr(st, f"MD_{name.upper()}")) for name in _HEAD}
+    return PeekedMessage(fields, values, data[:most_bytes], length)
+
+
+def _field(md: bytes, at: int | slice) -> int | str:
+    """Return a field of an MQMD: a number, a name, or the digits of an identifier."""
+    if isinstance(at, int):
+        return st.long_at(md, at)
+    return md[at].hex() if at.stop - at.start == GROUP_ID_LENGTH else st.name_at(md, at)
 
 
 def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:

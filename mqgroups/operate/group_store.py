@@ -10,19 +10,24 @@ import pickle
 import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Literal, TypeAlias
 
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, Judgement
 
 # Causes are stored as numbers; those that an operator looks for come first.
 _CAUSES = tuple(Cause)
-_RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
+RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
+# What comes first: the most dangerous groups, those in which nothing has happened for longest, or those with most data.
+Order: TypeAlias = Literal["danger", "quiet", "size"]
+_ORDERS: dict[Order, str] = {"danger": "rank, since", "quiet": "since", "size": "data_bytes DESC"}
 _TABLES = """
 CREATE TABLE tally (
     seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, packed BLOB, PRIMARY KEY (group_id, at)
 ) WITHOUT ROWID;
-CREATE TABLE judged (group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, PRIMARY KEY (group_id, at))
-WITHOUT ROWID;
+CREATE TABLE judged (
+    group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, data_bytes INTEGER, PRIMARY KEY (group_id, at)
+) WITHOUT ROWID;
 """
 # How many groups are in memory; one takes less than a kilobyte.
 _MOST_IN_MEMORY = 20_000
@@ -111,14 +116,15 @@ class GroupStore:
         """Judge every group; ``None`` leaves it out of ``all``."""
         self._write(list(self._counting))
 
-        def rows() -> Iterator[tuple[bytes, int, int, str]]:
+        def rows() -> Iterator[tuple[bytes, int, int, str, int]]:
             for group_id, at, packed in self._database.execute("SELECT group_id, at, packed FROM tally"):
-                verdict = judge(at, pickle.loads(packed))
+                group = pickle.loads(packed)
+                verdict = judge(at, group)
                 if verdict is not None:
-                    yield group_id, at, _RANKS[verdict.cause], verdict.since
+                    yield group_id, at, RANKS[verdict.cause], verdict.since, group.data_bytes
 
         self._database.execute("BEGIN")
-        self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
+        self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?, ?)", rows())
         self._database.execute("COMMIT")
 
     def judged(self) -> int:
@@ -126,9 +132,9 @@ class GroupStore:
         (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
         return int(number)
 
-    def all(self) -> Iterator[tuple[int, GroupInspection, Cause, str]]:
-        """Yield the groups that were judged, the most dangerous first: instance, group, cause, since when."""
-        query = "SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY rank, since, seen"
+    def all(self, order: Order = "danger") -> Iterator[tuple[int, GroupInspection, Cause, str]]:
+        """Yield the groups that were judged: instance, group, cause, since when."""
+        query = f"SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY {_ORDERS[order]}, seen"
         for at, packed, rank, since in self._database.execute(query):
             yield at, pickle.loads(packed), _CAUSES[rank], since
 

@@ -8,10 +8,12 @@ A group that lacks messages is looked at again, if a consumer may be getting it 
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -19,7 +21,7 @@ from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
-from mqgroups.operate.group_store import GroupStore
+from mqgroups.operate.group_store import RANKS, GroupStore, Order
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
@@ -34,19 +36,42 @@ class ListedGroup:
     """A group on a queue.
 
     Attributes:
-        q_mgr_name: the queue manager that has these messages of it.
-        group: the messages.
-        cause, since: why it is in its state, and the time of the last message or commit known of it: 16 digits, UTC.
-        owners: the owners whose records name it as unfinished.
+        judgement: why it is in its state, and what is known besides.
         name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
-    q_mgr_name: str
-    group: GroupInspection
-    cause: Cause
-    since: str
-    owners: tuple[SeenOwner, ...] = ()
+    judgement: Judgement
     name: str | None = None
+
+    @property
+    def q_mgr_name(self) -> str:
+        """The queue manager that has these messages of it."""
+        return self.judgement.around.at.q_mgr_name
+
+    @property
+    def queue(self) -> str:
+        """The queue, as it was named."""
+        return self.judgement.around.at.queue
+
+    @property
+    def group(self) -> GroupInspection:
+        """The messages; without any if only records name it."""
+        return self.judgement.group or GroupInspection(self.judgement.group_id)
+
+    @property
+    def cause(self) -> Cause:
+        """Why it is in its state."""
+        return self.judgement.cause
+
+    @property
+    def since(self) -> str:
+        """The time of the last message or commit known of it: 16 digits, UTC."""
+        return self.judgement.since
+
+    @property
+    def owners(self) -> Sequence[SeenOwner]:
+        """The owners whose records name it as unfinished."""
+        return self.judgement.owners
 
     @property
     def state(self) -> GroupState:
@@ -55,6 +80,17 @@ class ListedGroup:
 
 
 OnProgress = Callable[[BrowsedInstance], None]
+# As the store sorts.
+_KEYS: dict[Order, Callable[[ListedGroup], Any]] = {
+    "danger": lambda row: (RANKS[row.cause], row.since),
+    "quiet": lambda row: row.since,
+    "size": lambda row: -row.group.data_bytes,
+}
+
+
+def in_order(rows: Iterable[Iterable[ListedGroup]], order: Order = "danger") -> Iterator[ListedGroup]:
+    """Merge groups that are in this order; how many there are does not matter."""
+    return heapq.merge(*rows, key=_KEYS[order])
 
 
 class GroupList:
@@ -62,7 +98,9 @@ class GroupList:
 
     Attributes:
         instances: what was browsed, in the order of the connections.
-        counts: how many groups there are, by state.
+        names: of the queue: as it was named, of the local queue, and of other aliases of it.
+        gone: the groups that records of this queue's owners name, and of which no message is there; those that were chosen.
+        counts: how many groups there are, by state; without those.
         data_bytes: the length of the data of all messages in groups.
     """
 
@@ -72,7 +110,10 @@ class GroupList:
         self._store = store
         self._connections = connections
         self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
+        self._around: Sequence[Surroundings] = ()
         self.instances = tuple(instances)
+        self.names = {name for each in instances for name in (each.queue, each.resolved_q_name)}
+        self.gone: list[ListedGroup] = []
         self.counts: Counter[GroupState] = Counter()
         self.data_bytes = 0
 
@@ -89,7 +130,7 @@ class GroupList:
         Args:
             owners: those that were seen after browsing (``find_owners``): records from before it may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-            wanted: whether to list a group.
+            wanted: whether to list a group; asked once for each, also for those of which no message is there.
             say: called now and then with a text on how far it is.
             name: the owner that the operator asks about, for remedies.
 
@@ -106,7 +147,7 @@ class GroupList:
         # The end of such a group is at another instance, so it says nothing that a part has none.
         split = {group_id for group_id, _ in self._store.split()}
         seen = owners.owners, owners.records_of, not owners.unseen
-        everywhere = [Surroundings(each, *seen, quiet_since, name) for each in self.instances]
+        self._around = everywhere = [Surroundings(each, *seen, quiet_since, name) for each in self.instances]
         in_parts = [replace(each, records_of=()) for each in everywhere]
         gone = dict(self._owners)
 
@@ -128,8 +169,18 @@ class GroupList:
             for look in looks:
                 stack.callback(look.close)
             self._store.judge(judge)
-        names = {name for each in self.instances for name in (each.queue, each.resolved_q_name)}
-        return [judged(None, of, everywhere[0]) for of in gone.values() if of[0].queue in names]
+        found = [
+            judged(None, of, everywhere[0]) for of in gone.values() if any(each.queue in self.names for each in of)
+        ]
+        self.gone = sorted(
+            (
+                ListedGroup(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
+                for each in found
+                if wanted(each)
+            ),
+            key=_KEYS["danger"],
+        )
+        return found
 
     def inspections(self) -> Iterator[GroupInspection]:
         """Yield all groups as they were browsed, in the order of their first messages; they need not be judged."""
@@ -140,10 +191,11 @@ class GroupList:
         """How many groups were chosen."""
         return self._store.judged()
 
-    def groups(self) -> Iterator[ListedGroup]:
-        """Yield the chosen groups, the most dangerous ones first."""
-        for at, group, cause, since in self._store.all():
-            yield ListedGroup(self.instances[at].q_mgr_name, group, cause, since, self._owners.get(group.group_id, ()))
+    def groups(self, order: Order = "danger") -> Iterator[ListedGroup]:
+        """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
+        for at, group, cause, since in self._store.all(order):
+            owners = self._owners.get(group.group_id, ())
+            yield ListedGroup(Judgement(cause, since, group, owners, self._around[at]))
 
     def splits(self) -> Iterator[GroupSplit]:
         """Yield the groups whose messages are at more than one instance."""

@@ -116,7 +116,6 @@ def look_at_queue(
             look._add(judgement, status_queue)
             return False
 
-        for each in found.judge(seen, quiet_since, wanted, name=name):
-            wanted(each)
+        found.judge(seen, quiet_since, wanted, name=name)
     look.unseen = seen.unseen
     return look

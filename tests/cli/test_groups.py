@@ -10,6 +10,7 @@ import click
 import pytest
 
 import mqgroups.operate.command_server
+from mqgroups import errors
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.mqi import constants as mq
 from tests.fix_cli import environment, invoke
@@ -56,7 +57,7 @@ def test_each_group_is_shown_with_its_state_and_what_is_missing(owner, groups):
     assert (result.exit_code, result.stderr) == (DONE, "")
     lines = rows(result.stdout)
     # What needs attention comes first.
-    assert lines[1].startswith(f"{A.hex()[-12:]} gap 5 python 2 2 bytes 4 6 ")
+    assert lines[1].startswith(f"{A.decode()} gap 5 python 2 2 bytes 4 6 ")
     assert lines[2].startswith(f"{whole.hex()[-12:]} complete python 2 6 bytes 1 2 ")
     assert lines[3] == "2 groups: 1 complete, 1 gap; 8 bytes"
     assert "5 messages, 1 in no group" in lines[4]
@@ -127,7 +128,7 @@ def test_a_group_that_is_there_twice_is_doubled_and_has_an_exit_code_of_its_own(
     for number, flags in ((1, MIG), (2, LAST)):
         put(owner, A, number, number, flags=flags)
     result = groups()
-    assert (result.exit_code, rows(result.stdout)[1].split()[:2]) == (FAILED, [A.hex()[-12:], "doubled"])
+    assert (result.exit_code, rows(result.stdout)[1].split()[:2]) == (FAILED, [A.decode(), "doubled"])
     said = json.loads(groups("-o", "json").stdout)
     (group,) = said["groups"]
     assert (said["exit_code"], group["doubled"], group["overlapping"]) == (FAILED, True, 2)
@@ -177,9 +178,9 @@ def test_the_messages_of_one_group_are_shown_by_the_end_of_its_identifier(owner,
 @pytest.mark.parametrize(
     ("some", "said"),
     [
-        ("41", "2 groups on the queue end with 41: "),
-        ("ff", "no group on the queue ends with ff"),
-        ("xy", "hexadecimal"),
+        ("41", "2 groups on the queue begin or end with 41: "),
+        ("ff", "no group on the queue begins or ends with ff"),
+        ("xy", "no group on the queue begins or ends with xy"),
     ],
 )
 def test_a_group_that_is_not_the_only_one_is_asked_for_again(owner, groups, some, said):
@@ -217,7 +218,7 @@ def test_a_table_has_so_many_rows_and_says_how_many_more_there_are(owner, groups
     for number in range(5):
         put(owner, b"%024d" % number, 1)
     lines = rows(groups().stdout)
-    assert [line[:12] for line in lines[1:4]] == [(b"%024d" % number).hex()[-12:] for number in range(3)]
+    assert [line[:24] for line in lines[1:4]] == [f"{number:024}" for number in range(3)]
     assert lines[4].startswith("and 2 more rows: -o json has all")
     assert len(json.loads(groups("-o", "json").stdout)["groups"]) == 5
 
@@ -236,3 +237,85 @@ def test_at_a_terminal_what_is_missing_and_by_whom_is_shown_and_what_is_left_out
     whole = groups().stdout.splitlines()
     assert A.hex() in whole[1]
     assert "not shown" not in " ".join(whole)
+
+
+def test_without_a_queue_all_queues_that_records_name_are_shown_also_groups_without_messages(owner, make_owner):
+    there, gone, lost, elsewhere = owner, *(make_owner() for _ in range(3))
+    there.put_group(THIS)
+    for each in (there, gone, lost, elsewhere):
+        each.interrupt_put(THIS[:4], queue=gone.queue if each is elsewhere else each.queue)
+    gone.empty()
+    lost.take_record("put")
+    run = ("groups", "--wait", "0")
+    said = json.loads(invoke(*run, "-o", "json", **environment(owner.target)).stdout)
+    mine = [each for each in said["groups"] if each["queue"] in {there.queue, gone.queue, lost.queue}]
+    assert said["queue"] is None
+    assert [(each["queue"], each["state"], each["messages"]) for each in mine] == [
+        (lost.queue, "no record", 2),
+        *[(gone.queue, "stalled", 0)] * 2,
+        (there.queue, "stalled", 2),
+        (there.queue, "complete", 7),
+    ]
+    assert {each["queue"] for each in said["instances"]} >= {there.queue, gone.queue, lost.queue}
+    shown = invoke(*run, "--only", "stalled", **environment(owner.target)).stdout
+    assert rows(shown)[0].startswith("queue GroupId ")
+    assert [line.split()[0] for line in shown.splitlines() if gone.queue in line][:2] == [gone.queue] * 2
+    assert "more without messages on the queue" in shown
+    assert "complete" not in shown.partition(" groups: ")[0]
+
+
+def test_a_queue_that_a_record_names_and_nobody_can_browse_is_told_with_its_owner(owner, monkeypatch):
+    owner.interrupt_put(THIS[:4])
+
+    def refused(q_mgrs, queue, *_):
+        raise errors.mqi_error("MQOPEN", f"queue {queue}", mq.MQCC_FAILED, mq.MQRC_NOT_AUTHORIZED)
+
+    monkeypatch.setattr("mqgroups.cli.groups.browse_groups", refused)
+    result = invoke("groups", "--wait", "0", **environment(owner.target))
+    assert f"queue {owner.queue}, which records name: put {owner.name} (interrupted): " in result.stderr
+
+
+@pytest.mark.parametrize(("order", "first"), [("danger", A), ("quiet", B), ("size", C)])
+def test_what_comes_first_can_be_chosen(owner, groups, order, first):
+    for group_id, *numbers in ((B, 1, 3), (A, 1), (C, 1, 2, 3, 4)):
+        put(owner, group_id, *numbers)
+    found = json.loads(groups("-o", "json", "--sort", order).stdout)["groups"]
+    assert found[0]["group_id"] == first.hex()
+
+
+TEXT, LONGER = b"ORDER-1".ljust(24, b"\0"), b"ORDER-17".ljust(24, b"\0")
+
+
+def test_a_group_id_of_a_partner_is_shown_as_its_text_and_found_by_its_beginning(owner, groups):
+    for each in (TEXT, LONGER, b"\x1b[2J".ljust(24, b"\0")):
+        put(owner, each, 1)
+    shown = [line.split()[0] for line in groups().stdout.splitlines()[1:4]]
+    assert sorted(shown) == sorted(["ORDER-1", "ORDER-17", "0" * 12])
+    for some in ("ORDER-17", LONGER.hex()[:18], "ORDER-1"):
+        said = json.loads(groups("-o", "json", "--group", some).stdout)
+        assert said["group_id"] == (TEXT if some == "ORDER-1" else LONGER).hex()
+    assert groups("--group", "ORDER-17").stdout.startswith(f"group {LONGER.hex()} (ORDER-17)\n")
+    for some in ("ORDER", "", "00"):
+        assert groups("--group", some).exit_code == USAGE
+    refused = " ".join(groups("--group", "ORDER").stderr.split())
+    assert f"{TEXT.hex()} ORDER-1, {LONGER.hex()} ORDER-17" in refused
+
+
+def test_a_look_into_a_message_shows_its_head_properties_and_first_bytes_and_leaves_it(owner, groups):
+    with owner.producer() as producer, producer.group(name="orders.csv") as group:
+        group.put(b"first" + bytes(range(256)) * 40, properties={"usr.kind": "order"})
+        group.put(b"second")
+    before = owner.data()
+    group_id = owner.on_queue()[0].group_id.hex()
+    result = groups("--group", group_id[-12:], "--message", "1")
+    assert (result.exit_code, owner.data()) == (DONE, before)
+    assert "this shows data of a message" in result.stderr
+    lines = rows(result.stdout)
+    assert {"msg_seq_number 1", f"group_id {group_id}", "mqgroups.Name orders.csv"} <= set(lines)
+    assert "0000 66 69 72 73 74 00 01 02 03 04 05 06 07 08 09 0a first..........." in lines
+    assert lines[-1].startswith("00f0 ")
+    said = json.loads(groups("-o", "json", "--group", group_id, "--message", "2").stdout)["looked_into"]
+    assert (said["data_hex"], said["msg_seq_number"]) == (b"second".hex(), 2)
+    assert b"second".hex() not in groups("-o", "json", "--group", group_id).stdout
+    assert groups("--group", group_id, "--message", "3").exit_code == FAILED
+    assert groups("--message", "1").exit_code == USAGE

@@ -188,3 +188,22 @@ def test_a_predefined_status_queue_is_not_unused(owner):
     """The administrator has defined it; its definition could not be made again."""
     assert operate.delete_unused(owner.qmgr, "TEST.BACKOUT") is False
     assert operate.delete_unused(owner.qmgr, "NO.SUCH.QUEUE") is False
+
+
+def test_owners_come_by_need_and_only_those_in_a_state_if_asked(owner, make_owner, owners):
+    lost, clean = make_owner(queue=owner.queue), make_owner(queue=owner.queue)
+    clean.put_group(THIS)
+    for each in (owner, lost):
+        each.interrupt_put(THIS[:4])
+    lost.take_record("put")
+    names = [owner.name, lost.name, clean.name]
+    found = json.loads(owners("-o", "json", *names).stdout)["owners"]
+    assert [(each["name"], each["state"]) for each in found] == [
+        (lost.name, "record lost"),
+        (owner.name, "interrupted"),
+        (clean.name, "clean"),
+    ]
+    (only,) = json.loads(owners("-o", "json", "--only", "record-lost", *names).stdout)["owners"]
+    assert only["name"] == lost.name
+    of_queue = json.loads(owners("-o", "json", "--queue", owner.queue).stdout)["owners"]
+    assert [each["name"] for each in of_queue] == [lost.name, owner.name]

@@ -25,8 +25,7 @@ import mqgroups.operate.command_server
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.seen import Seen
-from mqgroups.cli.watch import _Watcher
+from mqgroups.cli.seen import Seen, SeenQueue, Watcher
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
@@ -55,7 +54,7 @@ def watch(owner, paused, monkeypatch):
                 raise KeyboardInterrupt
 
         monkeypatch.setattr("mqgroups.cli.watch.time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
-        words = ("watch", "--queue", queue, "--every", "0", "--wait", "0")
+        words = ("watch", *(("--queue", queue) if queue else ()), "--every", "0", "--wait", "0")
         result = invoke(*words, *arguments, **environment(owner.target))
         # It only looks, so there is nothing to back out.
         ended = (result.exit_code, result.stderr.splitlines()[-1])
@@ -100,7 +99,7 @@ def test_prometheus_and_browsers_see_groups_by_state_and_how_long_they_wait(owne
     finally:
         process.kill()
         process.communicate()
-    assert [(each["state"], each["told"]) for each in look["groups"]] == [
+    assert [(each["state"], each["told"]) for each in (*look["trouble"], *look["groups"])] == [
         ("no beginning", "1 missing; 2 on the queue; from 3 not there yet"),
         ("complete", "1 to 7 on the queue"),
     ]
@@ -120,16 +119,18 @@ def test_prometheus_and_browsers_see_groups_by_state_and_how_long_they_wait(owne
 
 
 def test_a_look_that_is_old_or_has_failed_shows_no_figures():
-    pages = WatchPages("QM1", "ORDERS")
+    pages = WatchPages("QM1", ["ORDERS"])
     page = pages.by_path["/metrics"]
     unseen = page().text
     assert 'mqgroups_queue_seen{queue_manager="QM1",queue="ORDERS"} 0' in unseen
-    seen = Seen(datetime.now(UTC), states={GroupState.COMPLETE: 2}, messages=9)
+    seen = Seen(datetime.now(UTC), queues=[SeenQueue("ORDERS", states={GroupState.COMPLETE: 2}, messages=9)])
     pages.show(seen, 1.0)
     assert "mqgroups_queue_oldest_complete_seconds" in page().text
     pages.show(seen, -10.0)
     assert page().text == unseen
-    pages.show(Seen(datetime.now(UTC), problem="connection lost"), 1.0)
+    pages.show(Seen(datetime.now(UTC), problem="connection lost", queues=[SeenQueue("ORDERS")]), 1.0)
+    assert page().text == unseen
+    pages.show(Seen(datetime.now(UTC), queues=[SeenQueue("ORDERS", "not browsed: 2035")]), 1.0)
     assert page().text == unseen
 
 
@@ -152,10 +153,26 @@ def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner,
 
 
 def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
-    monkeypatch.setattr("mqgroups.cli.watch.STALLED_AFTER", timedelta())
+    monkeypatch.setattr("mqgroups.cli.seen.STALLED_AFTER", timedelta())
     owner.interrupt_put(THIS[:4], group_name="orders-0815.csv")
     looks = map(json.loads, watch("-o", "json").stdout.splitlines())
     assert [[each["name"] for each in seen["groups"]] for seen in looks] == [["orders-0815.csv"]] * 2
+
+
+def test_without_queues_all_that_records_name_are_watched_by_one_process(owner, make_owner, watch):
+    other = make_owner()
+    owner.put_group(THIS)
+    for each in (owner, other):
+        each.interrupt_put(THIS[:4])
+    other.empty()
+    looks = [json.loads(line) for line in watch("-o", "json", looks=1, queue=None).stdout.splitlines()]
+    found = {each["queue"]: each["groups"] for each in looks if each["queue"] in {owner.queue, other.queue}}
+    assert {queue: [(each["state"], each["messages"]) for each in rows] for queue, rows in found.items()} == {
+        owner.queue: [("stalled", 2)],
+        other.queue: [("stalled", 0)],
+    }
+    lines = watch("--queue", other.queue, looks=1).stdout.splitlines()
+    assert [line.split()[3].rstrip(":") for line in lines] == sorted([owner.queue, other.queue])
 
 
 @pytest.mark.embedded
@@ -274,8 +291,8 @@ def test_a_password_that_is_refused_is_offered_again_after_a_minute(monkeypatch,
     def refused(**_):
         raise mqi_error("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, reason)
 
-    monkeypatch.setattr("mqgroups.cli.watch.open_q_mgr", refused)
-    seen = _Watcher("Q", (), {}, None).look()
+    monkeypatch.setattr("mqgroups.cli.seen.open_q_mgr", refused)
+    seen = Watcher(("Q",), (), {}, None).look()
     assert (str(reason) in seen.problem, max(1, seen.took_s)) == (True, pause_s)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mqgroups.cli.seen import Seen
+from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages, page_values
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
@@ -29,30 +29,42 @@ AT = datetime(2026, 1, 1, 12, 7, tzinfo=UTC)
 def listed(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> ListedGroup:
     found = judgement(messages, *owners, group_id=group_id)
     assert found.group is not None
-    return ListedGroup("QM1", found.group, found.cause, found.since, tuple(owners), name)
+    return ListedGroup(found, name)
 
 
 GAP = listed([WHOLE[0], message(2), message(6), message(7, LAST)], name=HOSTILE)
 HALF = listed(WHOLE[2:], owner("get", 2, name="SINK"), name="orders-0815.csv")
+TORN = listed(WHOLE[1:2], owner("put", 2, name="LOADER"), owner("get", 1, name="SINK"), name="invoices-7")
 DONE = listed([message(n) for n in range(1, 300)] + [message(300, LAST)], name="L" * 200)
+GONE = ListedGroup(judgement([], owner("put", 2, name="ORDERS")), "")
 SEEN = Seen(
     AT,
     0.1,
-    rates=Rates(12.5, 3.25, 1.0, 0.5, 2.0),
-    messages=306,
-    hidden=2,
-    data_bytes=3060,
-    states={GroupState.GAP: 1, GroupState.STALLED: 1, GroupState.COMPLETE: 400},
-    groups=[GAP, HALF, DONE],
-    gone=[judgement([], owner("put", 2, name="ORDERS"))],
-    owners=[owner("put", 2, name="ORDERS"), owner("get", 2, OwnerState.ACTIVE, name=HOSTILE, problem="W" * 300)],
+    queues=[
+        SeenQueue(
+            HOSTILE,
+            rates=Rates(12.5, 3.25, 1.0, 0.5, 2.0),
+            messages=306,
+            hidden=2,
+            data_bytes=3060,
+            states={GroupState.GAP: 1, GroupState.STALLED: 1, GroupState.COMPLETE: 400},
+            groups=[GAP, GONE, HALF, DONE],
+        ),
+        SeenQueue("INVOICES", groups=[TORN], states={GroupState.STALLED: 1}),
+        SeenQueue("LOST.ONE", "not browsed: 2035"),
+    ],
+    owners=[
+        owner("put", 2, name="ORDERS"),
+        owner("get", 2, OwnerState.ACTIVE, name=HOSTILE, problem="W" * 300),
+        owner("get", 2, OwnerState.LOST, name="INVOICES"),
+    ],
     unseen=[HOSTILE],
 )
 
 
 def test_a_long_name_is_cut():
-    seen = Seen(AT, groups=[listed(WHOLE[:1], name="n" * 30_000)], states={GroupState.STALLED: 1})
-    assert [each["name"] for each in page_values(seen)["groups"]] == [f"{'n' * 97}..."]
+    seen = Seen(AT, queues=[SeenQueue("Q", groups=[listed(WHOLE[:1], name="n" * 30_000)])])
+    assert [each["name"] for each in page_values(seen)["trouble"]] == [f"{'n' * 97}..."]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +75,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser):
-    page = WatchPages("QM1", HOSTILE)
+    page = WatchPages("QM1")
     port = free_port()
     with Pages(("127.0.0.1", port), page.by_path):
         page.url = f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined] # of this test
@@ -77,7 +89,7 @@ def page(browser):
 def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
     page.show(SEEN, 1.0)
     browser.open(page.url, width, scheme)
-    browser.until("document.querySelectorAll('#attention article').length === 3")
+    browser.until("document.querySelectorAll('#attention article').length === 5")
     # PNGs to look at.
     if directory := os.environ.get("SCREENSHOTS"):
         browser.screenshot(Path(directory) / f"watch-{width}-{scheme}.png")
@@ -91,9 +103,17 @@ def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
         "3.1 kB, 2 in units of work",
         "7 m, since 2026-01-01 12:00:00 UTC",
         "and 399 more",
+        "app \u2192 SINK",
+        "LOADER \u2192 SINK",
+        "start put LOADER",
+        "mqgroups salvage rebuild --name INVOICES --role get",
+        "not browsed: 2035",
         HOSTILE.replace("\u202e", "?"),
     )
     assert [each for each in shown if each not in text] == []
+    assert browser.ask("document.title") == "6 in trouble - QM1 - mqgroups watch"
+    # What is in order takes one line.
+    assert browser.ask("document.querySelectorAll('#queues .line, #groups .line, #owners .line').length") == 3 + 1 + 2
     assert browser.ask("document.body.id + document.images.length") == "0"
     assert browser.ask("document.documentElement.scrollWidth") == browser.ask("innerWidth") == width
     parts = "[...document.querySelector('.bar').children].map((each) => each.className)"
@@ -104,15 +124,22 @@ def test_it_shows_what_is_where_as_text_and_fits(browser, page, width, scheme):
 
 
 def test_it_follows_the_looks_and_says_why_there_is_none(browser, page):
-    page.show(SEEN, 0.1)
+    gone = Seen(AT, problem="connection lost: 2009")
+    page.show(gone, 0.1)
     browser.open(page.url, 1440, "light")
-    browser.until("document.querySelectorAll('article').length === 6")
-    page.show(Seen(AT, groups=[DONE], states={GroupState.COMPLETE: 1}), 0.1)
-    browser.until("document.querySelectorAll('article').length === 1")
-    assert "No group needs attention." in browser.ask("document.body.innerText")
-    page.show(Seen(AT, problem="connection lost: 2009"), 0.1)
-    browser.until("document.getElementById('problem').innerText.startsWith('connection lost: 2009')")
-    assert browser.ask("document.querySelectorAll('article').length") == 1
+    said = "document.getElementById('problem').innerText.startsWith('connection lost: 2009')"
+    browser.until(said)
+    assert browser.ask("document.title + document.getElementById('look').offsetHeight") == "NOT SEEN - QM10"
+    page.show(SEEN, 0.1)
+    browser.until("document.querySelectorAll('article').length === 5")
+    page.show(Seen(AT, queues=[SeenQueue("Q", groups=[DONE], states={GroupState.COMPLETE: 1})]), 0.1)
+    browser.until("document.querySelectorAll('article').length === 0")
+    assert "Nothing is in trouble." in browser.ask("document.body.innerText")
+    assert browser.ask("document.title") == "QM1 - mqgroups watch"
+    page.show(gone, 0.1)
+    browser.until(said)
+    assert browser.ask("document.querySelectorAll('.line').length") == 2
+    assert browser.ask("document.title") == "NOT SEEN - QM1"
     page.show(SEEN, -10.0)
     browser.until("document.getElementById('problem').innerText.startsWith('The next look does not end')")
 
@@ -122,7 +149,7 @@ def test_a_script_that_came_in_after_all_would_not_run(browser, page):
     with urllib.request.urlopen(page.url) as answer:
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     browser.open(page.url, 1440, "light")
-    browser.until("document.querySelectorAll('article').length === 6")
+    browser.until("document.querySelectorAll('article').length === 5")
     put = "made => { made.textContent = \"document.body.id='run'\"; document.body.append(made); return document.body.id; }"
     assert browser.ask(f"({put})(document.createElement('script'))") == ""
     browser.until("true")

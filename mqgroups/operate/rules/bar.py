@@ -15,6 +15,9 @@ from mqgroups.operate.rules.owner_state import SeenOwner
 Kind: TypeAlias = Literal["got", "on the queue", "missing", "some missing", "not there yet"]
 # More would not be seen, and a group may have a gap behind each message.
 _MOST = 60
+# Parts that are told in words.
+_MOST_TOLD = 6
+_DRAWN: dict[Kind, str] = {"got": "-", "on the queue": "#", "missing": "!", "some missing": "?", "not there yet": "."}
 
 
 class Part(NamedTuple):
@@ -33,6 +36,27 @@ def bar(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]
     is_open = parts[-1].last == 0
     end = parts[-1 - is_open].last
     return [*parts[:_MOST], Part("some missing", parts[_MOST].first, end), *parts[len(parts) - is_open :]]
+
+
+def told(parts: Sequence[Part]) -> str:
+    """Return the parts in words; of many the first ones."""
+    words = [
+        f"from {first:,} {kind}"
+        if not last
+        else f"{first:,} {kind}"
+        if first == last
+        else f"{first:,} to {last:,} {kind}"
+        for kind, first, last in parts[:_MOST_TOLD]
+    ]
+    return "; ".join([*words, *(["and so on"] if len(parts) > _MOST_TOLD else [])])
+
+
+def drawn(parts: Sequence[Part], width: int = 60) -> str:
+    """Return the parts as characters, at least one each: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
+    most = max((part.last for part in parts), default=0) or 1
+    return "".join(
+        _DRAWN[kind] * max(1, (last - first + 1) * width // most if last else 3) for kind, first, last in parts
+    )
 
 
 def _parts(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from mqgroups.core.group_key import MADE_BY_QUEUE_MANAGERS
 from mqgroups.core.model import MsgFlag
 
 _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
@@ -24,7 +25,6 @@ _MOST_NAMES = 10
 _LAST_MSG_IN_GROUP = int(MsgFlag.LAST_MSG_IN_GROUP)
 # A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
-_PRODUCTS = (b"AMQ ", b"CSQ ")
 _Q_MGR_NAME = slice(4, 16)
 # Places as integers, which an array holds in 8 bytes.
 _PLACES = 1 << 31
@@ -185,7 +185,7 @@ class GroupInspection:
     @property
     def made_by(self) -> str:
         """The queue manager that made the GroupId, and so has its producer's record: 12 characters at most; empty: not known."""
-        if not self.group_id.startswith(_PRODUCTS):
+        if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
@@ -200,13 +200,13 @@ class GroupInspection:
 
     @property
     def first(self) -> Place:
-        """The place where the first message on the queue begins."""
-        return self._runs[0].first
+        """The place where the first message on the queue begins; if none is there, where the group begins, as is ``end``."""
+        return self._runs[0].first if self.messages else HEAD
 
     @property
     def end(self) -> Place:
         """The place behind the last message on the queue; with an offset if the end of that message is missing."""
-        return self._runs[-1].end
+        return self._runs[-1].end if self.messages else HEAD
 
     @property
     def last_msg_seq_number(self) -> int:
@@ -221,7 +221,7 @@ class GroupInspection:
     @property
     def has_head(self) -> bool:
         """Whether the group's first message is there. Without it, gets in logical order never return the group."""
-        return self.first == HEAD
+        return self.messages > 0 and self.first == HEAD
 
     @property
     def has_end(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from mqgroups.core.group_key import shown_id
 from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
 from mqgroups.operate.rules.inspection import GroupInspection, Place
@@ -296,8 +297,7 @@ def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
     ]
     for owner in lost or [around.owner(role, around.name)]:
         name = owner.name if owner else around.name
-        # The digits by which ``mqgroups groups`` shows the group.
-        yield to_copy(f"if {{}} {did} group {judgement.group_id.hex()[-12:]}, and its record is lost:", name)
+        yield to_copy(f"if {{}} {did} group {{}}, and its record is lost:", name, shown_id(judgement.group_id))
         yield from _wait_for_hidden(owner, around)
         yield _rebuild_group(judgement, name, role)
         yield from _other_side(judgement, name, role)
