@@ -22,7 +22,7 @@ from mqgroups.cli.options import NAME, QUEUE, SECONDS, host_and_port, setting_op
 from mqgroups.errors import MQIError
 from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import settings_of
-from mqgroups.settings import Consuming
+from mqgroups.settings import Connecting, Consuming
 from mqgroups.stopping import stop_on_signals
 from mqgroups.workers import Workers
 from mqgroups.workers.worker import MOST_WORKERS
@@ -86,6 +86,7 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     metavar="HOST:PORT",
     help="Serve /livez, /readyz and /metrics (for Prometheus) at this address.",
 )
+@setting_options(Connecting, "trace")
 @connection_options()
 def work(
     handler: Callable[..., object],

@@ -69,6 +69,7 @@ def in_directory(tmp_path, monkeypatch):
         (("my_handlers:handle", "--http", "8080"), "is not HOST:PORT"),
         (("my_handlers:handle", "--http", f"[::1]:{'9' * 5000}"), "is not HOST:PORT"),
         (("my_handlers:handle", "--codec", "pickle"), "'pickle' is not one of 'json', 'text'"),
+        (("my_handlers:handle", "--trace", "everything"), "'everything' is not one of"),
         (("my_handlers:handle", "--workers", "0"), "0 is not in the range"),
         (("my_handlers:handle", "--name", "X Y"), "MQ names may contain only"),
         (("my_handlers:handle", "--user", "app", "--password-env", "NO_SUCH"), "NO_SUCH is not set"),

@@ -132,7 +132,7 @@ class Night:
         self.collector = stack.enter_context(collecting(expires_s=4.0))
         self._packages = packages
         pages = [f"127.0.0.1:{free_port()}" for _ in range(3)]
-        words = ["tests.night.programs:handle", "--queue", "ORDERS", "--name", "SINK"]
+        words = ["tests.night.programs:handle", "--queue", "ORDERS", "--name", "SINK", "--trace", "message"]
         self.start([*MQGROUPS, "work", *words, "--http", pages[0], "--grace", "5"], service="sink")
         self.watches = [
             self.start([*MQGROUPS, "watch", "--queue", queue, "--http", page], service="watch")
