@@ -95,11 +95,17 @@ def doctor(
     except (MQIError, BindingMissing) as error:
         shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
         report.found(ExitCode.FAILED)
+        shown.show()
         shown.end()
     with q_mgr:
         try:
             shown.add(_encryption(connection))
-            findings = examine(
+            groups: list[Finding] = []
+            told: set[str] = set()
+            if queue is not None:
+                named = named_status_queues(q_mgr, name, side, status_queue)
+                groups, told = _groups(q_mgr, queue, named, name or "NAME")
+            examined = examine(
                 q_mgr,
                 queue=queue,
                 name=name,
@@ -109,13 +115,14 @@ def doctor(
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],
             )
-            shown.add(findings)
-            if queue is not None:
-                named = named_status_queues(q_mgr, name, side, status_queue)
-                shown.add(_groups(q_mgr, queue, named, name or "NAME"))
+            shown.add(each for each in examined if each.subject not in told)
+            # What is wrong with a status queue may be why a group lacks a record.
+            shown.add(groups)
+            shown.show(worst_first=True)
             if apply:
                 shown.apply(q_mgr)
         except (MQIError, CommandRefused) as error:
+            shown.show()
             report.fail(ExitCode.FAILED, error)
     shown.end()
 
@@ -133,17 +140,22 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", connection["user"] or "the user of this process, without a password")
 
 
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
-    """Yield what is wrong with the groups on the queue. ``name``: the producer that the operator asks about, or ``NAME``."""
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str]]:
+    """Return what is wrong with the groups on the queue, and the status queues of which that says what is wrong.
+
+    ``name``: the producer that the operator asks about, or ``NAME``.
+    """
     try:
         quiet_since = put_time(datetime.now(UTC) - STALLED_AFTER)
         look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
     except ConnectionBroken:
         raise
     except MQIError as error:
-        yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
-        return
-    yield from look.findings()
+        unseen = Finding(
+            f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
+        )
+        return [unseen], set()
+    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}
 
 
 def _lines(text: str, width: int) -> list[str]:
@@ -156,22 +168,28 @@ def _lines(text: str, width: int) -> list[str]:
 
 
 class ShownFindings:
-    """Shows findings as they come, and remembers what mends them."""
+    """Shows findings, and remembers what mends them."""
 
     def __init__(self, report: Report, *, fix: bool = False) -> None:
         self._report = report
         self._fix = fix
         self._found: list[Finding] = []
+        self._is_shown = False
         self._applied: list[dict[str, Any]] = []
 
     def add(self, findings: Iterator[Finding] | Sequence[Finding]) -> None:
-        """Show findings."""
+        """Add findings."""
         for finding in findings:
             self._found.append(finding)
             if finding.severity is Severity.ERROR:
                 self._report.found(ExitCode.FAILED)
-            if self._report.is_json:
-                continue
+
+    def show(self, *, worst_first: bool = False) -> None:
+        """Show the findings, once."""
+        if worst_first:
+            self._found.sort(key=lambda each: list(_STYLES).index(each.severity), reverse=True)
+        is_shown, self._is_shown = self._is_shown or self._report.is_json, True
+        for finding in () if is_shown else self._found:
             if self._fix:
                 self._show_mqsc(finding)
             else:
