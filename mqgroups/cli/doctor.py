@@ -94,7 +94,12 @@ def doctor(
     try:
         with q_mgr:
             found += _encryption(connection)
-            found += examine(
+            groups: list[Finding] = []
+            told: set[str] = set()
+            if queue is not None:
+                named = named_status_queues(q_mgr, name, side, status_queue)
+                groups, told = _groups(q_mgr, queue, named, name or "NAME")
+            examined = examine(
                 q_mgr,
                 queue=queue,
                 name=name,
@@ -104,9 +109,9 @@ def doctor(
                 channel=connection["channel"] if connection["conn_name"] else None,
                 principal=connection["user"],
             )
-            if queue is not None:
-                named = named_status_queues(q_mgr, name, side, status_queue)
-                found += _groups(q_mgr, queue, named, name or "NAME")
+            found += (each for each in examined if each.subject not in told)
+            # What is wrong with a status queue may be why a group lacks a record.
+            found += groups
     except (MQIError, CommandRefused) as error:
         _show(report, found, output)
         report.fail(ExitCode.FAILED, error)
@@ -127,17 +132,22 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", connection["user"] or "the user of this process, without a password")
 
 
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> Iterator[Finding]:
-    """Yield what is wrong with the groups on the queue. ``name``: the producer that the operator asks about, or ``NAME``."""
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str]]:
+    """Return what is wrong with the groups on the queue, and the status queues of which that says what is wrong.
+
+    ``name``: the producer that the operator asks about, or ``NAME``.
+    """
     try:
         quiet_since = put_time(datetime.now(UTC) - STALLED_AFTER)
         look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
     except ConnectionBroken:
         raise
     except MQIError as error:
-        yield Finding(f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found")
-        return
-    yield from look.findings()
+        unseen = Finding(
+            f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
+        )
+        return [unseen], set()
+    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}
 
 
 def _lines(text: str, width: int) -> list[str]:

@@ -18,7 +18,7 @@ from mqgroups.operate.rules.findings import Finding, Severity, ok
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner
-from mqgroups.operate.rules.remedies import remedy
+from mqgroups.operate.rules.remedies import may_have_lost, remedy
 
 _Q = TypeVar("_Q", bound=ConnectionHolder)
 
@@ -48,6 +48,10 @@ class QueueLook:
                 yield self._all(cause)
         in_order = sum(many for cause, many in self.counts.items() if cause not in self.first)
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
+
+    def deals_with(self) -> set[str]:
+        """Return the status queues whose lost records are what the groups lack: one finding says both."""
+        return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.

@@ -187,8 +187,30 @@ def test_a_status_queue_in_disarray_is_an_error(owner, doctor):
     owner.interrupt_put(THIS[:4])
     owner.put_raw(b"damaged", owner.status_queue("put"))
     result, found = doctor("--name", owner.name, "--role", "put")
-    assert (result.exit_code, problems(found)) == (ERROR, {f"status queue {owner.status_queue('put')}"})
+    subjects = [each["subject"] for each in found if each["severity"] == "error"]
+    assert (result.exit_code, {*subjects}) == (
+        ERROR,
+        {f"status queue {owner.status_queue('put')}", f"groups on {owner.queue}"},
+    )
+    # Mended, it has the record of the group.
+    assert subjects[-1] == f"groups on {owner.queue}"
     assert owner.on_queue(owner.status_queue("put"))[-1].data == b"damaged"
+
+
+def test_a_lost_record_and_its_group_are_one_finding_and_come_first(owner, doctor):
+    owner.interrupt_put(THIS[:4])
+    owner.qmgr.close()
+    owner.take_record("put")
+    result, found = doctor()
+    subjects = [each["subject"] for each in found]
+    assert (result.exit_code, subjects[0], found[0]["severity"]) == (ERROR, f"groups on {owner.queue}", "error")
+    assert found[0]["remedy"].startswith(f"if {owner.name} put group")
+    assert f"status queue {owner.status_queue('put')}" not in subjects
+    order = ["error", "warning", "not seen", "ok"]
+    assert [each["severity"] for each in found] == sorted((each["severity"] for each in found), key=order.index)
+    # Without its group, it is a finding of its own.
+    owner.empty()
+    assert f"status queue {owner.status_queue('put')}" in problems(doctor()[1])
 
 
 def test_a_status_queue_whose_owner_is_not_known_has_a_remedy_without_a_made_up_name(owner, doctor):

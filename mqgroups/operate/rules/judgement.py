@@ -72,7 +72,7 @@ class Cause(Enum):
              "if its producer is started, messages are missing", "put")
     ELSEWHERE = ("its producer or consumer works with another queue", _S.RECORD_DIFFERS, _ERROR,
                  "if they are started, they refuse this queue, or put or get the rest at the other one")
-    NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _WARNING,
+    NO_RECORD = ("its last message is missing, and no record says who puts it", _S.NO_RECORD, _ERROR,
                  "if a producer of mqgroups put it, its start would put the messages again: do NOT start it yet", "put")
     UNNAMED = ("its last message is missing, and who puts it was not seen", _S.STALLED, _WARNING,
                "if its producer's record is lost, its start would put the messages again: do NOT start it yet")

@@ -22,12 +22,15 @@ _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 _A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
 _NOTHING = "nothing-interrupted"
+# Whose record is wanted.
+_WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
+_LACK_MESSAGES = {*_WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
 
 
 def remedy(judgement: Judgement) -> list[str]:
     """Return the lines that mend a group; none if nothing is to be done."""
     found = _REMEDIES.get(judgement.cause)
-    return [] if found is None else list(found(judgement))
+    return [] if found is None else [*_locked(judgement), *found(judgement)]
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
@@ -62,6 +65,17 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE"),
         "if none was:",
         _rebuild(around, owner.name, owner.role, queue, more=" --unreadable-to QUEUE", accept=_NOTHING),
+    ]
+
+
+def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
+    """Return the owners whose record of this group may be lost; the remedy of the group is theirs, too."""
+    role = _WANTED.get(judgement.cause)
+    here = ("", judgement.around.at.queue, judgement.around.at.resolved_q_name)
+    return [
+        each
+        for each in judgement.around.owners
+        if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
     ]
 
 
@@ -175,6 +189,13 @@ def _start_consumer(consumer: SeenOwner | None) -> str:
 
 
 # --- remedies
+
+
+def _locked(judgement: Judgement) -> Iterator[str]:
+    at = judgement.around.at
+    more = (at.depth or 0) - at.messages - (at.hidden or 0)
+    if judgement.cause in _LACK_MESSAGES and at.hidden is not None and more > 0 and at.open_input:
+        yield f"first end the program that has locked messages by browsing: {at.depth} are there, and {at.messages} are seen"
 
 
 def _owners(judgement: Judgement) -> Iterator[str]:
@@ -291,13 +312,12 @@ def _no_beginning(judgement: Judgement) -> Iterator[str]:
 def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
     """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
     around = judgement.around
-    here = ("", around.at.queue, around.at.resolved_q_name)
-    lost: list[SeenOwner | None] = [
-        each for each in around.owners if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
-    ]
+    lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
+    # Of an owner whose status queue is in order, only its log says so; else it would go on with another one's group.
+    log = "" if lost else " by its log"
     for owner in lost or [around.owner(role, around.name)]:
         name = owner.name if owner else around.name
-        yield to_copy(f"if {{}} {did} group {{}}, and its record is lost:", name, shown_id(judgement.group_id))
+        yield to_copy(f"if {{}} {did} group {{}}{log}, and its record is lost:", name, shown_id(judgement.group_id))
         yield from _wait_for_hidden(owner, around)
         yield _rebuild_group(judgement, name, role)
         yield from _other_side(judgement, name, role)

@@ -278,3 +278,12 @@ def test_a_rebuild_accepts_another_owner_where_it_would_be_asked_and_only_there(
     assert ("--accept other-owners" in interrupted) == accepted
     # If the queue has an interrupted group after all, the command finds it, and asks who else may have it.
     assert "other-owners" not in nothing
+
+
+def test_a_message_that_is_locked_by_browsing_is_not_taken_for_lost():
+    seen = {"hidden": 0, "depth": 4, "messages": 3, "open_input": 1}
+    for more, is_locked in (({}, True), ({"depth": 3}, False), ({"hidden": 1}, False), ({"open_input": 0}, False)):
+        at = BrowsedInstance("QM1", "Q", "Q", **{**seen, **more})
+        found = judged(inspected(WHOLE[1:]), [], Surroundings(at, quiet_since=QUIET))
+        assert found.cause is C.NO_BEGINNING
+        assert remedy(found)[0].startswith("first end the program") == is_locked
