@@ -262,7 +262,7 @@ def test_after_a_failed_mqback_the_connection_is_good_for_nothing_but_closing(ow
 @pytest.mark.embedded
 def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     qmgr = owner.connect()
-    owner.open_group(THIS[:4], qmgr)
+    owner.open_group(THIS[:4], qmgr, put_response="sync")
     count_calls()
     faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
     qmgr.close()
