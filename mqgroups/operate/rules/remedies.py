@@ -237,7 +237,8 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
         yield from _clear(producer)
         yield from _clear(consumer)
         yield f"start get {consumer.name}"
-        yield f"{_start(producer)}: it puts the whole group"
+        yield "its producer has to put the whole group again"
+        yield _start(producer)
         return
     yield from _clear(producer)
     yield _rebuild_group(judgement, producer.name, "put")
