@@ -95,7 +95,6 @@ def doctor(
     except (MQIError, BindingMissing) as error:
         shown.add([connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error))])
         report.found(ExitCode.FAILED)
-        shown.show()
         shown.end()
     with q_mgr:
         try:
@@ -234,7 +233,8 @@ class ShownFindings:
                 self._report.found(ExitCode.FAILED)
 
     def end(self) -> NoReturn:
-        """Show the sum, and end the command."""
+        """Show what was not shown yet, and the sum, and end the command."""
+        self.show()
         said = tally("check", Severity, Counter(each.severity for each in self._found))
         self._report.print(f"{'* ' if self._fix else ''}{said}")
         findings = [{**asdict(each), "severity": each.severity.value} for each in self._found]
