@@ -348,6 +348,9 @@ def test_an_alias_was_changed_within_a_group(scene, make_queue, role):
     at.mqsc(f"ALTER QALIAS('{alias}') TARGET('{make_queue()}')")
     # The record of a consumer does not say where its group is.
     at.source = at.target = alias if role == "put" else base
+    if role == "put":
+        command = ["check", at.owner.name, "--role", "put", "--queue", alias, "--wait", "0"]
+        assert invoke(*command, **environment(at.owner.target)).exit_code == 1
     at.mend("if they work with")
     at.source = at.target = base
     at.is_whole()
