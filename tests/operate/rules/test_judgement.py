@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -281,7 +282,7 @@ def test_a_rebuild_accepts_another_owner_where_it_would_be_asked_and_only_there(
 
 
 def test_a_message_that_is_locked_by_browsing_is_not_taken_for_lost():
-    seen = {"hidden": 0, "depth": 4, "messages": 3, "open_input": 1}
+    seen: dict[str, Any] = {"hidden": 0, "depth": 4, "messages": 3, "open_input": 1}
     for more, is_locked in (({}, True), ({"depth": 3}, False), ({"hidden": 1}, False), ({"open_input": 0}, False)):
         at = BrowsedInstance("QM1", "Q", "Q", **{**seen, **more})
         found = judged(inspected(WHOLE[1:]), [], Surroundings(at, quiet_since=QUIET))
