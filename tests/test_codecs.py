@@ -269,7 +269,7 @@ def test_text_without_a_code_page_halts_with_its_own_error_until_the_consumer_is
         assert (caught.value.queue, caught.value.group_id, caught.value.msg_seq_number) == (owner.queue, b"G" * 24, 2)
     # The message before it is committed, so that it does not come again and again.
     assert owner.data() == [b"2", b"3"]
-    # What doctor says then: start it with poison='quarantine'.
+    # Its owner may let it move the message.
     with owner.consumer(codec=codecs.json, poison="quarantine") as got, pytest.raises(errors.GroupQuarantined) as moved:
         [list(group) for group in got]
     assert moved.value.reason == "there is no code page for CCSID 930 here"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -214,6 +215,9 @@ class Scene:
             return self._command(line, ways, looked)
         if started := re.fullmatch(r"start (?:put|get|pipe) (\S+)(?: with (\w+)=(.+))?", line):
             assert started[1] in ("NAME", self.owner.name), line
+            if self.role == "put" and line.startswith("start get"):
+                self.got += itertools.chain(*self.owner.get_groups())
+                return True
             value = {"True": True}.get(started[3] or "", (started[3] or "").strip("'"))
             self._started({started[2]: value} if started[2] else {})
             return True

@@ -116,6 +116,29 @@ def test_a_producer_whose_record_is_lost_may_begin_its_group_again(scene):
     at.is_whole()
 
 
+@pytest.mark.parametrize("recorded", [2, 6], ids=["older", "newer"])
+def test_two_records_contradict_each_other_and_no_message_is_there(scene, recorded):
+    at = scene("put").interrupt(6)
+    at.owner.interrupt_get(4)
+    before = at.owner.on_queue(at.owner.status_queue("put"))
+    at.lose()
+    for each in before:
+        record = decode(each.data)
+        changed = replace(record, msg_seq_number=recorded) if record.is_needed else record
+        put_as(at.owner, at.owner.status_queue("put"), replace(each, data=encode(changed)))
+    at.owner.empty()
+    command = ["check", at.owner.name, "--role", "put", "--queue", at.target, "--wait", "0"]
+    # Without a command server, it does not see the consumer's record.
+    assert (invoke(*command, **environment(at.owner.target)).exit_code == 1) == at.asks
+    at.mend(*NOWHERE)
+    at.is_whole()
+    assert not any(
+        line.startswith("start") for line in at.said[: at.said.index(f"undo what {at.owner.name} did with the group")]
+    )
+    # What its consumer did was undone.
+    assert at.owner.get_groups() == [THIS]
+
+
 def test_check_refuses_a_start_that_would_put_messages_twice_until_the_remedy(scene):
     lost, older, newer = scene("put").interrupt(), scene("put").interrupt(2), scene("put").interrupt()
     lost.lose()
@@ -325,6 +348,9 @@ def test_an_alias_was_changed_within_a_group(scene, make_queue, role):
     at.mqsc(f"ALTER QALIAS('{alias}') TARGET('{make_queue()}')")
     # The record of a consumer does not say where its group is.
     at.source = at.target = alias if role == "put" else base
+    if role == "put":
+        command = ["check", at.owner.name, "--role", "put", "--queue", alias, "--wait", "0"]
+        assert invoke(*command, **environment(at.owner.target)).exit_code == 1
     at.mend("if they work with")
     at.source = at.target = base
     at.is_whole()

@@ -9,7 +9,7 @@ No line starts a program whose record may be lost: it would put or get again wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.poison import PROOF
@@ -29,8 +29,9 @@ _LACK_MESSAGES = {*_WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_
 
 def remedy(judgement: Judgement) -> list[str]:
     """Return the lines that mend a group; none if nothing is to be done."""
-    found = _REMEDIES.get(judgement.cause)
-    return [] if found is None else [*_locked(judgement), *found(judgement)]
+    parts = _REMEDIES.get(judgement.cause, ())
+    lines = [line for part in parts for line in ((part,) if isinstance(part, str) else part(judgement))]
+    return [*_locked(judgement), *lines] if lines else []
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
@@ -233,19 +234,17 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     producer = judgement.producer
     if producer is None:
         return
-    if judgement.cause is Cause.NEWER:
-        yield _WAIT
-        yield "if its last messages are nowhere:"
     consumer = judgement.consumer
     if judgement.group is None and consumer is not None:
         # No message says where the producer has to go on.
         if consumer.is_active is not False:
-            yield f"end get {consumer.name}"
-        yield f"undo what {consumer.name} did with the group"
+            yield to_copy("end get {}", consumer.name)
+        yield to_copy("undo what {} did with the group", consumer.name)
         yield from _clear(producer)
         yield from _clear(consumer)
-        yield f"start get {consumer.name}"
-        yield f"{_start(producer)}: it puts the whole group"
+        yield _start(consumer)
+        yield "its producer has to put the whole group again"
+        yield _start(producer)
         return
     yield from _clear(producer)
     yield _rebuild_group(judgement, producer.name, "put")
@@ -285,12 +284,8 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     if group is None:
         return
     is_made_here = group.is_made_by(around.at.q_mgr_name)
-    if judgement.cause is Cause.UNNAMED:
-        where, there = ("", []) if is_made_here else (" at queue manager {}", [str(group.made_by)])
-        look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.PUT.NAME"
-        yield to_copy(look, *there, around.at.queue)
     if is_made_here:
-        yield from _record_lost(judgement, "put", "put")
+        yield from _record_lost(judgement)
     # If it is begun again while a consumer has it, that gets the first messages a second time.
     again = (
         ", or its producer begins the group again" if is_made_here and group.has_head and not judgement.consumer else ""
@@ -299,19 +294,19 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     yield from _move(judgement, "stalled")
 
 
-def _no_beginning(judgement: Judgement) -> Iterator[str]:
-    if judgement.cause is Cause.BEGINNING_UNSEEN:
-        look = "look for its record: mqgroups groups --queue {} --status-queue MQGROUPS.GET.NAME"
-        yield to_copy(look, judgement.around.at.queue)
-    yield _WAIT
-    yield from _record_lost(judgement, "get", "has begun")
-    yield "if it was handled already, or its beginning is nowhere:"
-    yield from _move(judgement)
+def _look(judgement: Judgement) -> Iterator[str]:
+    """Yield where to look for a record that was not seen."""
+    group, at, role = judgement.group, judgement.around.at, _WANTED[judgement.cause]
+    is_there = role == "put" and group is not None and not group.is_made_by(at.q_mgr_name)
+    where, there = (" at queue manager {}", [str(group and group.made_by)]) if is_there else ("", [])
+    look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.{role.upper()}.NAME"
+    yield to_copy(look, *there, at.queue)
 
 
-def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
+def _record_lost(judgement: Judgement) -> Iterator[str]:
     """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
-    around = judgement.around
+    around, role = judgement.around, _WANTED[judgement.cause]
+    did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
     # Of an owner whose status queue is in order, only its log says so; else it would go on with another one's group.
     log = "" if lost else " by its log"
@@ -324,14 +319,6 @@ def _record_lost(judgement: Judgement, role: str, did: str) -> Iterator[str]:
         yield to_copy(f"start {role} {{}}", name)
 
 
-def _twice(judgement: Judgement) -> Iterator[str]:
-    if judgement.cause is Cause.TWICE:
-        yield "if a partner has used the GroupId for several groups, nothing is to be done"
-        yield "if a program or a restore has put messages twice:"
-    yield from _move(judgement)
-    yield "what is moved has to be put right by hand"
-
-
 def _again(judgement: Judgement) -> Iterator[str]:
     consumer, group = judgement.consumer, judgement.group
     if consumer is None or consumer.record is None or group is None:
@@ -339,20 +326,11 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
         yield "if nobody can change how its program is started:"
         yield from _move(judgement)
-        yield f"what is moved has to be put right by hand: {consumer.name} has got messages 1 to {consumer.record.msg_seq_number}"
+        got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
+        yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
         yield "if its program's owner can set complete_groups_only=True for one start:"
         yield f"{_start(consumer)} with complete_groups_only=True"
     yield from _moved(judgement)
-
-
-def _gap(judgement: Judgement) -> Iterator[str]:
-    yield _WAIT
-    if judgement.cause is Cause.REST_GONE:
-        yield "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it"
-        yield "if nobody puts the rest:"
-    else:
-        yield "if the missing messages are nowhere:"
-    yield from _move(judgement, "stalled")
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
@@ -371,14 +349,15 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
         yield _start(producer)
 
 
-def _poison(judgement: Judgement) -> Iterator[str]:
+def _corrected(judgement: Judgement) -> Iterator[str]:
     consumer, group = judgement.consumer, judgement.group
-    yield "if the program, or what it needs, is corrected:"
     suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
     if suspect is None or (group is not None and group.backout_count >= suspect.backout_count + PROOF):
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
-    yield "if the message cannot be processed:"
+
+
+def _poison(judgement: Judgement) -> Iterator[str]:
     yield from _move(judgement, "poison")
 
 
@@ -425,24 +404,46 @@ def _silent(judgement: Judgement) -> Iterator[str]:
         yield to_copy(f"start {owner.role} {{}}", owner.name)
 
 
-_REMEDIES: Mapping[Cause, Callable[[Judgement], Iterator[str]]] = {
-    Cause.OWNERS: _owners,
-    Cause.PIPE: _pipe,
-    Cause.OLDER: _contradicted,
-    Cause.NEWER: _contradicted,
-    Cause.ELSEWHERE: _elsewhere,
-    Cause.NO_RECORD: _no_record,
-    Cause.UNNAMED: _no_record,
-    Cause.TWICE: _twice,
-    Cause.AGAIN: _again,
-    Cause.BEHIND_LAST: _twice,
-    Cause.GAP: _gap,
-    Cause.GAP_AHEAD: _gap,
-    Cause.NO_BEGINNING: _no_beginning,
-    Cause.BEGINNING_UNSEEN: _no_beginning,
-    Cause.REST_GONE: _gap,
-    Cause.PUT_GONE: _put_gone,
-    Cause.POISON: _poison,
-    Cause.STOPPED: _stopped,
-    Cause.SILENT: _silent,
+def _stalled(judgement: Judgement) -> Iterator[str]:
+    yield from _move(judgement, "stalled")
+
+
+# What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
+_TWICE = (_move, "what is moved has to be put right by hand")
+_GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
+_NO_BEGINNING = (_WAIT, _record_lost, "if it was handled already, or its beginning is nowhere:", _move)
+_REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterator[str]]]] = {
+    Cause.OWNERS: (_owners,),
+    Cause.PIPE: (_pipe,),
+    Cause.OLDER: (_contradicted,),
+    Cause.NEWER: (_WAIT, "if its last messages are nowhere:", _contradicted),
+    Cause.ELSEWHERE: (_elsewhere,),
+    Cause.NO_RECORD: (_no_record,),
+    Cause.UNNAMED: (_look, _no_record),
+    Cause.TWICE: (
+        "if a partner has used the GroupId for several groups, nothing is to be done",
+        "if a program or a restore has put messages twice:",
+        *_TWICE,
+    ),
+    Cause.AGAIN: (_again,),
+    Cause.BEHIND_LAST: _TWICE,
+    Cause.GAP: _GAP,
+    Cause.GAP_AHEAD: _GAP,
+    Cause.NO_BEGINNING: _NO_BEGINNING,
+    Cause.BEGINNING_UNSEEN: (_look, *_NO_BEGINNING),
+    Cause.REST_GONE: (
+        _WAIT,
+        "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it",
+        "if nobody puts the rest:",
+        _stalled,
+    ),
+    Cause.PUT_GONE: (_put_gone,),
+    Cause.POISON: (
+        "if the program, or what it needs, is corrected:",
+        _corrected,
+        "if the message cannot be processed:",
+        _poison,
+    ),
+    Cause.STOPPED: (_stopped,),
+    Cause.SILENT: (_silent,),
 }

@@ -288,3 +288,12 @@ def test_a_message_that_is_locked_by_browsing_is_not_taken_for_lost():
         found = judged(inspected(WHOLE[1:]), [], Surroundings(at, quiet_since=QUIET))
         assert found.cause is C.NO_BEGINNING
         assert remedy(found)[0].startswith("first end the program") == is_locked
+
+
+@table(("state", "by_log"), [(OwnerState.CLEAN, True), (OwnerState.LOST, False)])
+def test_a_record_is_not_rebuilt_for_a_clean_owner_unless_its_log_says_so(state, by_log):
+    asked = SeenOwner("put", "P", "MQGROUPS.PUT.P", state, queue="Q")
+    at = BrowsedInstance("QM1.OF.A.LONG.NAME", "Q", "Q", hidden=0)
+    around = Surroundings(at, [asked], ["QM1.OF.A.LONG.NAME"], quiet_since=QUIET, name="P")
+    found = judged(inspected(WHOLE[:3], b"AMQ QM1.OF.A.LONG" + G[17:]), [], around)
+    assert (found.cause, "by its log" in remedy(found)[0]) == (C.NO_RECORD, by_log)
