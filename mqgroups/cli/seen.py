@@ -61,23 +61,18 @@ class SeenQueue:
     owners: list[SeenOwner] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
-    def sums(self) -> list[tuple[str, str, str]]:
-        """Return how much there is, and how fast it moves: what, how much, and more of it."""
-        states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := self.states.get(state, 0)))
+    def said(self) -> str:
+        """Return how much there is, and how fast it moves; or why nothing was seen."""
+        if self.problem:
+            return self.problem
+        states = "".join(f", {many:,} {state.value}" for state in GroupState if (many := self.states.get(state, 0)))
         hidden = f", {self.hidden:,} in units of work" if self.hidden else ""
         each = self.rates
-        return [
-            ("messages", f"{self.messages:,}", f"{size(self.data_bytes)}{hidden}"),
-            ("groups", f"{sum(self.states.values()):,}", states),
-            ("messages/s", f"{each.messages_in:.1f} in", f"{each.messages_out:.1f} out"),
-            ("groups/s", f"{each.groups_in:.1f} in", f"{each.groups_out:.1f} out"),
-            ("commits/s", f"{each.commits:.1f}", ""),
-        ]
-
-    def line(self) -> str:
-        """Return it as one line."""
-        said = [", ".join(filter(None, (f"{what} {many}", more))) for what, many, more in self.sums()]
-        return f"{self.queue}: {self.problem or '; '.join([*said, summary(self.owners)])}"
+        return (
+            f"messages {self.messages:,}, {size(self.data_bytes)}{hidden}; groups {sum(self.states.values()):,}{states}; "
+            f"messages/s {each.messages_in:.1f} in, {each.messages_out:.1f} out; "
+            f"groups/s {each.groups_in:.1f} in, {each.groups_out:.1f} out; commits/s {each.commits:.1f}; {summary(self.owners)}"
+        )
 
 
 @dataclass(slots=True)
@@ -106,8 +101,7 @@ class Seen:
             names = ", ".join(each.queue for each in self.queues) or "all queues"
             yield f"{names}: {self.problem or NO_QUEUE}"
             return
-        for each in self.queues:
-            yield each.line()
+        yield from (f"{each.queue}: {each.said()}" for each in self.queues)
 
     @property
     def groups(self) -> list[ListedGroup]:

@@ -116,7 +116,7 @@ def page_values(seen: Seen) -> dict[str, Any]:
         "problem": "",
         "trouble": [*(card for _, card in groups if card["colour"] != "green"), *alone],
         "queues": [
-            {"name": printable(each.queue), "problem": printable(each.problem), "sums": each.sums()}
+            {"name": printable(each.queue), "problem": bool(each.problem), "said": printable(each.said())}
             for each in seen.queues
         ],
         "groups": [card for _, card in groups if card["colour"] == "green"],
