@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from mqgroups.cli.cards import group_card, owner_card
-from mqgroups.cli.seen import Seen, SeenQueue
+from mqgroups.cli.seen import Seen, said
 from mqgroups.cli.words import age_s
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
+from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 
@@ -116,7 +117,7 @@ def page_values(seen: Seen) -> dict[str, Any]:
         "problem": "",
         "trouble": [*(card for _, card in groups if card["colour"] != "green"), *alone],
         "queues": [
-            {"name": printable(each.queue), "problem": bool(each.problem), "said": printable(each.said())}
+            {"name": printable(each.queue), "problem": bool(each.problem), "said": printable(said(each))}
             for each in seen.queues
         ],
         "groups": [card for _, card in groups if card["colour"] == "green"],
