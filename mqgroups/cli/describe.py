@@ -74,7 +74,11 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
                 with GroupNames([q_mgr], queue) as names:
                     rows += [*found.gone, *names.named(found.groups())]
-    for sentence in sight.unseen():
+    unknown = [each for each in mine if not each.queue and each.state in _LACKING]
+    for sentence in (
+        *sight.unseen(),
+        *(f"the groups of {each.role} {name}: no record says its queue" for each in unknown),
+    ):
         report.note(f"not seen: {sentence}")
     cards = [group_card(row, now) for row in rows]
     report.values |= {

@@ -82,7 +82,7 @@ class WatchPages:
         values: dict[str, list[tuple[Mapping[str, str], float]]] = {name: [] for name in _FIGURES}
         for queue in seen.queues or [SeenQueue("")]:
             where = {"queue_manager": self._q_mgr_name, "queue": printable(queue.queue)}
-            is_seen = not (is_old or queue.problem)
+            is_seen = bool(queue.queue) and not (is_old or queue.problem)
             values["seen"].append((where, int(is_seen)))
             if is_seen:
                 values["groups"] += [({**where, "state": each.value}, queue.states.get(each, 0)) for each in GroupState]

@@ -134,6 +134,9 @@ def test_a_look_that_is_old_or_has_failed_shows_no_figures():
     assert page().text == unseen
     pages.show(Seen(datetime.now(UTC), queues=[SeenQueue("ORDERS", "not browsed: 2035")]), 1.0)
     assert page().text == unseen
+    # Of all queues, none is known.
+    pages.show(Seen(datetime.now(UTC)), 1.0)
+    assert page().text == unseen.replace("ORDERS", "")
 
 
 def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
