@@ -26,6 +26,7 @@ from mqgroups.operate.rules.bar import drawn
 from mqgroups.operate.rules.judgement import Cause, Judgement
 from mqgroups.operate.rules.owner_state import OwnerState
 
+_LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.UNSEEN}
 # A group that an owner may have, whose record does not say it.
 _WITHOUT_RECORD = {
     "put": {Cause.NO_RECORD, Cause.UNNAMED},
@@ -61,7 +62,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
             possible: set[Cause] = set().union(
-                *(_WITHOUT_RECORD[each.role] for each in mine if each.role and _lacks_record(each.state))
+                *(_WITHOUT_RECORD[each.role] for each in mine if each.role and each.state in _LACKING)
             )
 
             def wanted(each: Judgement) -> bool:
@@ -72,7 +73,11 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
                 with GroupNames([q_mgr], queue) as names:
                     rows += [*found.gone, *names.named(found.groups())]
-    for sentence in sight.unseen():
+    unknown = [each for each in mine if not each.queue and each.state in _LACKING]
+    for sentence in (
+        *sight.unseen(),
+        *(f"the groups of {each.role} {name}: no record says its queue" for each in unknown),
+    ):
         report.note(f"not seen: {sentence}")
     cards = [group_card(row, now) for row in rows]
     report.values |= {
@@ -103,7 +108,3 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
 def _print(report: Report, card: dict[str, Any]) -> None:
     report.print(*(f"  {key}: {text}" for key, text in card["facts"]))
     report.print(*(f"  do: {line}" for line in card["remedy"]), wrap=False)
-
-
-def _lacks_record(state: OwnerState) -> bool:
-    return state in {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.UNSEEN}

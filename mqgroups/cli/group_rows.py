@@ -10,7 +10,6 @@ from mqgroups.cli.table import Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import MsgFlag, Persistence
-from mqgroups.operate.browse import PeekedMessage
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
 from mqgroups.operate.rules.judgement import GroupState
@@ -168,18 +167,6 @@ MESSAGES: Listing[Browsed] = Listing(
     ),
     lambda row: _message_values(row),
 )
-
-
-# The fields and properties of one message.
-HEAD: Listing[tuple[str, object]] = Listing(
-    (Column("field", lambda row: row[0]), Column("value", lambda row: brief(str(row[1])))), lambda row: {row[0]: row[1]}
-)
-
-
-def peeked_values(found: PeekedMessage) -> dict[str, Any]:
-    """Return what a look into a message has seen, for JSON."""
-    values = {name: each.hex() if isinstance(each, bytes) else each for name, each in found.properties.items()}
-    return {**found.fields, "properties": values, "length": found.length, "data_hex": found.data.hex()}
 
 
 def dumped(data: bytes) -> Iterator[str]:

@@ -13,7 +13,7 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import HEAD, MESSAGES, SPLITS, dumped, group_listing, peeked_values
+from mqgroups.cli.group_rows import MESSAGES, SPLITS, dumped, group_listing
 from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
@@ -29,6 +29,7 @@ from mqgroups.operate.queues import Sight, look_at_queues
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
+from mqgroups.printable import brief
 from mqgroups.queue_manager import QueueManager
 
 _INCOMPLETE = "incomplete"
@@ -204,11 +205,11 @@ def _show_message(report: Report, q_mgr: QueueManager, queue: str, group_id: byt
         report.found(ExitCode.FAILED)
         return
     report.note("this shows data of a message; it stays on the queue")
-    report.values["looked_into"] = peeked_values(found)
-    if not report.is_json:
-        report.rows("", HEAD, [*found.fields.items(), *found.properties.items()])
-        report.print(f"the first {len(found.data)} bytes of its data; with properties it has {found.length:,}")
-        report.print(*dumped(found.data), wrap=False)
+    head, properties, data = found
+    values = {name: each.hex() if isinstance(each, bytes) else each for name, each in properties.items()}
+    report.values["looked_into"] = {**head, "properties": values, "data_hex": data.hex()}
+    report.print(*(brief(f"{name}: {each}") for name, each in (*head.items(), *values.items())))
+    report.print(f"the first {len(data)} bytes of its data:", *dumped(data), wrap=False)
 
 
 def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[QueueManager], now: datetime) -> None:
@@ -222,8 +223,9 @@ def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[Qu
         report.rows("groups", listing, in_order([*gone, *there], order), total)
     if left_out := sum(each.left_out for each in names.values()):
         report.note(f"the names of {number(left_out, 'group')} were not looked up")
-    tell_unseen(report, sight)
-    report.print(*summary(lists.values()))
+    for sentence in sight.unseen():
+        report.note(f"not seen: {sentence}")
+    report.print(*_summary(lists.values()))
     counts = sum((found.counts for found in lists.values()), Counter[GroupState]())
     if many := counts[GroupState.NO_RECORD]:
         cause = Cause.NO_RECORD
@@ -244,13 +246,7 @@ def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[Qu
     }
 
 
-def tell_unseen(report: Report, sight: Sight) -> None:
-    """Name what could not be seen."""
-    for sentence in sight.unseen():
-        report.note(f"not seen: {sentence}")
-
-
-def summary(lists: Iterable[GroupList]) -> list[str]:
+def _summary(lists: Iterable[GroupList]) -> list[str]:
     """Return what there is, in a few lines."""
     found = list(lists)
     counts = sum((each.counts for each in found), Counter[GroupState]())

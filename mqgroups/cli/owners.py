@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from mqgroups.cli.words import age, iso, number, tally
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
-from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
 from mqgroups.operate.status_queues import delete_unused
 from mqgroups.printable import LONGEST_NAME, brief
@@ -123,7 +123,7 @@ def owners(
     with connected(report, acts=apply, **connection) as q_mgr:
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
         if queue is not None:
-            seen = of_queue(seen, (queue,))
+            seen = seen.of_queues((queue,))
         if only:
             seen = replace(seen, owners=tuple(each for each in seen.owners if each.state in map(_STATES.get, only)))
         if unused:
@@ -150,16 +150,6 @@ def owners(
 def by_need(owners: Sequence[SeenOwner]) -> list[SeenOwner]:
     """Return owners in the order in which they need somebody."""
     return sorted(owners, key=lambda each: _BY_NEED.index(each.state))
-
-
-def of_queue(seen: SeenOwners, queues: Collection[str]) -> SeenOwners:
-    """Return the owners whose record or anchor names one of these queues; those that may be others are named as unseen."""
-    found = tuple(each for each in seen.owners if each.queue in queues)
-    unknown = [each for each in seen.owners if not each.queue and each.state is not OwnerState.CLEAN]
-    if not unknown:
-        return SeenOwners(found, seen.unseen)
-    named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
-    return SeenOwners(found, (*seen.unseen, f"of which queue these owners are, for they show no record: {named}"))
 
 
 def summary(found: Sequence[SeenOwner]) -> str:

@@ -3,81 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from mqgroups.cli.connection import open_q_mgr
 from mqgroups.cli.options import STALLED_AFTER
-from mqgroups.cli.owners import by_need, of_queue, summary
+from mqgroups.cli.owners import by_need, summary
 from mqgroups.cli.words import put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
-from mqgroups.operate.group_names import GroupNames
 from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups, in_order
-from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.queues import look_at_queues
-from mqgroups.operate.rules.judgement import GroupState, Judgement
+from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import SeenOwner
-from mqgroups.operate.rules.rates import Look, Rates, rates
+from mqgroups.operate.watching import SeenQueue, seen_queue
 from mqgroups.queue_manager import QueueManager
 
 NO_QUEUE = "no status record names a queue"
-# Groups of a queue that a look keeps.
-_MOST_GROUPS = 200
-# Names that a look has no time for are read by the next one.
-_MOST_FOR_NAMES_S = 1.0
 # Between two tries to connect that only somebody can make succeed.
 _UNTIL_IT_IS_MENDED_S = 60.0
 
 
-@dataclass(slots=True)
-class SeenQueue:
-    """What one look has seen of a queue, or why it has seen nothing.
-
-    Attributes:
-        look: for the rates of the next look.
-        newest: the latest put time on the queue.
-        oldest_complete: since when the group is complete that has been so for longest; empty without one.
-        groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
-        names: of groups, by GroupId, for the next look.
-        owners: those of the queue, by need.
-    """
-
-    queue: str
-    problem: str = ""
-    look: Look | None = None
-    newest: str = ""
-    oldest_complete: str = ""
-    rates: Rates = field(default_factory=Rates)
-    messages: int = 0
-    others: int = 0
-    hidden: int | None = None
-    data_bytes: int = 0
-    states: Mapping[GroupState, int] = field(default_factory=dict)
-    groups: list[ListedGroup] = field(default_factory=list)
-    names: Mapping[bytes, str] = field(default_factory=dict)
-    owners: list[SeenOwner] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
-
-    def sums(self) -> list[tuple[str, str, str]]:
-        """Return how much there is, and how fast it moves: what, how much, and more of it."""
-        states = ", ".join(f"{many:,} {state.value}" for state in GroupState if (many := self.states.get(state, 0)))
-        hidden = f", {self.hidden:,} in units of work" if self.hidden else ""
-        each = self.rates
-        return [
-            ("messages", f"{self.messages:,}", f"{size(self.data_bytes)}{hidden}"),
-            ("groups", f"{sum(self.states.values()):,}", states),
-            ("messages/s", f"{each.messages_in:.1f} in", f"{each.messages_out:.1f} out"),
-            ("groups/s", f"{each.groups_in:.1f} in", f"{each.groups_out:.1f} out"),
-            ("commits/s", f"{each.commits:.1f}", ""),
-        ]
-
-    def line(self) -> str:
-        """Return it as one line."""
-        said = [", ".join(filter(None, (f"{what} {many}", more))) for what, many, more in self.sums()]
-        return f"{self.queue}: {self.problem or '; '.join([*said, summary(self.owners)])}"
+def said(seen: SeenQueue) -> str:
+    """Return how much there is, and how fast it moves; or why nothing was seen."""
+    if seen.problem:
+        return seen.problem
+    states = "".join(f", {many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0)))
+    hidden = f", {seen.hidden:,} in units of work" if seen.hidden else ""
+    each = seen.rates
+    return (
+        f"messages {seen.messages:,}, {size(seen.data_bytes)}{hidden}; groups {sum(seen.states.values()):,}{states}; "
+        f"messages/s {each.messages_in:.1f} in, {each.messages_out:.1f} out; "
+        f"groups/s {each.groups_in:.1f} in, {each.groups_out:.1f} out; commits/s {each.commits:.1f}; {summary(seen.owners)}"
+    )
 
 
 @dataclass(slots=True)
@@ -106,8 +65,7 @@ class Seen:
             names = ", ".join(each.queue for each in self.queues) or "all queues"
             yield f"{names}: {self.problem or NO_QUEUE}"
             return
-        for each in self.queues:
-            yield each.line()
+        yield from (f"{each.queue}: {said(each)}" for each in self.queues)
 
     @property
     def groups(self) -> list[ListedGroup]:
@@ -162,61 +120,18 @@ class Watcher:
             before = self._before.get(queue)
             return browse_groups(q_mgrs, queue, newer_than=before.newest if before else "")
 
-        with look_at_queues([q_mgr], self._queues or None, browse, status_queues=self._status_queues) as sight:
+        with look_at_queues(
+            [q_mgr], self._queues or None, browse, also=self._before, status_queues=self._status_queues
+        ) as sight:
             if self._queues and not self._before and sight.refused:
                 # The name may be wrong. A queue that was there may come back.
                 raise next(iter(sight.refused.values()))
-            found = [self._seen(q_mgr, seen.at, each, sight.owners) for each in sight.lists.items()]
+            quiet_since = put_time(seen.at - STALLED_AFTER)
+            found = [
+                seen_queue(q_mgr, each, sight.owners, quiet_since, self._before.get(queue))
+                for queue, each in sight.lists.items()
+            ]
         seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
         of_queues = [owner for each in found for owner in each.owners]
         seen.owners = by_need(of_queues if self._queues else sight.owners.owners)
         seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
-
-    def _seen(self, q_mgr: QueueManager, at: datetime, found: tuple[str, GroupList], owners: SeenOwners) -> SeenQueue:
-        queue, groups = found
-        before = self._before.get(queue) or SeenQueue(queue)
-        seen = SeenQueue(queue)
-        new_groups = 0
-
-        def wanted(each: Judgement) -> bool:
-            nonlocal new_groups
-            new_groups += each.group is not None and each.group.first_put > before.newest
-            if each.cause.state is GroupState.COMPLETE:
-                seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
-            return True
-
-        groups.judge(owners, put_time(at - STALLED_AFTER), wanted)
-        (instance,) = groups.instances
-        with GroupNames([q_mgr], queue) as names:
-            some = islice(groups.groups(), _MOST_GROUPS)
-            there = list(names.named(some, most_s=_MOST_FOR_NAMES_S, known=before.names))
-        seen.groups = list(in_order([groups.gone, there]))
-        # A group without a name may still get its first message, or a record.
-        seen.names = {
-            row.group.group_id: row.name or ""
-            for row in there
-            if row.name or (row.name is not None and row.group.has_head)
-        }
-        seen.states, seen.data_bytes = dict(groups.counts), groups.data_bytes
-        seen.messages, seen.others, seen.hidden = instance.messages, instance.others, instance.hidden
-        seen.newest = max(instance.newest, before.newest)
-        mine = of_queue(owners, groups.names)
-        seen.owners = by_need(mine.owners)
-        seen.unseen = [*mine.unseen, *instance.unseen]
-        # What was there before the first look is not new.
-        is_first = before.look is None
-        seen.look = Look(
-            time.monotonic(),
-            instance.messages,
-            sum(seen.states.values()),
-            0 if is_first else instance.newer,
-            0 if is_first else new_groups,
-            {
-                (owner.record.owner_id, owner.record.epoch): owner.record.unit_of_work
-                for owner in mine.owners
-                if owner.record is not None
-            },
-        )
-        if before.look is not None:
-            seen.rates = rates(before.look, seen.look)
-        return seen

@@ -15,7 +15,7 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import console, echo, say
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import LOOK_S, QUEUE, SECONDS, host_and_port, output_option, status_queues_option
-from mqgroups.cli.owners import owner_listing, owner_values
+from mqgroups.cli.owners import by_need, owner_listing, owner_values
 from mqgroups.cli.report import Report
 from mqgroups.cli.seen import NO_QUEUE, Seen, Watcher
 from mqgroups.cli.table import Output, picked
@@ -130,7 +130,7 @@ def _values(seen: Seen) -> Iterator[dict[str, Any]]:
             "states": {state.value: many for state, many in queue.states.items()},
             "rates": asdict(queue.rates),
             "groups": [listed_values(each, seen.at) for each in queue.groups if each.state not in _AT_WORK],
-            "owners": [owner_values(each) for each in queue.owners],
+            "owners": [owner_values(each) for each in by_need(queue.owners)],
         }
 
 

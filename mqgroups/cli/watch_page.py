@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from mqgroups.cli.cards import group_card, owner_card
-from mqgroups.cli.seen import Seen, SeenQueue
+from mqgroups.cli.seen import Seen, said
 from mqgroups.cli.words import age_s
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
+from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 
@@ -81,7 +82,7 @@ class WatchPages:
         values: dict[str, list[tuple[Mapping[str, str], float]]] = {name: [] for name in _FIGURES}
         for queue in seen.queues or [SeenQueue("")]:
             where = {"queue_manager": self._q_mgr_name, "queue": printable(queue.queue)}
-            is_seen = not (is_old or queue.problem)
+            is_seen = bool(queue.queue) and not (is_old or queue.problem)
             values["seen"].append((where, int(is_seen)))
             if is_seen:
                 values["groups"] += [({**where, "state": each.value}, queue.states.get(each, 0)) for each in GroupState]
@@ -116,7 +117,7 @@ def page_values(seen: Seen) -> dict[str, Any]:
         "problem": "",
         "trouble": [*(card for _, card in groups if card["colour"] != "green"), *alone],
         "queues": [
-            {"name": printable(each.queue), "problem": printable(each.problem), "sums": each.sums()}
+            {"name": printable(each.queue), "problem": bool(each.problem), "said": printable(said(each))}
             for each in seen.queues
         ],
         "groups": [card for _, card in groups if card["colour"] == "green"],

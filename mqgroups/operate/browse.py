@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -67,32 +66,22 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
             yield browsed_message(md, length)
 
 
-@dataclass(frozen=True, slots=True)
-class PeekedMessage:
-    """A message on a queue, to look into: it shows data.
-
-    Attributes:
-        fields: the fields of its MQMD.
-        properties: its message properties.
-        data: the beginning of its data, without the folders of properties, in the code page in which it was put.
-        length: the length of all its data, with these folders.
-    """
-
-    fields: Mapping[str, int | str]
-    properties: Mapping[str, PropertyValue]
-    data: bytes
-    length: int
-
-
 def peek(
     q_mgr: ConnectionHolder, queue: str, group_id: bytes, msg_seq_number: int, most_bytes: int
-) -> PeekedMessage | None:
-    """Browse one message of a group; of several with this number the first one. ``None`` if it is not there; raises MQIError.
+) -> tuple[dict[str, int | str], Mapping[str, PropertyValue], bytes] | None:
+    """Browse one message of a group to look into it, of several with this number the first one. It stays; this shows data.
 
     Args:
         q_mgr, queue, group_id: as for ``messages_of_group``.
         msg_seq_number: its number in the group.
         most_bytes: how many bytes of its data are returned at most.
+
+    Returns:
+        The fields of its MQMD with the ``length`` of all data, its properties, and the beginning of its data, in the code page in
+        which it was put. ``None`` if it is not there.
+
+    Raises:
+        MQIError: the queue cannot be opened or browsed.
     """
     md = st.md(group_id=checked_group_id(group_id), msg_seq_number=msg_seq_number)
     gmo = st.gmo(
@@ -104,11 +93,12 @@ def peek(
     if found is None:
         return None
     data, head, length = found
-    taken = without_properties(head, data)
-    values = {} if taken is None else property_folders.values(taken[2].folders)
-    head, data = (head, data) if taken is None else taken[:2]
+    values: Mapping[str, PropertyValue] = {}
+    if (taken := without_properties(head, data)) is not None:
+        values = property_folders.values(taken[2].folders)
+        head, data, _ = taken
     fields = {name: _field(head, getattr(st, f"MD_{name.upper()}")) for name in _HEAD}
-    return PeekedMessage(fields, values, data[:most_bytes], length)
+    return {**fields, "length": length}, values, data[:most_bytes]
 
 
 def _field(md: bytes, at: int | slice) -> int | str:

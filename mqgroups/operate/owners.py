@@ -50,6 +50,15 @@ class SeenOwners:
     q_mgr_names: tuple[str, ...] = ()
     is_listed: bool = True
 
+    def of_queues(self, queues: Collection[str]) -> SeenOwners:
+        """Return the owners whose record or anchor names one of these queues; those that may be others are named as unseen."""
+        found = tuple(each for each in self.owners if each.queue in queues)
+        unknown = [each for each in self.owners if not each.queue and each.state is not OwnerState.CLEAN]
+        if not unknown:
+            return SeenOwners(found, self.unseen)
+        named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
+        return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
+
     @property
     def records_of(self) -> tuple[str, ...]:
         """The queue managers, if the records of all producers were seen, and none is being replaced by a program at work."""

@@ -53,6 +53,7 @@ def look_at_queues(
     queues: Collection[str] | None = None,
     browse: Callable[[Sequence[_Q], str], GroupList] = browse_groups,
     *,
+    also: Collection[str] = (),
     status_queues: Collection[str] = (),
 ) -> Iterator[Sight]:
     """Browse these queues, or all that records name, and then list the owners.
@@ -60,6 +61,7 @@ def look_at_queues(
     Args:
         q_mgrs: as for ``browse_groups``.
         queues: their names; ``None`` for all.
+        also: with ``None``, others besides. A queue whose programs have ended is named by no record any more.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
 
@@ -69,7 +71,7 @@ def look_at_queues(
     """
     named = queues
     if named is None:
-        named = {each.queue for each in owners_at(q_mgrs, status_queues).owners if each.queue}
+        named = {each.queue for each in owners_at(q_mgrs, status_queues).owners if each.queue} | {*also}
     seen = Sight()
     with ExitStack() as stack:
         for queue in sorted(named):

@@ -59,6 +59,15 @@ def test_a_lost_record_shows_the_groups_that_may_be_its_own(owner, describe):
     assert f"  do: mqgroups salvage rebuild --name {owner.name} --role put --queue {owner.queue}" in result.stdout
 
 
+def test_an_owner_whose_record_cannot_be_read_is_said_to_hide_its_groups(owner, describe):
+    owner.put_group(THIS)
+    owner.put_raw(b"damaged", owner.status_queue("put"))
+    result = describe(owner.name)
+    assert f"put {owner.name}: unreadable" in result.stdout
+    assert f"not seen: the groups of put {owner.name}: no record says its queue" in result.stderr
+    assert "--unreadable-to QUEUE" in result.stdout
+
+
 def test_a_name_without_a_status_queue_ends_1(describe):
     result = describe("NO.SUCH.NAME")
     assert (result.exit_code, "NO.SUCH.NAME: there is no status queue" in result.stderr) == (FAILED, True)

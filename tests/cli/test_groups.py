@@ -311,7 +311,7 @@ def test_a_look_into_a_message_shows_its_head_properties_and_first_bytes_and_lea
     assert (result.exit_code, owner.data()) == (DONE, before)
     assert "this shows data of a message" in result.stderr
     lines = rows(result.stdout)
-    assert {"msg_seq_number 1", f"group_id {group_id}", "mqgroups.Name orders.csv"} <= set(lines)
+    assert {"msg_seq_number: 1", f"group_id: {group_id}", "mqgroups.Name: orders.csv"} <= set(lines)
     assert "0000 66 69 72 73 74 00 01 02 03 04 05 06 07 08 09 0a first..........." in lines
     assert lines[-1].startswith("00f0 ")
     said = json.loads(groups("-o", "json", "--group", group_id, "--message", "2").stdout)["looked_into"]

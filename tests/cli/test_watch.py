@@ -25,11 +25,12 @@ import mqgroups.operate.command_server
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.seen import Seen, SeenQueue, Watcher
+from mqgroups.cli.seen import Seen, Watcher
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.judgement import GroupState
+from mqgroups.operate.watching import SeenQueue
 from tests.fix_cli import MQGROUPS, environment, free_port, invoke
 from tests.operate.lost_records import A, put
 
@@ -132,6 +133,9 @@ def test_a_look_that_is_old_or_has_failed_shows_no_figures():
     assert page().text == unseen
     pages.show(Seen(datetime.now(UTC), queues=[SeenQueue("ORDERS", "not browsed: 2035")]), 1.0)
     assert page().text == unseen
+    # Of all queues, none is known.
+    pages.show(Seen(datetime.now(UTC)), 1.0)
+    assert page().text == unseen.replace("ORDERS", "")
 
 
 def test_what_a_line_cannot_show_is_told_once(owner, watch, monkeypatch):
@@ -171,6 +175,11 @@ def test_without_queues_all_that_records_name_are_watched_by_one_process(owner, 
         owner.queue: [("stalled", 2)],
         other.queue: [("stalled", 0)],
     }
+    watcher = Watcher((), (), {}, owner.qmgr)
+    assert owner.queue in {each.queue for each in watcher.look().queues}
+    # Its program ends in order, and its groups wait.
+    owner.resume_put(THIS)
+    assert owner.queue in {each.queue for each in watcher.look().queues}
     lines = watch("--queue", other.queue, looks=1).stdout.splitlines()
     assert [line.split()[3].rstrip(":") for line in lines] == sorted([owner.queue, other.queue])
 

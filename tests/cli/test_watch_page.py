@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from mqgroups.cli.seen import Seen, SeenQueue
+from mqgroups.cli.seen import Seen
 from mqgroups.cli.watch_page import WatchPages, page_values
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.operate.rules.rates import Rates
+from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Pages
 from tests.fix_browser import chromium
 from tests.fix_cli import free_port
@@ -127,7 +128,7 @@ def test_it_follows_the_looks_and_says_why_there_is_none(browser, page):
     gone = Seen(AT, problem="connection lost: 2009")
     page.show(gone, 0.1)
     browser.open(page.url, 1440, "light")
-    said = "document.getElementById('problem').innerText.startsWith('connection lost: 2009')"
+    said = "document.getElementById('problem')?.innerText.startsWith('connection lost: 2009')"
     browser.until(said)
     assert browser.ask("document.title + document.getElementById('look').offsetHeight") == "NOT SEEN - QM10"
     page.show(SEEN, 0.1)
