@@ -139,7 +139,9 @@ def move_group(
         raise ConfigurationError(
             f"queue {queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
         )
-    _check_target(connection, target_name, owners.owners, seen, group, keep_context=keep_context)
+    connection.reopening(
+        lambda: _check_target(connection, target_name, owners.owners, seen, group, keep_context=keep_context)
+    )
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
