@@ -48,30 +48,27 @@ class Descriptors:
         self._connection = connection
         self._settings = settings
         self._context = context.NONE
+        self.carries_context = False
+        # Its folder, while there is one.
         self._folder = b""
         # The header in front of messages of a kind, with the present context.
         self._headers: dict[MessageKind, bytes] = {}
         self.of_run: dict[MessageKind, bytearray] = {}
 
-    @property
-    def carries_context(self) -> bool:
-        return bool(self._folder)
-
     def carry(self, carried: TraceContext) -> None:
         """Set the trace context of the next messages."""
         if carried == self._context:
             return
-        if not (carried.traceparent and self._folder):
+        if self.carries_context is not bool(carried.traceparent):
             # Their MQMD says whether there is a header.
+            self.carries_context = not self.carries_context
             self.of_run.clear()
         self._context = carried
-        self._folder = rfh2.usr_folder(carried.as_properties()) if carried.traceparent else b""
+        self._folder = rfh2.usr_folder(carried.as_properties())
         self._headers.clear()
 
     def in_front(self, kind: MessageKind) -> bytes:
-        """Return the header in front of a message of this kind in ``of_run``."""
-        if not self._folder:
-            return b""
+        """Return the header in front of a message of this kind, if it carries context."""
         header = self._headers.get(kind)
         if header is None:
             ccsid = kind.ccsid or mq.MQCCSI_INHERIT

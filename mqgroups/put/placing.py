@@ -73,7 +73,8 @@ class Placing:
         self.owner = work.add(keeper, expected, owner_id or new_owner_id(), settings.hooks)
         self._run = Run(self.owner.committed)
         self.owner.in_hand = lambda: self.position
-        self._each_message = self.owner.telemetry.each_message
+        # Whether the messages of the open unit of work have spans.
+        self._each_message = False
         resumed = self.owner.resumed
         if resumed:
             self._persistence = resumed.persistence
@@ -104,7 +105,8 @@ class Placing:
         md = None if last or part is not _WHOLE or in_handle else descriptors.of_run.get(kind)
         in_run = md is not None
         if md is not None:
-            pmo, header = descriptors.in_logical_order, descriptors.in_front(kind)
+            pmo = descriptors.in_logical_order
+            header = descriptors.in_front(kind) if descriptors.carries_context else b""
         else:
             if kind.msg_type == mq.MQMT_REPORT:
                 owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
@@ -194,6 +196,7 @@ class Placing:
         if not self.queue.is_open:
             self.queue = self._open()
         self.work.begun(self.owner)
+        self._each_message = self.owner.telemetry.has_message_spans
         if not self._each_message:
             self._carry()
         self._stand_at_committed()
