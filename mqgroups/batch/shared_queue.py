@@ -29,7 +29,7 @@ from operator import attrgetter
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
+from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, is_claim_of_another_version, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.core.to_copy import to_copy
@@ -43,6 +43,8 @@ from mqgroups.status.records import (
     corrupt_record,
     decoded_record,
     foreign_record,
+    later_record,
+    of_another_version,
     refuse_strangers,
 )
 
@@ -300,6 +302,8 @@ class SharedStatusQueue:
                     expected=expected,
                 ) from None
             if kind_of_record(record) is None:
+                if is_claim_of_another_version(record):
+                    raise later_record(self.name, of_another_version(record), "a claim of this version")
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )

@@ -26,7 +26,7 @@ from mqgroups.operate.rules.bar import drawn
 from mqgroups.operate.rules.judgement import Cause, Judgement
 from mqgroups.operate.rules.owner_state import OwnerState
 
-_LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.UNSEEN}
+_LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.UNSEEN}
 # A group that an owner may have, whose record does not say it.
 _WITHOUT_RECORD = {
     "put": {Cause.NO_RECORD, Cause.UNNAMED},

@@ -42,6 +42,7 @@ _BY_NEED = (
         _S.DUPLICATE,
         _S.SEVERAL_USERS,
         _S.UNREADABLE,
+        _S.VERSION,
         _S.LOST,
         _S.HIDDEN,
         _S.UNSEEN,
@@ -103,6 +104,8 @@ def owners(
       two records      two programs have used the status queue: look at it
       of several users a record was put by another user than the others
       unreadable       a message there is not a record: look at it
+      of another version
+                       start the version of mqgroups that wrote the record
       not seen         the status queue could not be browsed
 
     With --unused --apply, the empty status queues of names that are not at work are deleted, in each case while it is open

@@ -29,9 +29,11 @@ from enum import Enum
 from typing import Any, NamedTuple, TypedDict, cast
 
 from mqgroups.core.model import GROUP_ID_NONE, Role
-from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.core.status import OPTIONAL, Checkpoint, RecordState, StatusRecord
 
 CORREL_ID_LENGTH = 24
+# What the checkpoint of every record says.
+_OF_ALL: dict[str, type] = {"kind": str, "sink": str, "batch": int}
 
 
 class RecordKind(Enum):
@@ -194,15 +196,23 @@ def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusReco
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
     """Return the kind of a record; ``None`` if it is not a record of a shared status queue."""
     found = record.checkpoint
-    if not isinstance(found, dict) or not _says(found, sink=str, batch=int, kind=str):
+    if not isinstance(found, dict) or not _says(found, **_OF_ALL):
         return None
     try:
         kind = RecordKind(found["kind"])
     except ValueError:
         return None
+    more: dict[str, type] = {"key": str, "run": str, "partition": int, "digest": str}
     if kind is RecordKind.HIGH_WATER_MARK:
-        return kind if "query" not in found or _says(found, query=str) else None
-    return kind if _says(found, key=str, run=str, partition=int, digest=str) else None
+        more = {"query": str} if "query" in found else {}
+    known = all(name in _OF_ALL or name in more or name.startswith(OPTIONAL) for name in found)
+    return kind if known and _says(found, **more) else None
+
+
+def is_claim_of_another_version(record: StatusRecord) -> bool:
+    """Whether a record, on a shared status queue, has the checkpoint of a claim as this version does not write it."""
+    found = record.checkpoint
+    return isinstance(found, dict) and {"kind", "sink"} <= found.keys() and kind_of_record(record) is None
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:

@@ -49,7 +49,9 @@ _GET = st.gmo(
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
 # States of a status queue that has records which are not, or cannot be, looked at.
-_UNREADABLE = frozenset({OwnerState.UNREADABLE, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN})
+_UNREADABLE = frozenset(
+    {OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN}
+)
 _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 

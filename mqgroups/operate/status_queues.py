@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import GROUP_ID_NONE
-from mqgroups.core.status import RecordRejected, RecordState, StatusRecord
+from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
@@ -41,6 +41,7 @@ class StatusQueueLook:
         put_times: PutDate and PutTime of each: 16 digits, UTC.
         unreadable: MsgId, CorrelId and GroupId of each other message; nothing of one that is too long.
         why_unreadable: why the first of these is not a record.
+        of_another_version: whether one of them is a record that only another version of this package can read.
     """
 
     name: str
@@ -48,6 +49,7 @@ class StatusQueueLook:
     put_times: tuple[str, ...]
     unreadable: tuple[tuple[bytes, ...], ...] = ()
     why_unreadable: str = ""
+    of_another_version: bool = False
 
     def put_time(self, message: FoundMessage) -> str:
         """Return when one of the messages was put."""
@@ -69,6 +71,7 @@ def look_at(
     put_times: list[str] = []
     unreadable: list[tuple[bytes, ...]] = []
     why = ""
+    of_another_version = False
     try:
         while (got := queue.get(st.md(), _BROWSE)) is not None:
             data, md, _ = got
@@ -78,6 +81,9 @@ def look_at(
                 if isinstance(error, StatusQueueUnusable) and error.because != "corrupt":
                     raise
                 unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
+                if isinstance(error, RecordRejected) and error.because is RejectedBecause.VERSION:
+                    # What another version is needed for comes first.
+                    why, of_another_version = str(error), True
                 why = why or str(error)
                 continue
             messages.append(found_message(data, md, record))
@@ -88,7 +94,7 @@ def look_at(
         why = why or str(error)
     finally:
         queue.close()
-    return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why)
+    return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why, of_another_version)
 
 
 def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[OwnerState, str]:

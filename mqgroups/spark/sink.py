@@ -37,6 +37,7 @@ from mqgroups.spark.errors import IdentityMissing, WriteRefused
 from mqgroups.spark.failures import told_briefly
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
+from mqgroups.status.owner import new_owner_id
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.place import Place
 
@@ -91,7 +92,7 @@ class _GroupWriter:
             run=self._run,
             partition=task.partitionId(),
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
-            token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
+            token=f"{task.taskAttemptId()}-{new_owner_id()}",
             status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, _BYTES_IN_A_UNIT_OF_WORK, LONGEST_S),
             owner_wait_s=options.connection.reconnect_wait_s,
@@ -139,7 +140,7 @@ class _GroupWriter:
                     batch.sink,
                     self._options.queue,
                     batch.number,
-                    f"driver-{uuid.uuid4().hex}",
+                    f"driver-{new_owner_id()}",
                     query=batch.query,
                     mark_expires_s=mark_expires_s(self._options.keep_mark_days, can_be_repeated=can_be_repeated),
                     owner_wait_s=self._options.connection.reconnect_wait_s,

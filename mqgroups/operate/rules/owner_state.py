@@ -21,7 +21,8 @@ class OwnerState(Enum):
     ``DONE``: its record keeps the name of its last group, which is complete. ``LEFT_OVER``: a record that is no longer needed, of
     a program that has ended. ``HIDDEN``: nobody has the status queue open, and a unit of work hides the record, or the record is
     lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is needed, and of another queue manager: a start refuses it.
-    ``SEVERAL_USERS``: records of several users; a start believes those of its own user. ``UNKNOWN``: there is no status queue:
+    ``SEVERAL_USERS``: records of several users; a start believes those of its own user. ``VERSION``: only the version of this
+    package that has written the record can read it. ``UNKNOWN``: there is no status queue:
     this name was never used, or its queue was deleted. ``UNSEEN``: the status queue could not be browsed.
     """
 
@@ -37,12 +38,15 @@ class OwnerState(Enum):
     DUPLICATE = "two records"
     SEVERAL_USERS = "of several users"
     UNREADABLE = "unreadable"
+    VERSION = "of another version"
     UNKNOWN = "unknown"
     UNSEEN = "not seen"
 
 
 # An operator has to act before the owner can start.
-DISARRAY = frozenset({OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.MOVED})
+DISARRAY = frozenset(
+    {OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.MOVED}
+)
 # Nothing is interrupted, and nobody is at work.
 AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.DONE, OwnerState.LEFT_OVER})
 # A program is at work, or its unit of work is not backed out yet.
@@ -146,7 +150,7 @@ def state_of(record: StatusRecord | None) -> OwnerState:
 
 
 def state_of_queue(
-    messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool
+    messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool, of_another_version: bool = False
 ) -> tuple[OwnerState, FoundMessage | None, int]:
     """Return the state of an owner, its current record, and how many other records are there that nobody needs.
 
@@ -154,9 +158,10 @@ def state_of_queue(
         messages: those on its own status queue that are records or anchors, in physical order.
         unreadable: how many others are there.
         is_active: whether a program has the queue open for input.
+        of_another_version: whether one of these others is a record of another version.
     """
     if unreadable:
-        return OwnerState.UNREADABLE, None, 0
+        return OwnerState.VERSION if of_another_version else OwnerState.UNREADABLE, None, 0
     users, message, leftovers = users_of_records(messages), None, 0
     try:
         found, record = contents_of(messages, seen_twice=True)

@@ -36,6 +36,8 @@ def remedy(judgement: Judgement) -> list[str]:
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     """Return the lines that mend an owner's status queue; none if its group says what is to be done, or if nothing is."""
+    if owner.state is OwnerState.VERSION:
+        return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
         return [_run_again(owner)]
     if owner.role is None:
