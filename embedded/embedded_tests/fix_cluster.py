@@ -183,7 +183,7 @@ def _site(pytestconfig, mq_mqsc, _client_library):
     asked = wanted(pytestconfig)
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
-    elif asked.kind == provision.EMBEDDED:
+    elif asked.is_embedded:
         with cluster_sites.embedded(mq_mqsc, {USER: PASSWORD}, asked.readings) as site:
             yield site
     elif asked.is_container:
