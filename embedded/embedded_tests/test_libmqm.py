@@ -374,7 +374,7 @@ def test_handles_are_never_given_out_twice(library: ctypes.CDLL, peer: Peer) -> 
 def test_a_handle_is_useless_over_fork_and_the_parent_goes_on(caller: Caller) -> None:
     child = os.fork()
     if not child:
-        os._exit(caller.commit() != (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR))
+        os._exit(caller.commit() != (mq.MQCC_FAILED, mq.MQRC_ENVIRONMENT_ERROR))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert caller.commit() == (0, 0)
 

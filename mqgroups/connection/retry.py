@@ -18,7 +18,7 @@ import tenacity
 
 from mqgroups.errors import MQGroupsError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST
+from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST, NOT_OURS
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
@@ -26,7 +26,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # The queue manager, its listener or its channel is not available at the moment.
-CONNECT_LATER = (CONNECTION_BROKEN - {mq.MQRC_HCONN_ERROR}) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
+CONNECT_LATER = (CONNECTION_BROKEN - NOT_OURS) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
 # The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
 # After these a unit of work is redone, once it is known that it was not committed: the connection or a handle is gone, the queue
@@ -182,7 +182,9 @@ def retrying(
     def qualifies(error: BaseException) -> bool:
         if not isinstance(error, MQIError) or error.is_final:
             return False
-        return error.reason in reasons or (waits_for_connection and error.while_reconnecting)
+        return error.reason in reasons or (
+            waits_for_connection and error.while_reconnecting and error.reason not in NOT_OURS
+        )
 
     def pause_s(state: tenacity.RetryCallState) -> float:
         nonlocal refusals

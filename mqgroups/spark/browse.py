@@ -40,7 +40,7 @@ from mqgroups.spark.offsets import Key, Planned
 _T = TypeVar("_T")
 # MQGMO_COMPLETE_MSG has returned only the first segments, because others have another CCSID or Encoding.
 _NOT_JOINED = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
-DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
+DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING
 _STAMP = slice(st.MD_PUT_DATE.start, st.MD_PUT_TIME.stop)
 _UTF_8 = 1208
 _BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
@@ -92,7 +92,7 @@ class BrowsedQueue:
         self._read_options = (
             self._whole
             | mq.MQGMO_FAIL_IF_QUIESCING
-            | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
+            | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else 0)
             | (mq.MQGMO_CONVERT if convert else 0)
         )
         self._read_gmos = {

@@ -385,7 +385,7 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     producer = owner.producer(qmgr)
     group = producer.group()
     owner.put_all(group, THIS[:4])
-    with pytest.raises(errors.ConnectionBroken, match="not valid in this process or thread") as caught:
+    with pytest.raises(errors.ConnectionBroken, match="not valid in this thread") as caught:
         background(group.put, THIS[4]).result()
     assert caught.value.reason == 2018
     producer.close()

@@ -259,6 +259,10 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
                                 bool with_server_library) {
     *Hconn = MQHC_UNUSABLE_HCONN;
     *CompCode = MQCC_FAILED;
+    if (connections_are_refused()) {
+        *Reason = MQRC_ENVIRONMENT_ERROR;
+        return;
+    }
     if (ConnectOpts != NULL && memcmp(ConnectOpts->StrucId, "CNO ", 4) != 0) {
         *Reason = MQRC_CNO_ERROR;
         return;
