@@ -2,8 +2,8 @@
 
 ``python -m tests.first_contact [--mq=url|container|imitation] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
 MQTEST_QMGR and so on name (``embedded/mqembedded/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
-lists. ``container`` starts IBM MQ's developer container, ``imitation`` an embedded queue manager that has what it has, to rehearse
-the evening. Exit code 1 if a test failed or a fault did harm; a surprise is no failure.
+lists. ``container`` starts IBM MQ's developer container, ``imitation`` an embedded queue manager that has what it has, as a
+rehearsal. Exit code 1 if a test failed or a fault did harm; a surprise is no failure.
 """
 
 from __future__ import annotations

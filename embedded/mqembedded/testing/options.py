@@ -33,7 +33,8 @@ def add_options(parser: pytest.Parser) -> None:
         choices=KINDS,
         default=provision.EMBEDDED,
         help="queue manager under test: the embedded one; that one with what IBM's container has, and nothing more (imitation); "
-        "IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, else tests that need a queue manager are skipped",
+        "IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, else tests that "
+        "need a queue manager are skipped",
     )
     group.addoption(
         "--mq-scope",
