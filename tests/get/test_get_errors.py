@@ -130,9 +130,10 @@ def test_who_may_use_an_alias_only_gets_its_groups_if_nothing_is_to_be_moved(
     with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name, user="sink", password="pw") as qmgr:
         with qmgr.group_producer("PAY.IN", name="P") as producer, producer.group() as group:
             group.put(b"1")
-        for settings in ({"poison": "quarantine"}, {"stalled": "quarantine"}):
-            with pytest.raises(errors.NotAuthorised, match="With poison='halt' and stalled='halt'"):
-                qmgr.group_consumer("PAY.IN", name="C", **settings)
+        with pytest.raises(errors.NotAuthorised, match="With poison='halt' and stalled='halt'"):
+            qmgr.group_consumer("PAY.IN", name="C", poison="quarantine")
+        with pytest.raises(errors.NotAuthorised, match="With poison='halt' and stalled='halt'"):
+            qmgr.group_consumer("PAY.IN", name="C", stalled="quarantine")
         with qmgr.group_consumer("PAY.IN", name="C", wait_s=0, poison="halt", stalled="halt") as consumer:
             assert [[message.data for message in group] for group in consumer] == [[b"1"]]
     assert "poison messages are not noticed, because BOTHRESH cannot be read" in caplog.text
