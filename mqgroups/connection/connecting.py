@@ -39,7 +39,7 @@ def open_connection(
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""
             error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
-                error.context = authorities.to_connect()
+                error.context = authorities.to_connect(arguments.channel)
             if reason == mq.MQRC_Q_MGR_NAME_ERROR and not arguments.conn_name:
                 error.remedy = NOT_IN_TABLE if arguments.ccdt_url else NO_ADDRESS
             if reason == mq.MQRC_FUNCTION_NOT_SUPPORTED and not arguments.conn_name:

@@ -98,7 +98,7 @@ class MQICalls:
         try:
             hobj = self.objects.open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
         except NotAuthorised as error:
-            error.context = authorities.to_connect()
+            error.context = authorities.to_inquire_q_mgr()
             raise
         self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
         identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))

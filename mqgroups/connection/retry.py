@@ -37,7 +37,7 @@ REDO = (
     | {mq.MQRC_CALL_INTERRUPTED, mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM}
 )
 # Failures while redoing a unit of work that may go away by themselves.
-REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
+REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
 # A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
 # are not known for a short time (IBM MQ, topics q043020, q086470).
 NO_ROOM = frozenset(

@@ -161,8 +161,8 @@ def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: in
     ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
     of the message that was got.
 
-    If ``options`` do not say how to return properties, they are not returned. With PROPCTL(COMPAT) the queue manager would otherwise
-    put them before the data, in an MQRFH2. API exits, such as those for tracing, add properties to messages of every program.
+    If ``options`` do not say how to return properties, they are not returned. With PROPCTL(COMPAT) the queue manager would
+    otherwise put them before the data, in an MQRFH2. An API exit, such as one for tracing, adds properties to every message.
     """
     if not options & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         options |= mq.MQGMO_NO_PROPERTIES

@@ -22,7 +22,8 @@ _OWN = {"loader": ("PUT",), "sink": ("GET",), "pipe": ("PUT", "GET")}
 _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
-_WIDTH = 80
+# CSQINP2 and CSQUTIL on z/OS read columns 1 to 72.
+_WIDTH = 72
 # DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
 # named in every definition.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
@@ -62,7 +63,9 @@ def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
     """Return the model of status queues, the data queue, its backout queue, and predefined status queues of ``names.name``."""
     found = [
         _named(template, "QMODEL", _STATUS_MODEL),
-        _renamed_queue(_named(template, "QLOCAL", _QUEUE), names, "A queue for groups"),
+        _renamed_queue(
+            _named(template, "QLOCAL", _QUEUE), names, "A queue for groups; on z/OS with INDXTYPE(GROUPID) too"
+        ),
         _renamed_queue(_named(template, "QLOCAL", _BACKOUT), names, "Its messages that cannot be processed"),
     ]
     return found + [
