@@ -194,7 +194,8 @@ class RecoveringOwners:
         Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
         MQIError if a call failed: call again.
         """
-        verdicts = self._perform(protocol.settled(self._performer.ownerships))
+        with self._first.telemetry.in_span():
+            verdicts = self._perform(protocol.settled(self._performer.ownerships))
         for owner, verdict in zip(self.owners, verdicts, strict=True):
             owner.witness.concluded(
                 verdict, owner.log_fields(verdict.before.pending.reason if verdict.before.pending else 0)
