@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from mqgroups.batch.errors import other_messages
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
 from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
@@ -114,7 +114,7 @@ def complete_batch(
             _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
             _take(connection, shared, _done_with(found, batch))
 
-    retrying(Patience(owner_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
+    connection.retrying(Patience(owner_wait_s), OWNER_ACTIVE)(connection.reopening, complete)
 
 
 def completed_batch(

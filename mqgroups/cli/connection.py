@@ -195,7 +195,9 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
 
     if not reconnects:
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
-    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say)(connect, **arguments)
+    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])(
+        connect, **arguments
+    )
     # A connection that is there sleeps only until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:

@@ -80,6 +80,7 @@ class WatchPages:
         seen, pause_s, at_s = self._shown
         is_old = bool(seen.problem) or time.monotonic() - at_s > 60 + 10 * pause_s
         values: dict[str, list[tuple[Mapping[str, str], float]]] = {name: [] for name in _FIGURES}
+        values["clock_seconds"].append(({"queue_manager": self._q_mgr_name}, time.time()))
         for queue in seen.queues or [SeenQueue("")]:
             where = {"queue_manager": self._q_mgr_name, "queue": printable(queue.queue)}
             is_seen = bool(queue.queue) and not (is_old or queue.problem)
@@ -98,6 +99,7 @@ _FIGURES = {
     "seen": "Whether the queue can be looked at.",
     "groups": "Groups by state.",
     "messages": "Messages.",
+    "clock_seconds": "The time here, with which the put times of messages are compared.",
     "oldest_complete_seconds": "How long the oldest complete group has been complete; 0 without one.",
 }
 

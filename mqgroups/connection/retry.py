@@ -149,8 +149,8 @@ class Again:
 class Pauses:
     """Pauses between tries that are made one by one; like ``retrying``, with the same policy."""
 
-    def __init__(self, patience: Patience, reasons: frozenset[int], sleep: Sleep) -> None:
-        self._tries = iter(retrying(patience, reasons, sleep).policy)
+    def __init__(self, again: Again) -> None:
+        self._tries = iter(again.policy)
         self._try = next(self._tries)
 
     def after(self, error: MQIError) -> None:
@@ -168,11 +168,12 @@ def retrying(
     sleep: Sleep,
     say: Say | None = None,
     until: Callable[[], bool] = lambda: False,
+    q_mgr_name: str = "",
 ) -> Again:
     """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
 
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
-    When ``until`` returns true, there are no more retries.
+    When ``until`` returns true, there are no more retries. ``q_mgr_name``: where, for metrics.
     """
     longest_s = 0.0
     refusals = 0
@@ -213,7 +214,7 @@ def retrying(
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, MQIError):
             return
-        metrics.retried(error.reason)
+        metrics.retried(q_mgr_name, error.reason)
         pause_s = state.upcoming_sleep
         if state.attempt_number == 1:
             longest_s = 0.0

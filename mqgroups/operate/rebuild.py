@@ -19,7 +19,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
@@ -199,7 +199,7 @@ class _Rebuild:
         delete = status.was_made
         try:
             # A lost connection's unit of work may hide a record, here or on another status queue. It will be backed out.
-            waiting = retrying(Patience(self.wait_s), OWNER_ACTIVE, self.connection.sleep)
+            waiting = self.connection.retrying(Patience(self.wait_s), OWNER_ACTIVE)
             done = waiting(lambda: self._salvaged(status))
             delete = delete and (done.record is None or not done.done)
             return done

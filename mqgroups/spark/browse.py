@@ -29,7 +29,7 @@ from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED, Queue
-from mqgroups.connection.retry import REDO, retrying
+from mqgroups.connection.retry import REDO
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MsgFlag
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
@@ -376,7 +376,7 @@ class BrowsedQueue:
                 self._open()
             return call()
 
-        return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
+        return self._connection.retrying(self._connection.reconnect, REDO)(attempt)
 
 
 @contextmanager
