@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from mqgroups.cli.owners import owner_listing
+from mqgroups.cli.table import COLOURS
 from mqgroups.cli.words import age, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.operate.groups import ListedGroup
@@ -18,7 +19,6 @@ from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState, SeenOwner
 from mqgroups.operate.rules.remedies import owner_remedy, remedy
 from mqgroups.printable import LONGEST_NAME, brief, printable
 
-_COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 _UNKNOWN = "?"
 # What mends them is not said by a group.
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
@@ -41,7 +41,7 @@ def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
         "name": brief(name or shown_id(group.group_id), LONGEST_NAME),
         "queue": printable(row.queue),
         "state": cause.state.value,
-        "colour": _COLOURS[cause.severity],
+        "colour": COLOURS[cause.severity],
         "cause": cause.value,
         "danger": "" if cause.severity is Severity.OK else cause.danger,
         "since": f"{age(row.since, at)}, since {timestamp(row.since)} UTC",
@@ -54,8 +54,7 @@ def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
 
 def owner_card(owner: SeenOwner, owners: Sequence[SeenOwner], at: datetime, *, all_seen: bool) -> dict[str, Any]:
     """Return what is shown of an owner, as texts; ``owners``: all that were seen; ``all_seen``: nothing was unseen."""
-    columns = owner_listing(at).columns
-    texts = {column.header: printable(column.text(owner)) for column in columns}
+    texts = {column.header: printable(column.text(owner)) for column in owner_listing(at).columns}
     committed, ago = texts.pop("committed"), texts.pop("ago")
     texts = {"committed": committed and f"message {committed}, {ago} ago", **texts}
     around = Surroundings(BrowsedInstance("", owner.queue, hidden=0 if all_seen else None), owners)
@@ -63,7 +62,7 @@ def owner_card(owner: SeenOwner, owners: Sequence[SeenOwner], at: datetime, *, a
     return {
         "name": f"{texts.pop('role')} {texts.pop('name')}",
         "state": texts.pop("state"),
-        "colour": next(column for column in columns if column.header == "state").style(owner),
+        "colour": COLOURS[owner.state.severity],
         "danger": texts.pop("problem"),
         "remedy": [printable(line) for line in lines],
         "facts": [(header, text) for header, text in texts.items() if text],

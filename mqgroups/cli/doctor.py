@@ -17,6 +17,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import LOOK_S, NAME, QUEUE, STALLED_AFTER, own_status_queue_option
 from mqgroups.cli.report import Report
+from mqgroups.cli.table import COLOURS
 from mqgroups.cli.words import put_time, tally
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
@@ -28,8 +29,6 @@ from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
-# The worst first.
-_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.UNSEEN: "cyan", Severity.OK: "green"}
 _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
@@ -166,7 +165,7 @@ def _show(report: Report, found: Sequence[Finding], output: str) -> None:
         report.found(ExitCode.NOT_SEEN)
     if counts[Severity.ERROR]:
         report.found(ExitCode.FAILED)
-    worst_first = sorted(found, key=lambda each: [*_STYLES].index(each.severity))
+    worst_first = sorted(found, key=lambda each: [*COLOURS].index(each.severity))
     report.values["findings"] = [{**asdict(each), "severity": each.severity.value} for each in worst_first]
     said = tally("check", Severity, counts)
     if output == "mqsc":
@@ -186,7 +185,7 @@ def _show_text(report: Report, finding: Finding) -> None:
     width = min(console().width, _WIDEST) - _LABEL - 2
     first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
     severity = finding.severity
-    report.print(Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(first)}"))
+    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {printable(first)}"))
     remedies = (*finding.mqsc, *finding.remedy.splitlines())
     for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
         for line in _lines(text, max(20, width - len(label))):

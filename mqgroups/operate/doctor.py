@@ -53,9 +53,7 @@ from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
 from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
 
-_DATA_QUEUE = (
-    "CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME MSGDLVSQ INDXTYPE SHARE DEFPSIST PROPCTL CLUSTER DEFBIND CLWLUSEQ"
-).split()
+_DATA_QUEUE = ("CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME INDXTYPE SHARE CLUSTER DEFBIND CLWLUSEQ").split()
 _STATUS_QUEUE = (
     "DEFTYPE MAXMSGL MAXDEPTH CLUSTER GET PUT MSGDLVSQ CAPEXPRY CUSTOM STREAMQ TRIGGER USAGE IPPROCS".split()
 )
@@ -342,14 +340,9 @@ class _Examination:
             remedy = to_copy(f"mqgroups check {{}} --role {role.value}", name)
             yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
             return
-        words = {
-            OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}"
-            + (", and this user may do that" if self.as_program else ""),
-            OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-            OwnerState.ACTIVE: "a program works under this name",
-        }
         if found.state is not OwnerState.HIDDEN:
-            yield ok(subject, words.get(found.state, "no group is interrupted"))
+            may = ", and this user may make it" if found.state is OwnerState.UNKNOWN and self.as_program else ""
+            yield ok(subject, f"{found.state.value}: {found.state.means}{may}")
 
     def _owners(self) -> Iterator[Finding]:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
@@ -359,31 +352,20 @@ class _Examination:
         in_order = True
         listed = [each for each in seen.owners if self.queue is None or each.queue in ("", self.queue)]
         for owner in listed:
-            severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
-            if owner.state in DISARRAY:
-                severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
+            state = owner.state
+            if state in DISARRAY:
                 why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            if found:
-                in_order = False
-                remedy = "\n".join(owner_remedy(owner, around))
-                yield Finding(f"status queue {owner.status_queue}", severity, found, why, remedy)
+            elif state in (OwnerState.HIDDEN, OwnerState.LOST):
+                why = "its owner waits at its start; with an empty queue it would put or get its group again"
+            elif state is OwnerState.LEFT_OVER:
+                why = "its program ended without closing: no harm"
+            else:
+                continue
+            in_order = False
+            remedy = "\n".join(owner_remedy(owner, around))
+            found = f"{state.value}: {(state in DISARRAY and owner.problem) or state.means}"
+            yield Finding(f"status queue {owner.status_queue}", state.severity, found, why, remedy)
         for sentence in seen.unseen:
             yield Finding("status queues", Severity.UNSEEN, sentence)
         if in_order:
             yield ok("status queues", f"{len(listed)} seen, none in disarray")
-
-
-# By state: how bad it is, what was found, and why it matters.
-_STATES = {
-    OwnerState.HIDDEN: (
-        Severity.WARNING,
-        "a unit of work hides the record, or it is lost",
-        "its owner waits at its start",
-    ),
-    OwnerState.LOST: (
-        Severity.ERROR,
-        "its record is lost: the anchor is there, and no unit of work hides it",
-        "its owner waits at its start; with an empty queue it would put or get its group again",
-    ),
-    OwnerState.LEFT_OVER: (Severity.OK, "a record that nobody needs", "its program ended without closing: no harm"),
-}

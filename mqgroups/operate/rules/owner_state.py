@@ -13,32 +13,42 @@ from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
+from mqgroups.operate.rules.findings import Severity
 
 
 class OwnerState(Enum):
-    """The state of an owner.
+    """The state of an owner; what needs somebody comes first.
 
-    ``DONE``: its record keeps the name of its last group, which is complete. ``LEFT_OVER``: a record that is no longer needed, of
-    a program that has ended. ``HIDDEN``: nobody has the status queue open, and a unit of work hides the record, or the record is
-    lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is needed, and of another queue manager: a start refuses it.
-    ``SEVERAL_USERS``: records of several users; a start believes those of its own user. ``UNKNOWN``: there is no status queue:
-    this name was never used, or its queue was deleted. ``UNSEEN``: the status queue could not be browsed.
+    Attributes:
+        severity: how bad it is.
+        means: what it means for the next start.
     """
 
-    ACTIVE = "active"
-    INTERRUPTED = "interrupted"
-    CHECKPOINT = "checkpoint kept"
-    DONE = "done"
-    LEFT_OVER = "left over"
-    CLEAN = "clean"
-    HIDDEN = "hidden"
-    LOST = "record lost"
-    MOVED = "of another queue manager"
-    DUPLICATE = "two records"
-    SEVERAL_USERS = "of several users"
-    UNREADABLE = "unreadable"
-    UNKNOWN = "unknown"
-    UNSEEN = "not seen"
+    # fmt: off
+    MOVED = ("of another queue manager", Severity.ERROR, "a start refuses the record: mqgroups adopt")
+    DUPLICATE = ("two records", Severity.ERROR, "two programs have used the status queue: look at it")
+    SEVERAL_USERS = ("of several users", Severity.ERROR, "a start believes only the records of its own user")
+    UNREADABLE = ("unreadable", Severity.ERROR, "a message there is not a record: look at it")
+    LOST = ("record lost", Severity.ERROR, "the record is gone, its anchor is there, and no unit of work hides it")
+    HIDDEN = ("hidden", Severity.WARNING, "a unit of work hides the record, or it is lost")
+    UNSEEN = ("not seen", Severity.UNSEEN, "the status queue could not be browsed")
+    INTERRUPTED = ("interrupted", Severity.WARNING, "a group is interrupted, and the next start resumes it")
+    ACTIVE = ("active", Severity.OK, "a program works under this name, or is not gone yet")
+    LEFT_OVER = ("left over", Severity.OK, "a record that nobody needs; the next start removes it")
+    CHECKPOINT = ("checkpoint kept", Severity.OK, "no group is interrupted; its checkpoint is kept")
+    DONE = ("done", Severity.OK, "no group is interrupted; the name of its last group is kept")
+    CLEAN = ("clean", Severity.OK, "no group is interrupted")
+    UNKNOWN = ("unknown", Severity.OK, "there is no status queue: the name was never used, or its queue was deleted")
+    # fmt: on
+
+    severity: Severity
+    means: str
+
+    def __new__(cls, text: str, severity: Severity, means: str) -> OwnerState:
+        """Make a member whose value is the text."""
+        self = object.__new__(cls)
+        self._value_, self.severity, self.means = text, severity, means
+        return self
 
 
 # An operator has to act before the owner can start.
