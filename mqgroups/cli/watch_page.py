@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mqgroups.cli.cards import group_card, owner_card
+from mqgroups.cli.describe import group_card, owner_card
 from mqgroups.cli.seen import Seen, said
 from mqgroups.cli.words import age_s
 from mqgroups.operate.rules.findings import Severity

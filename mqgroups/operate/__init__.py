@@ -25,8 +25,8 @@ The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` r
 others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
 right (``errors.StatusError``).
 
-Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
-``refusal.py`` decide and explain refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
+Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``refusal.py``
+explains refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
 ``command_server.py`` asks the command server for facts that the MQI does not return, and sends MQSC to it.
 """
 

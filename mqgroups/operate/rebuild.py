@@ -32,8 +32,13 @@ from mqgroups.names import checked_name, checked_queue_name, checked_role, check
 from mqgroups.operate.browse import hidden_messages
 from mqgroups.operate.group_names import properties_of_first_message
 from mqgroups.operate.groups import counted
-from mqgroups.operate.other_owners import check_not_owned
-from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
+from mqgroups.operate.refusal import (
+    check_not_owned,
+    checked_accept,
+    checked_group_id,
+    hidden_by_unit_of_work,
+    refused,
+)
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
