@@ -152,6 +152,13 @@ def explained(**_: object) -> None:
     """
 
 
+def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a command's own options, and those of ``connection_options``."""
+    of_connection = {each.name for each in explained.params}
+    own = {name: value for name, value in options.items() if name not in of_connection}
+    return own, {name: value for name, value in options.items() if name in of_connection}
+
+
 def connect_arguments(**options: Any) -> dict[str, Any]:
     """Return arguments of ``connect``, except how long it waits; ``options`` are those of ``connection_options``."""
     options.pop("wait_s", None)

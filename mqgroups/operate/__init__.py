@@ -21,9 +21,13 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 | Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
+Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``); ``name``
+and ``role`` of a producer (``"put"``) or consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or
+``MQGROUPS.GET.<name>``; ``wait_s``, for how many seconds to wait until an instance of this name has ended; ``check``: return what
+would be done, and change nothing.
+
 The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
-others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
-right (``errors.StatusError``).
+others refuse a repair that cannot be proved right (``errors.StatusError``).
 
 Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``refusal.py``
 explains refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;

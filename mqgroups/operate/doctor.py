@@ -94,13 +94,11 @@ def examine(
     """Yield findings on the queue manager, and on the queue and the owner that are named.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: a queue for groups.
         name: the name of a producer or consumer; with its ``role``.
         role: what that program does.
         as_program: whether this user is the program's: its authorities are checked. Another user's are its own affair: who only
             looks must not be told to be given PUT and GET.
-        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         channel: the server-connection channel of this connection.
         principal: this user's name, for the SET AUTHREC commands of the findings.
 
@@ -204,25 +202,22 @@ class _Examination:
 
     def _told_by_command_server(self, of_queue: Facts) -> Iterator[Finding]:
         """Yield what only the command server tells: channel, model queue, expiry."""
-        about, unseen = "command server", Severity.UNSEEN
-        why = "who holds a status queue, what units of work hide, and channel and model queue cannot be shown"
+        is_zos = self.connection.platform == mq.MQPL_ZOS
+        about, why = (
+            "MQSC" if is_zos else "command server",
+            f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
+        )
         try:
-            opened = closing(MQSCClient(self.connection, patience_ms=5_000))
-        except ConnectionBroken:
-            raise
-        except CommandRefused as error:
-            why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
-            yield Finding("MQSC", unseen, str(error), why)
-            return
-        except MQIError as error:
-            yield Finding(about, unseen, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
-            return
-        with opened as client:
-            try:
+            with closing(MQSCClient(self.connection, patience_ms=5_000)) as client:
                 yield from self._told(client, of_queue)
                 yield ok(about, "it answers this user")
-            except CommandRefused as error:
-                yield Finding(about, unseen, str(error), why, "START CMDSERV, or strmqcsv")
+        except CommandRefused as error:
+            yield Finding(about, Severity.UNSEEN, str(error), why, "" if is_zos else "START CMDSERV, or strmqcsv")
+        except MQIError as error:
+            if isinstance(error, ConnectionBroken):
+                raise
+            why += ", nor who holds a status queue, and what units of work hide"
+            yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
 
     def _told(self, client: MQSCClient, of_queue: Facts) -> Iterator[Finding]:
         if self.channel:
@@ -231,10 +226,7 @@ class _Examination:
         if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
         else:
-            found, why = (
-                "there is none, or this user may not display it",
-                "status queues that are not defined are made from it",
-            )
+            found, why = "there is none, or this user may not display it", "other status queues are made from it"
             # With a name and a role it is known whether that owner needs it.
             severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
             remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)

@@ -119,9 +119,7 @@ def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = F
     still has a message of the queue, the queue manager refuses (2055; IBM MQ, topic q041250).
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         status_queue: its name.
-        check: return what would be done, and change nothing.
 
     Returns:
         Whether it was deleted.
