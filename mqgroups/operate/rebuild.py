@@ -367,9 +367,6 @@ def _read(
 
     Returns:
         The record, or ``None``; which messages are to be moved away; whether there is an anchor whose record is lost.
-
-    Raises:
-        OwnerActive: a unit of work hides a record, or may hide one.
     """
     where = f"status queue {status.name}"
     hidden, unasked = hidden_messages(connection, status.name)

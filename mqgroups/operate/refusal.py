@@ -85,12 +85,6 @@ def check_not_owned(
 
     ``role``, ``own`` (its status queue) and ``queue`` are of the owner whose record is rebuilt; ``named``: other status queues;
     if the command server cannot be asked, all that exist.
-
-    Raises:
-        RepairRefused: a record names the group.
-        OwnerActive: a record is hidden by a unit of work; try again.
-        CannotSalvage: not all status queues can be found or read.
-        MQIError: a call failed.
     """
     seen = seen_owners(connection, status_queues=named)
 

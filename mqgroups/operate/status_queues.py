@@ -174,10 +174,6 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
 
     If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
     is. Otherwise nothing shows which record is the right one, so all messages go.
-
-    Raises:
-        StatusQueueUnusable: a record is of another version of this package, which can read it.
-        MQIError: a call failed.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
     found = list(seen.messages)

@@ -158,13 +158,7 @@ def state_of(record: StatusRecord | None) -> OwnerState:
 def state_of_queue(
     messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool
 ) -> tuple[OwnerState, FoundMessage | None, int]:
-    """Return the state of an owner, its current record, and how many other records are there that nobody needs.
-
-    Args:
-        messages: those on its own status queue that are records or anchors, in physical order.
-        unreadable: how many others are there.
-        is_active: whether a program has the queue open for input.
-    """
+    """Return the state of an owner, its current record, and how many other records are there that nobody needs."""
     if unreadable:
         return OwnerState.UNREADABLE, None, 0
     users, message, leftovers = users_of_records(messages), None, 0

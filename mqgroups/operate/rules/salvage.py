@@ -119,11 +119,6 @@ def interrupted_at(
     """Return the group in which an owner was interrupted, and how much of it is committed.
 
     Raises CannotSalvage if the messages do not show it with certainty.
-
-    Args:
-        groups, seen: what is on its queue.
-        group_id: which group, if there are several; ``None`` finds the only one.
-        accepted: the members of ``DOUBTS`` to override. With ``NOTHING_INTERRUPTED`` the result may be ``None``.
     """
     if group_id is None:
         candidates = [each for each in groups if not (each.has_end if role is Role.PUT else each.has_head)]
@@ -170,17 +165,8 @@ def recorded_at(
 ) -> tuple[GroupInspection | None, GroupPosition] | None:
     """Return where the producer of a pipe was interrupted, by the record of the pipe's consumer.
 
-    Args:
-        outgoing: how much of the outgoing group is committed, by that record.
-        groups: those on the outgoing queue.
-        group_id, accepted: as for ``interrupted_at``.
-        in_cluster: whether the queue has instances at other queue managers.
-
     Returns:
         The messages of the group that are on the queue, or ``None`` if all were got; and the position.
-
-    Raises:
-        CannotSalvage: no group is interrupted, the messages contradict the record, or the group's instance is not known.
     """
     if outgoing == Outgoing():
         found = "the record of the pipe's consumer, which says that no outgoing group was begun"
