@@ -89,11 +89,6 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
         return None
 
 
-def alias_target(connection: Connection, name: str) -> str:
-    """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
-    return str(inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
-
-
 def queue_behind(connection: Connection, name: str) -> str | None:
     """Return the queue that an alias names, or the name of another queue; empty if there is none, ``None`` if it is not known."""
     found, problem = inquired(connection, name, ("TARGET",))

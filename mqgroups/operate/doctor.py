@@ -30,7 +30,7 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
-from mqgroups.operate.attributes import alias_target, inquired
+from mqgroups.operate.attributes import inquired, queue_behind
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
@@ -186,8 +186,8 @@ class _Examination:
     def findings(self) -> Iterator[Finding]:
         """Yield all findings."""
         connection = self.connection
-        target = alias_target(connection, self.queue) if self.queue else ""
-        data, problem = inquired(connection, target or self.queue, _DATA_QUEUE) if self.queue else ({}, None)
+        local = (queue_behind(connection, self.queue) or self.queue) if self.queue else ""
+        data, problem = inquired(connection, local, _DATA_QUEUE) if local else ({}, None)
         of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
         of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
         yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
@@ -195,7 +195,7 @@ class _Examination:
         yield from self._told_by_command_server(of_queue)
         if self.queue is not None:
             data |= {name: of_q_mgr[name] for name in ("PLATFORM",) if name in of_q_mgr}
-            yield from self._data_queue(self.queue, target, data, problem)
+            yield from self._data_queue(self.queue, local, data, problem)
         if self.name is not None and self.role is not None:
             yield from self._owner(self.name, self.role)
         yield from self._owners()
@@ -236,10 +236,9 @@ class _Examination:
             caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
             yield from data_queue_findings(self.queue, caps, ())
 
-    def _data_queue(self, name: str, target: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
-        if target:
-            yield from alias_findings(name, target, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
-        local = target or name
+    def _data_queue(self, name: str, local: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
+        if local != name:
+            yield from alias_findings(name, local, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
         if problem:
             refused = isinstance(problem, NotAuthorised)
             severity = Severity.UNSEEN if refused else Severity.ERROR
