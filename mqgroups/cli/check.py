@@ -158,21 +158,11 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
     report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
 
 
-_SENTENCES = {
-    OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
-    OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-    OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
-    OwnerState.HIDDEN: "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
-    OwnerState.CHECKPOINT: "clean, with a checkpoint; no group is interrupted",
-    OwnerState.DONE: "clean, its last group is complete; no group is interrupted",
-}
-
-
 def _lines(status: SeenOwner) -> list[str]:
     """Return the lines to print."""
     record = status.record
-    sentence = _SENTENCES.get(status.state, "clean, no group is interrupted")
-    lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
+    state = status.state
+    lines = [f"{status.role} {status.name}: {state.value}: {state.means}", f"status queue  {status.status_queue}"]
     if record is not None:
         lines.append(f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}")
     if status.put_by:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import click
 
 from mqgroups import operate
-from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.connection import connected, connection_options, parted
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing
 from mqgroups.cli.options import QUEUE, apply_option, checked, name_option, own_status_queue_option
@@ -106,20 +106,7 @@ def salvage() -> None:
 )
 @apply_option
 @connection_options()
-def rebuild(
-    name: str,
-    role: Literal["put", "get"],
-    queue: str,
-    group_id: bytes | None,
-    checkpoint: Any,
-    accept: Sequence[Accept],
-    other_status_queues: Sequence[str],
-    unreadable_to: str | None,
-    status_queue: str | None,
-    record_user: str | None,
-    apply: bool,
-    **connection: Any,
-) -> None:
+def rebuild(apply: bool, **options: Any) -> None:
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
 
     If the status record of another owner names the group, the command refuses. It finds the status queues MQGROUPS.PUT.*,
@@ -133,25 +120,12 @@ def rebuild(
       begun                a consumer got the group's first messages, in order
       nothing-interrupted  no group has to be resumed; only messages are moved
     """
+    asked, connection = parted(options)
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
-        done = operate.salvage_owner(
-            q_mgr,
-            name,
-            role,
-            queue=queue,
-            group_id=group_id,
-            checkpoint=checkpoint,
-            accept=accept,
-            other_status_queues=other_status_queues,
-            unreadable_to=unreadable_to,
-            status_queue=status_queue,
-            record_user=record_user,
-            wait_s=connection["wait_s"],
-            check=not apply,
-        )
+        done = operate.salvage_owner(q_mgr, **asked, wait_s=connection["wait_s"], check=not apply)
     _show(report, q_mgr, done.group)
-    if done.user and record_user is None:
+    if done.user and asked["record_user"] is None:
         report.note(
             f"the record was put by user {done.user}. A program that runs under another user refuses it: start that once with "
             f"record_users=({done.user!r},)"
@@ -164,7 +138,7 @@ def rebuild(
         report.print(
             f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
         )
-    elif checkpoint is None:
+    elif asked["checkpoint"] is None:
         lost = {repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None}
         for each in lost.values():
             report.note(_to_give(each))

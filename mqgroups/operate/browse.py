@@ -51,7 +51,6 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     """Yield the physical messages of a group, in physical order.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: a local queue, or an alias of one.
         group_id: 24 bytes.
 

@@ -104,14 +104,7 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups; raises MQIError.
-
-    Args:
-        browse: ``browse_groups``, or a function that shows its progress.
-        quiet_since: as for ``GroupList.judge``.
-        named: status queues to look at besides those that the command server lists.
-        name, status_queue: of the producer or consumer that the operator asks about.
-    """
+    """Browse a queue, then the status queues, and judge the groups; raises MQIError."""
     look = QueueLook(queue)
     with browse([q_mgr], queue) as found:
         seen = find_owners(q_mgr, status_queues=named)

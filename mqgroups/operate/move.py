@@ -92,7 +92,6 @@ def move_group(
     queues. After a crash, call this again to move the rest.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: the queue that has the group.
         group_id: the group, 24 bytes.
         to: the queue to move it to; by default the queue's BOQNAME.
@@ -102,7 +101,6 @@ def move_group(
             headers (MQDLH), which a consumer would get as data.
         keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
             +passall for ``to``.
-        check: return what would be done, and change nothing.
 
     Raises:
         RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works

@@ -79,7 +79,6 @@ def find_owners(
     """Return the producers and consumers that have a status queue on this queue manager. Nothing is changed.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         names: only owners of these names. Their status queues are also looked at if the command server does not list them.
         status_queues: status queues to look at besides those that the command server lists (``MQGROUPS.PUT.*``, ``.GET.*`` and
             ``.SHARED.*``): those with other names; or all, if this user may not ask it.

@@ -66,12 +66,7 @@ class RepairedQueue(StatusQueue):
         )
 
     def read(self, *, waits: bool = True) -> StatusRecord | None:
-        """Browse the queue and return its record; ``None`` if the queue is empty.
-
-        Raises:
-            OwnerActive: a record is hidden, and ``waits`` is false; try again.
-            StatusError, MQIError: as for an owner that starts.
-        """
+        """Browse the queue and return its record; ``None`` if the queue is empty."""
         try:
             self.kept, record = self._perform(self.kept.read(waits=waits))
         except RecordHidden:
@@ -98,20 +93,11 @@ class RepairedQueue(StatusQueue):
         self.kept = self._perform(self.kept.replaced(record))
 
     def take_away(self) -> None:
-        """Remove the record, which is no longer needed.
-
-        Raises:
-            CommitOutcomeUnknown, MQIError: a call failed.
-        """
+        """Remove the record, which is no longer needed."""
         self._perform(protocol.taken_away(self.kept))
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
-        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
-
-        Args:
-            to: the queue to move them to.
-            msg_ids: their MsgIds, each as often as it occurs; ``None`` for all messages.
-        """
+        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError."""
         if msg_ids is None:
             while (got := self._queue.get(st.md(), _MOVE_ANY)) is not None:
                 if to is not None:

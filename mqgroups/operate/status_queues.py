@@ -125,9 +125,7 @@ def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = F
     still has a message of the queue, the queue manager refuses (2055; IBM MQ, topic q041250).
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         status_queue: its name.
-        check: return what would be done, and change nothing.
 
     Returns:
         Whether it was deleted.
@@ -182,10 +180,6 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
 
     If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
     is. Otherwise nothing shows which record is the right one, so all messages go.
-
-    Raises:
-        StatusQueueUnusable: a record is of another version of this package, which can read it.
-        MQIError: a call failed.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
     found = list(seen.messages)

@@ -58,14 +58,7 @@ class SeenQueue:
 def seen_queue(
     q_mgr: ConnectionHolder, found: GroupList, owners: SeenOwners, quiet_since: str, before: SeenQueue | None
 ) -> SeenQueue:
-    """Judge a queue that was browsed, and compare it with the look before; raises MQIError.
-
-    Args:
-        q_mgr: where it is.
-        found: its groups, not judged; only one instance.
-        owners, quiet_since: as for ``GroupList.judge``.
-        before: the look before; ``None`` before the first one.
-    """
+    """Judge a queue that was browsed, and compare it with the look before; raises MQIError."""
     (instance,) = found.instances
     before = before or SeenQueue(instance.queue)
     seen = SeenQueue(instance.queue)

@@ -102,7 +102,7 @@ def test_without_names_the_templates_are_printed_as_they_are():
 
 
 def test_names_of_the_command_line_take_the_place_of_those_of_the_templates():
-    names = Names("PAYMENTS", "RESULTS", "PAYMENTS.BACKOUT", "PAY.LOADER", {"pipe": "p", "repairer": "r"}, ask=True)
+    names = Names("PAYMENTS", "RESULTS", "PAY.LOADER", {"pipe": "p", "repairer": "r"}, ask=True)
     found = role_definitions(ROLES_MQSC.read_text(), names)
     profiles = {each.attributes.get("PROFILE", "") for each in found}
     assert profiles == {

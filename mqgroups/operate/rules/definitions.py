@@ -35,9 +35,7 @@ class Names:
     """The names of an installation.
 
     Attributes:
-        queue: the data queue.
-        target: the queue that a pipe puts to.
-        backout: the backout queue; empty for ``default_backout_queue``.
+        queue, target: the data queue, and the queue that a pipe puts to.
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
@@ -45,7 +43,6 @@ class Names:
 
     queue: str = _QUEUE
     target: str = _TARGET
-    backout: str = ""
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
@@ -133,7 +130,7 @@ def _renamed(line: str, attribute: str, names: Names) -> str:
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
-        _BACKOUT: names.backout or default_backout_queue(names.queue),
+        _BACKOUT: default_backout_queue(names.queue),
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
     found = attributes(line).get(attribute, "")

@@ -10,6 +10,7 @@ No line starts a program whose record may be lost: it would put or get again wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.poison import PROOF
@@ -359,10 +360,6 @@ def _corrected(judgement: Judgement) -> Iterator[str]:
     yield _start_consumer(consumer)
 
 
-def _poison(judgement: Judgement) -> Iterator[str]:
-    yield from _move(judgement, "poison")
-
-
 def _stopped(judgement: Judgement) -> Iterator[str]:
     around = judgement.around
     pipes = set()
@@ -406,11 +403,8 @@ def _silent(judgement: Judgement) -> Iterator[str]:
         yield to_copy(f"start {owner.role} {{}}", owner.name)
 
 
-def _stalled(judgement: Judgement) -> Iterator[str]:
-    yield from _move(judgement, "stalled")
-
-
 # What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
+_poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="stalled")
 _TWICE = (_move, "what is moved has to be put right by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
 _NO_BEGINNING = (_WAIT, _record_lost, "if it was handled already, or its beginning is nowhere:", _move)
