@@ -153,7 +153,7 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
         name: of the local queue.
         facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
             CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; of a backout queue MAXMSGL, and of the queue that it is for
-            Q.MAXMSGL; as words of MQSC, numbers as ``int``.
+            Q.MAXMSGL, and Q.GROUP, the messages of a group that may be moved; as words of MQSC, numbers as ``int``.
         roles: what the programs do with it: put, get, or both.
     """
     queue = _Object(f"queue {name}", to_copy("ALTER QLOCAL({})", name), facts)
@@ -194,8 +194,12 @@ def _depth(queue: _Object) -> Iterator[Finding]:
     depth, most = queue.number("CURDEPTH"), queue.number("MAXDEPTH")
     if depth is None or most is None:
         return
-    found, deeper = f"{depth:,} of MAXDEPTH({most})", f"MAXDEPTH({10 * most})"
-    if depth >= most:
+    group = queue.number("Q.GROUP") or 0
+    found, deeper = f"{depth:,} of MAXDEPTH({most})", f"MAXDEPTH({max(10 * most, depth + group)})"
+    if depth < most < depth + group:
+        why = f"it has no room for a group of its queue that has {group:,} messages, so that group cannot be moved there (2053)"
+        yield from queue.wrong("depth", Severity.ERROR, found, why, deeper)
+    elif depth >= most:
         why = "it is full: producers wait, and a group that waits for room keeps its consumer waiting too"
         yield from queue.wrong("depth", Severity.ERROR, found, why, deeper)
     elif depth > _NEARLY_FULL * most:

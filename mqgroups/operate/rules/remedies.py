@@ -83,8 +83,8 @@ def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
 # --- commands
 
 
-def _start(owner: SeenOwner, settings: str = "") -> str:
-    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}{settings}", owner.name)
+def _start(owner: SeenOwner) -> str:
+    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}", owner.name)
 
 
 def _run_again(owner: SeenOwner) -> str:
@@ -324,13 +324,12 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
-        yield "if nobody can change how its program is started:"
+        yield "for the program's owner: one start with complete_groups_only=True gets the rest, if it comes before these lines"
         yield from _move(judgement)
         got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
         yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
-        yield "if its program's owner can set complete_groups_only=True for one start:"
-        yield f"{_start(consumer)} with complete_groups_only=True"
-    yield from _moved(judgement)
+    else:
+        yield from _moved(judgement)
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
