@@ -170,9 +170,8 @@ def test_two_records_contradict_each_other_and_no_message_is_there(scene, record
         return
     at.mend(*NOWHERE)
     at.is_whole()
-    assert not any(
-        line.startswith("start") for line in at.said[: at.said.index(f"undo what {sink.owner.name} did with the group")]
-    )
+    undone = next(at.said.index(line) for line in at.said if line.startswith(f"undo what {sink.owner.name} did with"))
+    assert not any(line.startswith("start") for line in at.said[:undone])
     # What its consumer did was undone; it had waited for the group since.
     sink.start()
     assert sink.got == [*THIS[:4], *THIS]

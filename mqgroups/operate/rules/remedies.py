@@ -235,11 +235,12 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     if producer is None:
         return
     consumer = judgement.consumer
-    if judgement.group is None and consumer is not None:
+    if judgement.group is None and consumer is not None and consumer.record is not None:
         # No message says where the producer has to go on.
         if consumer.is_active is not False:
             yield to_copy("end get {}", consumer.name)
-        yield to_copy("undo what {} did with the group", consumer.name)
+        got = f"messages 1 to {consumer.record.msg_seq_number}"
+        yield to_copy(f"undo what {{}} did with {got} of the group", consumer.name)
         yield from _clear(producer)
         yield from _clear(consumer)
         yield _start(consumer)
@@ -284,7 +285,7 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     if group is None:
         return
     is_made_here = group.is_made_by(around.at.q_mgr_name)
-    if is_made_here:
+    if is_made_here and _may_be_lost(judgement):
         yield from _record_lost(judgement)
     # If it is begun again while a consumer has it, that gets the first messages a second time.
     again = (
@@ -292,6 +293,23 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     )
     yield f"if another program puts it, and the rest does not come{again}:"
     yield from _move(judgement, "stalled")
+    if is_made_here and not _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+
+
+def _no_beginning(judgement: Judgement) -> Iterator[str]:
+    if _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+    yield "if it was handled already, or its beginning is nowhere:"
+    yield from _move(judgement)
+    if not _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+
+
+def _may_be_lost(judgement: Judgement) -> bool:
+    """Whether there is a reason to think of a lost record first. Without one, whose it would be only a program's log says."""
+    around = judgement.around
+    return not around.all_seen or around.name != "NAME" or bool(may_have_lost(judgement))
 
 
 def _look(judgement: Judgement) -> Iterator[str]:
@@ -324,7 +342,7 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
-        yield "for the program's owner: one start with complete_groups_only=True gets the rest, if it comes before these lines"
+        yield "for the program's owner: before the lines below, one start with complete_groups_only=True would get the rest"
         yield from _move(judgement)
         got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
         yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
@@ -410,7 +428,7 @@ def _stalled(judgement: Judgement) -> Iterator[str]:
 # What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
 _TWICE = (_move, "what is moved has to be put right by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
-_NO_BEGINNING = (_WAIT, _record_lost, "if it was handled already, or its beginning is nowhere:", _move)
+_NO_BEGINNING = (_WAIT, _no_beginning)
 _REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterator[str]]]] = {
     Cause.OWNERS: (_owners,),
     Cause.PIPE: (_pipe,),
