@@ -88,11 +88,12 @@ def doctor(output: str, **options: Any) -> None:
             found += _encryption(connection)
             groups: list[Finding] = []
             told: set[str] = set()
+            largest = 0
             if queue is not None:
                 named = named_status_queues(q_mgr, name, role and Role(role), status_queue)
-                groups, told = _groups(q_mgr, queue, named, name or "NAME")
+                groups, told, largest = _groups(q_mgr, queue, named, name or "NAME")
             channel = connection["channel"] if connection["conn_name"] else None
-            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"])
+            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=largest)
             found += (each for each in examined if each.subject not in told)
             # What is wrong with a status queue may be why a group lacks a record.
             found += groups
@@ -116,8 +117,8 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", connection["user"] or "the user of this process, without a password")
 
 
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str]]:
-    """Return what is wrong with the groups on the queue, and the status queues of which that says what is wrong.
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str], int]:
+    """Return what is wrong with the groups on the queue, the status queues of which that says it, and the largest such group.
 
     ``name``: the producer that the operator asks about, or ``NAME``.
     """
@@ -130,8 +131,8 @@ def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) ->
         unseen = Finding(
             f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
         )
-        return [unseen], set()
-    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}
+        return [unseen], set(), 0
+    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}, look.largest()
 
 
 def _lines(text: str, width: int) -> list[str]:

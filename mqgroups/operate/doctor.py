@@ -90,6 +90,7 @@ def examine(
     status_queue: str | None = None,
     channel: str | None = None,
     principal: str | None = None,
+    group: int = 0,
 ) -> Iterator[Finding]:
     """Yield findings on the queue manager, and on the queue and the owner that are named.
 
@@ -101,6 +102,7 @@ def examine(
             looks must not be told to be given PUT and GET.
         channel: the server-connection channel of this connection.
         principal: this user's name, for the SET AUTHREC commands of the findings.
+        group: how many messages a group of the queue has that may be moved to the backout queue.
 
     Raises:
         ConfigurationError: a name or the role is not valid.
@@ -112,7 +114,7 @@ def examine(
         checked_name(name)
     side = None if role is None else checked_role(role)
     connection = connection_of(q_mgr)
-    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal)
+    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal, group)
     yield from asked.findings()
 
 
@@ -177,6 +179,7 @@ class _Examination:
     status_queue: str | None
     channel: str | None
     principal: str | None
+    group: int
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -265,6 +268,7 @@ class _Examination:
             yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(self.principal, (name, "INQ")))
         if longest is not None:
             facts["Q.MAXMSGL"] = longest
+        facts["Q.GROUP"] = self.group
         yield from data_queue_findings(name, facts, (Role.PUT,))
         if depth := facts.get("CURDEPTH"):
             found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)

@@ -53,6 +53,10 @@ class QueueLook:
         """Return the status queues whose lost records are what the groups lack: one finding says both."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
+    def largest(self) -> int:
+        """Return how many messages a group has that may have to be set aside."""
+        return max((each.group.messages for each in self.first.values() if each.group), default=0)
+
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.
 

@@ -297,7 +297,7 @@ def test_what_could_not_be_seen_is_no_reason_to_start(owner, check, monkeypatch)
     assert check(*given).exit_code == FAILED
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     result = check(*given)
-    assert (result.exit_code, "not seen: whether a group" in result.stderr) == (NOT_SEEN, True)
+    assert (result.exit_code, "not seen: whether a start" in result.stderr) == (NOT_SEEN, True)
     assert check(*given, "--accept", "no-record").exit_code == MAY_START
 
 

@@ -155,6 +155,10 @@ _ENABLED = tuple(
 )
 _DATA_QUEUE = (
     *_ENABLED,
+    _Rule("depth", "CURDEPTH MAXDEPTH Q.GROUP", lambda depth, most, group: not depth < most < depth + group,
+          "%(CURDEPTH)s of MAXDEPTH(%(MAXDEPTH)s)",
+          "it has no room for a group of its queue that has %(Q.GROUP)s messages, so that group cannot be moved there (2053)",
+          "MAXDEPTH(%(ROOM)s)", severity=_ERROR),
     _Rule("depth", "CURDEPTH MAXDEPTH", lambda depth, most: depth < most, "%(CURDEPTH)s of MAXDEPTH(%(MAXDEPTH)s)",
           "it is full: producers wait, and a group that waits for room keeps its consumer waiting too",
           "MAXDEPTH(%(MAXDEPTH)s0)", severity=_ERROR),
@@ -244,10 +248,14 @@ _CLIENT_FILE = (
 def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
     """Yield findings on a data queue, or with MAXMSGL on a backout queue, whose own queue has Q.MAXMSGL.
 
+    ``Q.GROUP``: the messages of a group that may be moved to it.
+
     ``roles``: what programs do with it: put, get, or both. Of the queue manager, the facts have PLATFORM.
     """
     backout = str(facts.get("BOQNAME") or "QUEUE")
     more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
+    if "Q.GROUP" in facts and "MAXDEPTH" in facts:
+        more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
     if facts.get("CLUSTER") and (use := str(facts.get("CLWLUSEQ"))) in _USES:
         more["USE"] = _USES[use]
     yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
