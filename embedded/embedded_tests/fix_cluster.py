@@ -31,7 +31,6 @@ from mqembedded.constants import (
     MQRC_CLUSTER_RESOLUTION_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
-from mqembedded.testing import provision
 from mqembedded.testing.options import MISSING, wanted
 from mqembedded.testing.under_test import MQSC
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -199,7 +198,9 @@ class SharedStatusQueue:
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
             batch = completed_batch(each.record.checkpoint)
-            completed = batch if completed is None else max(completed, batch, key=attrgetter("number"))
+            # Of two with one number, the one that was put last.
+            if completed is None or batch.number >= completed.number:
+                completed = batch
         return completed
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:

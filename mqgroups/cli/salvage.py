@@ -170,11 +170,13 @@ def rebuild(apply: bool, **options: Any) -> None:
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
-@_accept("in-use", "other-owners", "dead-letters", "new-context")
+@_accept("in-use", "other-owners", "dead-letters", "old-context")
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
-    """Move the rest of a group to another queue, as it is, but without reports. After a crash, run it again to move the rest.
+    """Move the rest of a group to another queue, as it is, but with a new put time and without reports.
+
+    After a crash, run it again to move the rest.
 
     If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
     end its wait for the group.
@@ -185,8 +187,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
       other-owners  no producer puts the rest of this group; not all records
                     can be seen or read
       dead-letters  no consumer will get them with their dead-letter headers
-      new-context   nobody needs their origin and put time: the messages get new
-                    ones, which needs no authority +passall
+      old-context   no Spark query has read this group from --to: it would remove
+                    it unread, because origin and put time stay (needs +passall)
     """
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
@@ -195,8 +197,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
             queue,
             group_id,
             to=to,
-            accept=cast("Collection[Accept]", {*accept} - {"new-context"}),
-            keep_context="new-context" not in accept,
+            accept=cast("Collection[Accept]", {*accept} - {"old-context"}),
+            keep_context="old-context" in accept,
             check=not apply,
         )
     _show(report, q_mgr, done.group)

@@ -110,7 +110,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``query``."""
+    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``CompletedBatch``."""
 
     kind: str
     sink: str
@@ -122,16 +122,35 @@ class ClaimValues(TypedDict):
 
 
 class CompletedBatch(NamedTuple):
-    """A high-water mark: this batch and those before it count as written. ``query``: the streaming query that wrote it."""
+    """A high-water mark: this batch and those before it count as written.
+
+    Attributes:
+        query: the streaming query that wrote it, if any.
+        run: which execution of the batch completed it.
+        within: the run of the query that this execution belongs to, if any. A run executes a batch once.
+    """
 
     number: int
-    query: str | None
+    query: str | None = None
+    run: str | None = None
+    within: str | None = None
+
+    def is_second(self, first: CompletedBatch) -> bool:
+        """Whether this is no repetition of ``first``, but a second batch under its name: one run of the query has both."""
+        return self.number == first.number and self.within == first.within is not None and self.run != first.run
+
+    def repeats(self, first: CompletedBatch) -> bool:
+        """Whether this is the repetition of ``first`` in a later run of the query."""
+        return self.number == first.number and self.within not in (None, first.within)
+
+
+_OF_A_MARK = CompletedBatch._fields[1:]
 
 
 def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
     """Return what a high-water mark's checkpoint says. ``kind_of_record`` must have accepted the record before."""
     found = cast(dict[str, Any], checkpoint)
-    return CompletedBatch(found["batch"], found.get("query"))
+    return CompletedBatch(found["batch"], *map(found.get, _OF_A_MARK))
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
@@ -188,8 +207,7 @@ def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
 def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
     """Return the record that says that ``batch``, and the batches before it, count as written."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
-    if batch.query is not None:
-        checkpoint["query"] = batch.query
+    checkpoint |= {name: text for name, text in zip(_OF_A_MARK, batch[1:], strict=True) if text is not None}
     return _idle(sink, sink.name, token, checkpoint)
 
 
@@ -204,7 +222,7 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
         return None
     more: dict[str, type] = {"key": str, "run": str, "partition": int, "digest": str}
     if kind is RecordKind.HIGH_WATER_MARK:
-        more = {"query": str} if "query" in found else {}
+        more = {name: str for name in _OF_A_MARK if name in found}
     known = all(name in _OF_ALL or name in more or name.startswith(OPTIONAL) for name in found)
     return kind if known and _says(found, **more) else None
 

@@ -83,7 +83,7 @@ def move_group(
     to: str | None = None,
     commit_every: int = 100,
     accept: Collection[Accept] = (),
-    keep_context: bool = True,
+    keep_context: bool = False,
     check: bool = False,
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
@@ -100,7 +100,7 @@ def move_group(
             you know that no producer will put the rest of this group; ``"dead-letters"`` moves messages with their dead-letter
             headers (MQDLH), which a consumer would get as data.
         keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
-            +passall for ``to``.
+            +passall for ``to``. A Spark query that has read the group before takes it for that one, and removes it unread.
 
     Raises:
         RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works

@@ -54,9 +54,16 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
 
 def register(spark: SparkSession) -> None:
     """Make format ``ibmmq`` known to this session."""
+    from pyspark.errors import AnalysisException
+
     from mqgroups.spark.data_source import IbmMqDataSource
 
-    spark.dataSource.register(IbmMqDataSource)
+    try:
+        spark.dataSource.register(IbmMqDataSource)
+    except AnalysisException as error:
+        # Spark 4.0 has found it by itself.
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
 
 
 def is_written(options: Mapping[str, str]) -> bool:

@@ -25,6 +25,7 @@ waited for that. ``COMES_BACK_WITHIN_S`` is assumed to be longer.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +34,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from mqgroups.errors import ConfigurationError
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
@@ -43,15 +44,21 @@ from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note, put_sign
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
+from mqgroups.spark.older import ReadMaxRows, SupportsTriggerAvailableNow
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.rows import put_time_us
+from mqgroups.telemetry import logs
+from mqgroups.telemetry.place import Place
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+    from pyspark.sql.streaming.datasource import ReadLimit
 
     from mqgroups.connection.connection import Connection
+
+_log = logging.getLogger("mqgroups.spark")
 
 # Counting the messages of a group takes a call, or several. In a micro-batch with more groups their sizes even out.
 _MOST_COUNTED = 1000
@@ -275,6 +282,45 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         queue = ReservedQueue(q_mgr, options.queue, options.connection.reconnect_wait_s, removers)
         messages = ManifestQueue(q_mgr, queue, options.status_queue, options.status_model)
         return queue, Manifests(messages), Arrivals(queue)
+
+
+class ReaderWithoutLimits(GroupStreamReader):
+    """The same for a Spark that gives ``latestOffset`` neither start nor limit (4.0 and 4.1).
+
+    It calls ``partitions(start, end)`` for each micro-batch; when a query starts again, it first calls ``partitions(seen, seen)``
+    with the last offset of its log. So the next micro-batch starts at the last ``end``, or at the beginning.
+    """
+
+    _at: Offset | None = None
+
+    @told_briefly
+    def latestOffset(self, start: object = None, limit: object = None) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's
+        """Return the offset of the next micro-batch, or where Spark is if no group arrives."""
+        self._at = self._at or Offset()
+        at = self._at.to_json()
+        if (following := super().latestOffset(at, self._default_limit)) == at:
+            # With availableNow there is no other call.
+            self._note_removed(wait=True)
+        return following
+
+    @told_briefly
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
+        """Return the bundles of the micro-batch that ends at ``end``. Raises ConfigurationError."""
+        if self._at == Offset() and Offset.from_json(start).seq:
+            raise ConfigurationError(
+                "Spark asked for new groups before it named the last offset of its log. Set "
+                "spark.sql.streaming.triggerAvailableNowWrapper.enabled to false, and start the query again"
+            )
+        self._at = Offset.from_json(end)
+        return super().partitions(start, end)
+
+    def _open(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
+        _log.warning(
+            "this Spark gives sources in Python no limit, as 4.2 does: trigger(availableNow=True) takes one micro-batch of "
+            "maxGroupsPerTrigger groups, whose messages stay on the queue until the next run; the progress has no lag",
+            extra=logs.fields(Place(self._options.connection.q_mgr_name), queue=self._options.queue),
+        )
+        return super()._open(q_mgr)
 
 
 def _shown(stamp: str | None) -> str | None:

@@ -392,7 +392,7 @@ def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, m
     assert stream.run(failOnDataLoss="false") == [[[b"a"], [b"c"]]]
     assert owner.data() == []
     stream.checkpoint._process = process
-    assert move_group(owner.qmgr, other, group_id, to=owner.queue, keep_context=False).done
+    assert move_group(owner.qmgr, other, group_id, to=owner.queue).done
     # Ten minutes for messages that a dead program may have got; then the group is a new one.
     assert stream.run() == []
     clock.now_s += 600
