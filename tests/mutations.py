@@ -1067,7 +1067,7 @@ def killed_by(mutation: Mutation) -> str | None:
     """Return the first test that fails with the mutation in place; ``None`` if it survives."""
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory)
-        for name in ("mqgroups", "tests", "docker", "examples", "pyproject.toml"):
+        for name in ("mqgroups", "tests", "docs", "docker", "examples", "pyproject.toml"):
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, copy / name)
