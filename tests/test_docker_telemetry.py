@@ -176,7 +176,8 @@ def everything_happens(telemetry):
 
 def by(query):
     """The labels that a query's results have, or its parts'."""
-    return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")}
+    made = re.findall(r'label_replace\(.*?, "(\w+)"', query)
+    return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")} - {*made}
 
 
 def rules():

@@ -197,6 +197,9 @@ def away(night: Night) -> None:
             night.q_mgr.arm(Fault("drop", verb=verb, times=0))
         night.fires("CannotConnect")
         night.q_mgr.clear_faults()
+        # They reconnect at the speed of a night that is not faster, and WorkerFails takes an average.
+        ready = "avg_over_time(mqgroups_worker_ready[5s]) > 0.9"
+        until(lambda: len(night.prometheus.ask("query", query=ready)["result"]) == 2)
 
 
 def crash_loop(night: Night) -> None:
