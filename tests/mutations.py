@@ -524,7 +524,7 @@ MUTATIONS = (
         '    if name == "NAME" or (other is not None', "    if (False and other is not None",
         "tests/operate/test_night.py -k all_records"),
     Mutation("BOTHRESH is not set without a backout queue", "operate/rules/findings.py",
-        "stops its consumer again and again\",\n          remedy=", "stops its consumer again and again\", \"BOTHRESH(5)\",\n          remedy=",
+        'its consumer again and again",\n          remedy=', 'its consumer again and again", "BOTHRESH(5)",\n          remedy=',
         "tests/cli/test_doctor.py -k keep_a_consumer"),
     Mutation("what mqgroups doctor could not see is not in order", "cli/doctor.py",
         "if counts[Severity.UNSEEN]:", "if False:",
