@@ -73,9 +73,6 @@ _STATUS_AUTHORITIES = (
     (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
-_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
-_MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
-
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
 
@@ -276,7 +273,8 @@ class _Examination:
             yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
         if self.role is Role.GET and self.as_program:
             # With poison="halt" nothing is moved there.
-            yield from self._authorities(subject, name, _BACKOUT_AUTHORITIES, lacking=Severity.WARNING)
+            wanted = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
+            yield from self._authorities(subject, name, wanted, lacking=Severity.WARNING)
 
     def _authorities(
         self, subject: str, name: str, wanted: Collection[tuple[int, str, str]], lacking: Severity = Severity.ERROR
@@ -323,7 +321,7 @@ class _Examination:
         except NotAuthorised as error:
             if not exists and self.as_program:
                 why = "without it the user's programs cannot make their status queues"
-                mends = _granted(self.principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
+                mends = _granted(self.principal, (STATUS_MODEL, "BROWSE,DSP,GET,INQ,PUT"))
                 yield Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
             return
         except OwnerActive as error:

@@ -28,11 +28,9 @@ class QueueLook:
     """What was seen of a queue and its owners.
 
     Attributes:
-        queue: its name.
         counts: how many groups there are by cause.
         first: the first group of each cause that needs an operator.
         of_owner: those that a record of the owner in question names.
-        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     queue: str

@@ -34,8 +34,6 @@ class SeenQueue:
         oldest_complete: since when the group is complete that has been so for longest; empty without one.
         groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
         names: of groups, by GroupId, for the next look.
-        owners: those of the queue.
-        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     queue: str
