@@ -183,9 +183,7 @@ def retrying(
     def qualifies(error: BaseException) -> bool:
         if not isinstance(error, MQIError) or error.is_final:
             return False
-        return error.reason in reasons or (
-            waits_for_connection and error.while_reconnecting and error.reason not in NOT_OURS
-        )
+        return error.reason in reasons or (waits_for_connection and error.while_reconnecting)
 
     def pause_s(state: tenacity.RetryCallState) -> float:
         nonlocal refusals

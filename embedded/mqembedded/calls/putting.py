@@ -225,7 +225,8 @@ def _put(
         refused = q_mgr.readings[PROPERTIES_ON_SEGMENTS]
         if refused:
             raise Failed(refused)
-    if name := q_mgr.readings[PROPERTY_OF_EXIT]:
+    # Programs inside the queue manager, such as the command server, have no exits here.
+    if connection.hang_up is not None and (name := q_mgr.readings[PROPERTY_OF_EXIT]):
         properties = with_property_of_exit(properties, name)
 
     state = handle.states[Direction.PUT]
