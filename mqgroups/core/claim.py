@@ -142,7 +142,7 @@ class CompletedBatch(NamedTuple):
         return self.number == first.number and self.within not in (None, first.within)
 
 
-_OF_A_MARK = CompletedBatch._fields[1:]
+_OF_A_MARK = ("query", "run", "within")
 
 
 def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
