@@ -40,6 +40,7 @@ from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
 from mqgroups.spark.connections import connected, lent
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note, put_sign
 from mqgroups.spark.manifests import Manifests
@@ -82,7 +83,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset at which a new query begins. Raises QueueReserved."""
         self._reserved()
-        return Offset().to_json()
+        return self._beginning.to_json()
 
     @told_briefly
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
@@ -108,8 +109,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset of the next micro-batch, or ``start`` if no group arrives within ``pollTimeoutMs``."""
         _, manifests, arrivals = self._reserved()
-        offset = Offset.from_json(start)
-        manifests.learn(offset)
+        offset = self._learned(start)
         if (offered := manifests.offered(offset)) is not None:
             return offered.to_json()
         limits = self._limits(limit)
@@ -154,10 +154,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
         # When a query restarts with an unfinished micro-batch, Spark calls this first.
         _, manifests, _ = self._reserved()
-        offset = Offset.from_json(end)
-        if Offset.from_json(start).seq == offset.seq:
+        if Offset.from_json(start).seq == Offset.from_json(end).seq:
             return []
-        manifests.learn(offset)
+        offset = self._learned(end)
         bundles = [
             Bundle(tuple(bundle), (offset.source, offset.manifest, number))
             for number, bundle in enumerate(manifests.bundles(offset))
@@ -190,6 +189,28 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._reservation[0].close()
             self._q_mgr.close()
             self._q_mgr = self._reservation = None
+
+    @property
+    def _beginning(self) -> Offset:
+        return Offset(queue=self._options.queue)
+
+    def _learned(self, value: dict[str, Any]) -> Offset:
+        """Return an offset whose manifests are read. Raises CheckpointUnusable."""
+        offset = Offset.from_json(value)
+        try:
+            self._opened[1].learn(offset)
+        except CheckpointUnusable as error:
+            if offset.queue == self._options.queue:
+                raise
+            raise CheckpointUnusable(
+                f"the query's checkpoint is of queue {offset.queue}, and this source reads queue {self._options.queue}. Start "
+                "the query with its own queue, and several in the order of before, or with another checkpoint",
+                "missing",
+                status_queue=error.status_queue or self._options.status_queue,
+                found=self._options.queue,
+                expected=offset.queue,
+            ) from None
+        return offset
 
     def _limits(self, limit: ReadLimit) -> Limits:
         """Return the limits of a micro-batch; no limits if Spark asks for everything."""
@@ -296,7 +317,7 @@ class ReaderWithoutLimits(GroupStreamReader):
     @told_briefly
     def latestOffset(self, start: object = None, limit: object = None) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's
         """Return the offset of the next micro-batch, or where Spark is if no group arrives."""
-        self._at = self._at or Offset()
+        self._at = self._at or self._beginning
         at = self._at.to_json()
         if (following := super().latestOffset(at, self._default_limit)) == at:
             # With availableNow there is no other call.
@@ -306,7 +327,7 @@ class ReaderWithoutLimits(GroupStreamReader):
     @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
         """Return the bundles of the micro-batch that ends at ``end``. Raises ConfigurationError."""
-        if self._at == Offset() and Offset.from_json(start).seq:
+        if self._at and not self._at.seq and Offset.from_json(start).seq:
             raise ConfigurationError(
                 "Spark asked for new groups before it named the last offset of its log. Set "
                 "spark.sql.streaming.triggerAvailableNowWrapper.enabled to false, and start the query again"

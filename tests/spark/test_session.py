@@ -13,6 +13,7 @@ import runpy
 import shutil
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -252,6 +253,29 @@ def test_a_foreach_batch_that_reads_a_part_of_its_rows_loses_none(owner, stream)
     assert (stream.batches, len(owner.data())) == ([1], 4)
 
 
+USES = {
+    "first": (lambda frame, _: frame.first(), True),
+    "limit and collect": (lambda frame, _: frame.limit(1).collect(), True),
+    "isEmpty": (lambda frame, _: frame.isEmpty(), False),
+    "limit and count": (lambda frame, _: frame.limit(1).count(), False),
+    "limit and write": (lambda frame, folder: frame.limit(1).write.parquet(str(folder / "part")), False),
+}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("use", USES)
+def test_of_rows_that_are_not_used_only_a_partition_without_a_task_is_noticed(owner, stream, tmp_path, use):
+    """Why a foreachBatch has to use all rows, as docs/spark/reading.md says: a task is not told how many of them Spark takes."""
+    function, is_noticed = USES[use]
+    put_pairs(owner, b"abcd")
+    stream._keep = lambda frame, _: function(frame, tmp_path) and None
+    if is_noticed:
+        assert "of its 4 partitions were read to their end" in error_of(lambda: stream.run(maxPartitions="4"))
+    else:
+        stream.run(maxPartitions="4")
+    assert len(owner.data()) == (8 if is_noticed else 0)
+
+
 def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_is_refused(
     spark, owner, mq_options, tmp_path
 ):
@@ -439,10 +463,10 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     assert target.groups() == other.groups() == groups("A", "B")
     assert records(target) == [("high-water mark", 0)] * 2
     # A second write to one queue needs a name of its own, also when the query is started again.
-    twice = [target, target]
+    twice = partial(put, sinks=(target, target))
     files.add(frame("C"))
     for _ in range(2):
-        said = cause(error_of(lambda: files.run(lambda writer: writer.foreachBatch(lambda *batch: put(*batch, twice)))))
+        said = cause(error_of(lambda: files.run(lambda writer: writer.foreachBatch(twice))))
         assert re.match(r"BatchRefused: batch 1 of .* another name for each write of a foreachBatch", said)
     files.run(start)
     assert target.groups() == other.groups() == groups("A", "B", "C")

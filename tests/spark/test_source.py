@@ -425,6 +425,16 @@ def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     assert owner.data() == [b"a1"]
 
 
+def test_another_queue_with_the_same_checkpoint_is_named(owner, stream, make_queue):
+    owner.put_raw_group([b"a"])
+    stream.run()
+    other = make_queue()
+    with pytest.raises(CheckpointUnusable, match=f"is of queue {owner.queue}, and this source reads queue {other}"):
+        stream.run(queue=other)
+    owner.put_raw_group([b"b"])
+    assert stream.run() == [[[b"b"]]]
+
+
 def test_the_status_queue_of_a_sink_is_refused(owner, stream, batches):
     assert batches.attempt().put_group("A", messages("A", 1)) == 1
     with pytest.raises(StatusQueueUnusable, match=f"status queue {batches.status_queue} has a status record of "):
