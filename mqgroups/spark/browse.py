@@ -195,10 +195,10 @@ class BrowsedQueue:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
-    def first_stamp(self) -> str | None:
-        """Return PutDate and PutTime of the first message on the queue, 16 digits; ``None`` if there is none. Raises MQIError."""
+    def first_key(self) -> Key | None:
+        """Return the key that the first message on the queue would begin; ``None`` if there is none. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
-        return None if found is None else key_of(found[0]).stamp
+        return None if found is None else key_of(found[0])
 
     # --- the messages of a group
 
