@@ -867,7 +867,7 @@ MUTATIONS = (
         "feedback >= {MQFB_APPL_FIRST} ", "feedback > {MQFB_APPL_FIRST} ",
         "tests/spark/test_group_checks.py -k abandoned"),
     Mutation("spark: a row that looks like a trailer is not passed over", "spark/verdicts.py",
-        "trailers.count > 1", "False",
+        "facts.trailers > 1", "False",
         "tests/spark/test_verdicts.py -k told_with_numbers"),
     Mutation("spark: a format that could not be put again is null", "spark/headers.py",
         " if name.isascii() else None", "",
