@@ -32,6 +32,7 @@ from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.lag import REPORTS, observe_lag
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
@@ -142,11 +143,14 @@ def exposed():
             everything_happens(
                 OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", Place("QM"), propagates=False)
             )
+        observe_lag(provider.get_meter("mqgroups"))
+        nothing = {"oldest": None, "waiting": 0, "incomplete": None}
+        patch.setitem(REPORTS, "run", [{"queueManager": "QM", "queue": "Q", **nothing}])
         metrics.connected(Place("QM", "QM_1", "host", 1414))
         metrics.could_not_connect(Place("QM", "", "host", 1414), 2538)
         metrics.retried("QM", 2009)
         metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
-    page = generate_latest(REGISTRY).decode()
+        page = generate_latest(REGISTRY).decode()
     provider.shutdown()
     page += metrics_page(figures([WorkerStatus("N.1", True, True, 1, 0.0, 0.0, 0)])).text
     look = WatchPages("QM")
@@ -229,7 +233,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
 def test_every_instrument_is_on_the_dashboard(exposed):
     shown = " ".join(query for _, query in queries())
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
-    assert len(families) == 25
+    assert len(families) == 28
     assert [family for family in families if family not in shown] == []
 
 

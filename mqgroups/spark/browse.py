@@ -107,15 +107,16 @@ class BrowsedQueue:
 
     def _open(self) -> None:
         # Read ahead (DEFREADA) would browse what is gone, and refuses other options in the next MQGET (2457).
-        self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
-        with closed_if_it_fails(self._walker):
-            self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        # A task looks for no groups, so it has no use for it.
+        self._walker: Queue | None = None
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
 
     def close(self) -> None:
         """Close both handles."""
-        self._walker.close()
+        if self._walker is not None:
+            self._walker.close()
         self._looker.close()
 
     def __enter__(self) -> Self:
@@ -195,10 +196,10 @@ class BrowsedQueue:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
-    def first_stamp(self) -> str | None:
-        """Return PutDate and PutTime of the first message on the queue, 16 digits; ``None`` if there is none. Raises MQIError."""
+    def first_key(self) -> Key | None:
+        """Return the key that the first message on the queue would begin; ``None`` if there is none. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
-        return None if found is None else key_of(found[0]).stamp
+        return None if found is None else key_of(found[0])
 
     # --- the messages of a group
 
@@ -343,7 +344,12 @@ class BrowsedQueue:
         return None if found is None else Got(*found)
 
     def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
-        return self.again(lambda: self._walker.get_descriptor(md, gmo))
+        return self.again(lambda: self._walking().get_descriptor(md, gmo))
+
+    def _walking(self) -> Queue:
+        if self._walker is None:
+            self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        return self._walker
 
     def _at(self, key: Key, seq: int) -> tuple[bytes, bytes, int] | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq)

@@ -115,14 +115,13 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         limits = self._limits(limit)
         self._note_removed(wait=False)
         groups = self._groups_of(arrivals.found(manifests), limits)
-        if not groups:
-            if self._note_removed(wait=arrivals.wait_for_removal):
-                self._remove(offset)
-                self._note_removed(wait=arrivals.wait_for_removal)
-            # Those that others with their GroupId have held; or what arrives at the end of the queue.
-            groups = self._groups_of(arrivals.found(manifests), limits) or self._groups_of(
-                arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits
-            )
+        if not groups and self._note_removed(wait=arrivals.wait_for_removal):
+            self._remove(offset)
+            if arrivals.wait_for_removal:
+                self._note_removed(wait=True)
+                # Those that others with their GroupId have held.
+                groups = self._groups_of(arrivals.found(manifests), limits)
+        groups = groups or self._groups_of(arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits)
         if not groups:
             self._note_removed(wait=False)
             manifests.tidy(offset)
@@ -136,17 +135,23 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return what waits, for the query's progress (``sources[0].latestOffset``); Spark asks after each ``latestOffset``.
 
-        ``depth``: messages on the queue, also of groups that are incomplete or being read; ``oldest``: when the first of them was
-        put; ``unfinished``: groups of micro-batches that are not removed; ``waiting``: groups that were found and are in no
-        micro-batch yet.
+        Of complete groups in no micro-batch: ``waiting``, how many were found, and ``oldest``, when the oldest of them was put.
+        ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: groups of
+        micro-batches that are not removed. ``depth``: all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
+        arrivals.look_for_one(manifests)
+        depth = queue.depth()
+        first = queue.first_key() if depth else None
+        is_whole = first is None or not first.is_group or manifests.holds(first) or arrivals.waits(first)
         return {
+            "queueManager": self._options.connection.q_mgr_name,
             "queue": queue.name,
-            "depth": queue.depth(),
-            "oldest": _shown(queue.first_stamp()),
-            "unfinished": manifests.unfinished,
             "waiting": arrivals.waiting,
+            "oldest": _shown(arrivals.stamps),
+            "incomplete": None if is_whole or first is None else _shown([first.stamp]),
+            "unfinished": manifests.unfinished,
+            "depth": depth,
         }
 
     @told_briefly
@@ -242,11 +247,12 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 arrivals.counted(counted)
             yield counted
 
-    def _look_ahead(self) -> Iterator[Planned]:
-        """Yield the groups of the next micro-batch as they are found and counted; they wait."""
+    def _look_ahead(self) -> Iterator[object]:
+        """Find and count the groups of the next micro-batch, and find those behind them; all of them wait."""
         _, manifests, arrivals = self._opened
         limits = self._limits(self._default_limit)
-        return admitted(self._candidates(arrivals.found(manifests), limits), limits)
+        yield from admitted(self._candidates(arrivals.found(manifests), limits), limits)
+        yield from arrivals.look_on(manifests)
 
     def _remove(self, offset: Offset) -> None:
         """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises CheckpointUnusable."""
@@ -344,7 +350,7 @@ class ReaderWithoutLimits(GroupStreamReader):
         return super()._open(q_mgr)
 
 
-def _shown(stamp: str | None) -> str | None:
-    """Return PutDate and PutTime as Spark shows its own timestamps; ``None`` if it is no time."""
-    us = None if stamp is None else put_time_us(stamp.encode("latin-1"))
-    return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _shown(stamps: Iterable[str]) -> str | None:
+    """Return the first of several PutDates and PutTimes, as Spark shows its own timestamps; ``None`` if none is a time."""
+    times_us = [us for each in stamps if (us := put_time_us(each.encode("latin-1"))) is not None]
+    return datetime.fromtimestamp(min(times_us) / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if times_us else None

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_mqi import OK, wait_until
 from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark import cause, register
+from mqgroups.spark import cause, lag_listener, register
+from mqgroups.telemetry.lag import REPORTS
 from tests.fix_batches import Died, dying, messages
 from tests.spark.test_browse import put_pairs, put_to
 
@@ -206,14 +207,19 @@ def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_faile
     assert owner.data() == []
 
 
-def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(owner, stream):
+def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(spark, owner, stream):
+    listener = lag_listener()
+    spark.streams.addListener(listener)
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
     for name in (b"a", b"b"):
         put_pairs(owner, name)
         # It returns when Spark has asked for more and there was none.
         query.processAllAvailable()
         assert owner.data() == []
+    wait_until(lambda: [each["queue"] for reports in REPORTS.values() for each in reports] == [owner.queue])
     query.stop()
+    wait_until(lambda: not REPORTS)
+    spark.streams.removeListener(listener)
     assert stream.batches == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
     # A query that goes on from there reads nothing again.
     assert stream.run() == []
@@ -523,10 +529,8 @@ def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner
                     group.put(row)
     runpy.run_path(str(ROOT / "examples" / "spark_watch.py"), run_name="__main__")
     told = capfd.readouterr().out
-    assert (
-        "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: {'queue': 'ORDERS', 'depth': 3, " in told
-    )
-    assert "'unfinished': 2, 'waiting': 0}" in told
+    assert "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: {'queueManager': " in told
+    assert "'waiting': 0, 'oldest': None, 'incomplete': None, 'unfinished': 2, 'depth': 3}" in told
 
 
 def test_the_example_that_writes_has_groups_once(spark, owner, monkeypatch, capsys):
