@@ -286,7 +286,7 @@ class GroupCursor:
         ):
             # Most messages: only the number is not the same as before.
             run.ahead += 1
-            is_plain = group_status == _IN_GROUP and not backout_count and taken is None
+            is_plain = group_status == _IN_GROUP and not backout_count
         else:
             position = self.position
             if self._in_data and offset == position.offset + self._in_data:

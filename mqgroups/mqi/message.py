@@ -57,8 +57,8 @@ class Message:
 
         Attributes:
             taken: the properties that were removed from the data; ``None`` if there were none.
-            is_plain: whether it is known to be a whole message from the middle of a group, without properties, that was never
-                backed out. The others may need a check.
+            is_plain: whether it is known to be a whole message from the middle of a group that was never backed out. The others
+                may need a check.
         """
         self.data = data
         self._md = md

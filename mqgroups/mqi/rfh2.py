@@ -1,4 +1,4 @@
-"""Remove message properties from the MQRFH2 headers in front of a message's data.
+"""MQRFH2 headers in front of a message's data: message properties are removed from them, and put with one.
 
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
 (topic "PROPCTL queue options", q008230). A header without other folders is removed as a whole, and the descriptor or header
@@ -12,7 +12,9 @@ descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. N
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,10 +24,20 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import MOST_WEIGHT, PADDING, holds_properties, weight
 
-_FIXED_LENGTH = 36
+_FIXED, _LENGTH, _FIXED_LENGTH = struct.Struct("4s4i8s2i"), struct.Struct("i"), 36
 _DESCRIBES = slice(12, 28)
 _INTEGERS = {mq.MQENC_NORMAL & 0xF: ">", mq.MQENC_REVERSED & 0xF: "<"}
 _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
+_MD_ENCODING, _MD_CCSID = slice(st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID), slice(st.MD_CODED_CHAR_SET_ID, 32)
+_NATIVE, _INHERIT = _LENGTH.pack(mq.MQENC_NATIVE), _LENGTH.pack(mq.MQCCSI_INHERIT)
+# A header as ``packed`` returns it, with a ``traceparent`` only: the encoding, CCSID and format of the data, and the folder.
+_ONLY_CONTEXT = re.compile(
+    re.escape(struct.pack("4s2i", b"RFH ", 2, 136))
+    + rb"(.{4})(.{4})([ -~]{8})"
+    + re.escape(struct.pack("3i", 0, UTF_8, 96))
+    + rb"(<usr><traceparent>[0-9a-f-]{55}</traceparent></usr>)   ",
+    re.DOTALL,
+)
 # Of all headers of a message. Objects for their folders and texts take up to 60 times as much memory.
 _MOST_BYTES = 1 << 20
 # A longer header is not remembered.
@@ -89,6 +101,8 @@ class Header:
 
 def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
     """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
+    if (found := _with_context_only(md, data)) is not None:
+        return found
     describes = described_by(md)
     if describes.format_name != mq.MQFMT_RF_HEADER_2:
         return None
@@ -97,23 +111,40 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     # The final descriptions: first the descriptor's, then those of the kept headers.
     says = [describes]
     at = weighs = 0
-    while (found := header(data, *says[-1][:2], at)) is not None:
-        weighs += found.weight
+    while (one := header(data, *says[-1][:2], at)) is not None:
+        weighs += one.weight
         if weighs > MOST_WEIGHT:
             break
-        at += found.length
-        folders += found.properties
-        if found.is_only_properties:
-            says[-1] = found.describes
+        at += one.length
+        folders += one.properties
+        if one.is_only_properties:
+            says[-1] = one.describes
         else:
-            kept.append(found)
-            says.append(found.describes)
-        if found.describes.format_name != mq.MQFMT_RF_HEADER_2:
+            kept.append(one)
+            says.append(one.describes)
+        if one.describes.format_name != mq.MQFMT_RF_HEADER_2:
             break
     if not folders:
         return None
-    headers = b"".join(one.without_properties(says[number]) for number, one in enumerate(kept, 1))
+    headers = b"".join(each.without_properties(says[number]) for number, each in enumerate(kept, 1))
     return st.describing(md, *says[0]), headers + data[at:], Taken(tuple(folders), md, data)
+
+
+def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
+    """Return the same for a message with one header that holds trace context only; ``None`` for others.
+
+    Such a header is not remembered, because each message may have another context, and to read it as others takes ten times as
+    long.
+    """
+    only = _ONLY_CONTEXT.match(data)
+    if only is None or md[_MD_ENCODING] != _NATIVE or md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
+        return None
+    encoding, ccsid, format_name, folder = only.groups()
+    if format_name == mq.MQFMT_RF_HEADER_2:
+        return None
+    describes = encoding + (md[_MD_CCSID] if ccsid == _INHERIT else ccsid) + format_name
+    taken = Taken((folder.decode(),), md, data)
+    return md[: st.MD_ENCODING] + describes + md[st.MD_FORMAT.stop :], data[only.end() :], taken
 
 
 def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
@@ -126,6 +157,21 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
         return None
     read = _read if length <= _LONGEST_REMEMBERED else _read.__wrapped__
     return read(order, ccsid, data[at : at + length])
+
+
+def usr_folder(texts: Mapping[str, str]) -> bytes:
+    """Return the folder ``usr`` with these properties, with its length, as a header has it."""
+    elements = "".join(
+        f"<{name}>{text.replace('&', '&amp;').replace('<', '&lt;')}</{name}>" for name, text in texts.items()
+    )
+    folder = f"<usr>{elements}</usr>".encode()
+    folder = folder.ljust(-(-len(folder) // 4) * 4)
+    return _LENGTH.pack(len(folder)) + folder
+
+
+def packed(folder: bytes, ccsid: int, format_name: bytes) -> bytes:
+    """Return a header with one folder, in this machine's encoding, in front of data in ``ccsid`` and this format."""
+    return _FIXED.pack(b"RFH ", 2, _FIXED_LENGTH + len(folder), mq.MQENC_NATIVE, ccsid, format_name, 0, UTF_8) + folder
 
 
 def described_by(md: bytes) -> Describes:

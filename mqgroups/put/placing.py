@@ -36,7 +36,9 @@ from mqgroups.telemetry.message_span import MessageSpan
 _WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
 _RESOLVED_Q_MGR_NAME, _MSG_ID = st.PMO_RESOLVED_Q_MGR_NAME, st.MD_MSG_ID
 # The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
+# And of one that is too long, perhaps only with its header.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
+_TOO_LONG = frozenset({mq.MQRC_MSG_TOO_BIG_FOR_Q, mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR, mq.MQRC_DATA_LENGTH_ERROR})
 
 
 class Placing:
@@ -71,7 +73,8 @@ class Placing:
         self.owner = work.add(keeper, expected, owner_id or new_owner_id(), settings.hooks)
         self._run = Run(self.owner.committed)
         self.owner.in_hand = lambda: self.position
-        self._each_message = self.owner.telemetry.each_message
+        # Whether the messages of the open unit of work have spans.
+        self._each_message = False
         resumed = self.owner.resumed
         if resumed:
             self._persistence = resumed.persistence
@@ -89,32 +92,38 @@ class Placing:
         """The position in the group after the last put."""
         return self._run.position
 
-    def _put_once(self, message: Unsent, ends: bool = True) -> None:
-        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case."""
+    def _put_once(self, message: Unsent, ends: bool = True, in_handle: bool = False) -> None:
+        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case.
+
+        ``in_handle``: its trace context goes in a message handle.
+        """
         data, kind, _, last, part = message
         owner, descriptors, answers = self.owner, self._descriptors, self._answers
         if owner.unit.messages == 0:
             self._begin()
         span = self._creating() if self._each_message else None
-        md = None if last or part is not _WHOLE else descriptors.of_run.get(kind)
+        md = None if last or part is not _WHOLE or in_handle else descriptors.of_run.get(kind)
         in_run = md is not None
         if md is not None:
             pmo = descriptors.in_logical_order
+            header = descriptors.in_front(kind) if descriptors.carries_context else b""
         else:
             if kind.msg_type == mq.MQMT_REPORT:
                 owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
-            md, pmo = descriptors.prepare(self.position, self._persistence, kind, last, part, data)
+            md, pmo, header = descriptors.prepare(
+                self.position, self._persistence, kind, last, part, data, in_handle=in_handle
+            )
         # In a run the position is behind the group's first message, on a handle that retains it.
         unanswered = not ends and answers.may_be_asynchronous and (in_run or may_go_unanswered(self.position))
         if unanswered:
             pmo = answers.asynchronously(pmo)
         try:
-            md_out, pmo_out = self.queue.put(md, pmo, data)
+            md_out, pmo_out = self.queue.put(md, pmo, header + data)
         except MQIError as error:
             if span is not None:
                 span.why = error
                 span.end()
-            self._put_without_context(message, error, ends)
+            self._put_otherwise(message, error, ends, had_header=bool(header))
             return
         if span is not None:
             if not unanswered:
@@ -138,11 +147,14 @@ class Placing:
         unit.messages += 1
         unit.data_bytes += len(data)
 
-    def _put_without_context(self, message: Unsent, error: MQIError, ends: bool) -> None:
-        """Put a message again without trace context, if ``error`` refused its properties; else raise the error, or that of a put
-        before it that was not answered and explains it.
+    def _put_otherwise(self, message: Unsent, error: MQIError, ends: bool, *, had_header: bool) -> None:
+        """Put a message again: without trace context if ``error`` refused its properties, with it in a handle if it was too long.
+        Else raise the error, or that of a put before it that was not answered and explains it.
         """
         self._answers.explain(error)
+        if had_header and error.reason in _TOO_LONG:
+            self._put_once(message, ends, in_handle=True)
+            return
         if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
             raise error
         self._connection.stop_propagating(str(error))
@@ -186,6 +198,7 @@ class Placing:
         if not self.queue.is_open:
             self.queue = self._open()
         self.work.begun(self.owner)
+        self._each_message = self.owner.telemetry.has_message_spans
         if not self._each_message:
             self._carry()
         self._stand_at_committed()

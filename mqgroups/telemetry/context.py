@@ -10,13 +10,14 @@ This package's consumers get the context with all other properties, in an MQRFH2
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Link
+from opentelemetry.trace import Link, SpanContext, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from mqgroups.mqi import property_folders, rfh2
@@ -40,6 +41,9 @@ class TraceContext(NamedTuple):
 
 NONE = TraceContext()
 _LONGEST_REMEMBERED = 4096
+_PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+# What this package writes, unless there is a ``tracestate``.
+_ONLY_CONTEXT = re.compile(f"<usr><{sc.TRACEPARENT}>([0-9a-f-]+)</{sc.TRACEPARENT}></usr>")
 
 
 def of_span(span: trace.Span | None) -> TraceContext:
@@ -49,13 +53,21 @@ def of_span(span: trace.Span | None) -> TraceContext:
 
 @guarded
 def _of_span(span: trace.Span) -> TraceContext:
-    carrier: dict[str, str] = {}
-    PROPAGATOR.inject(carrier, trace.set_span_in_context(span, Context()))
-    return TraceContext(carrier.get(sc.TRACEPARENT, ""), carrier.get(sc.TRACESTATE, ""))
+    # As the propagator writes it, without a context and a carrier for each message.
+    found = span.get_span_context()
+    if not found.is_valid:
+        return NONE
+    state = found.trace_state.to_header() if found.trace_state else ""
+    return TraceContext(f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}", state)
 
 
 def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | int] | None = None) -> Link | None:
     """Return a link to the span that the text names; ``None`` if the text is not valid."""
+    if not tracestate and (plain := _PLAIN.fullmatch(traceparent)) is not None:
+        # Nearly all, and what the propagator would make of it.
+        trace_id, span_id, flags = (int(number, 16) for number in plain.groups())
+        found = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags))
+        return Link(found, attributes) if found.is_valid else None
     carrier = {sc.TRACEPARENT: traceparent, sc.TRACESTATE: tracestate}
     found = trace.get_current_span(PROPAGATOR.extract(carrier, Context())).get_span_context()
     return Link(found, attributes) if found.is_valid else None
@@ -63,6 +75,8 @@ def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | 
 
 def in_folders(folders: tuple[str, ...]) -> TraceContext:
     """Return the context in the property folders of a message; empty if they have none."""
+    if len(folders) == 1 and (only := _ONLY_CONTEXT.fullmatch(folders[0])) is not None:
+        return TraceContext(only[1])
     if not any("<traceparent" in folder for folder in folders):
         return NONE
     read = _read if sum(map(len, folders)) <= _LONGEST_REMEMBERED else _read.__wrapped__

@@ -35,14 +35,38 @@ class Likeness(NamedTuple):
     attributes: Mapping[str, AttributeValue]
 
 
-class MessageSpan(Span):
-    """A span that is made on first use, at the latest by ``finish``.
+class Timed:
+    """How long a message was processed; all there is of it in a unit of work that is sampled out.
 
     Attributes:
         why: the error with which it ends; ``None`` without one.
     """
 
-    __slots__ = ("_began_ns", "_below", "_ended_ns", "_like", "_link", "_made", "_msg_id", "_msg_seq_number", "why")
+    __slots__ = ("_began_ns", "_ended_ns", "why")
+
+    def __init__(self) -> None:
+        """Begin now."""
+        self._began_ns = time.time_ns()
+        self._ended_ns = 0
+        self.why: BaseException | str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The duration."""
+        return (self._ended_ns - self._began_ns) / 1e9
+
+    def end(self, end_time: int | None = None) -> None:
+        """Note the end time; the first call counts."""
+        self._ended_ns = self._ended_ns or end_time or time.time_ns()
+
+    def finish(self) -> None:
+        """Make what is still to be made, when the unit of work ends."""
+
+
+class MessageSpan(Timed, Span):
+    """A span that is made on first use, at the latest by ``finish``."""
+
+    __slots__ = ("_below", "_like", "_link", "_made", "_msg_id", "_msg_seq_number")
 
     def __init__(
         self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
@@ -54,18 +78,7 @@ class MessageSpan(Span):
         self._below = below
         self._link = link
         self._made: Span | None = None
-        self._began_ns = time.time_ns()
-        self._ended_ns = 0
-        self.why: BaseException | str | None = None
-
-    @property
-    def seconds(self) -> float:
-        """The duration of the span."""
-        return (self._ended_ns - self._began_ns) / 1e9
-
-    def end(self, end_time: int | None = None) -> None:
-        """Note the end time; the first call counts."""
-        self._ended_ns = self._ended_ns or end_time or time.time_ns()
+        super().__init__()
 
     def put_as(self, msg_id: bytes) -> None:
         """Note the MsgId that MQPUT has returned."""
@@ -88,15 +101,15 @@ class MessageSpan(Span):
 
     @guarded
     def _make(self) -> Span:
-        tracer, name, kind, attributes = self._like
-        which: dict[str, AttributeValue] = {sc.MSG_SEQ_NUMBER: self._msg_seq_number}
+        tracer, name, kind, few = self._like
+        attributes = {**few, sc.MSG_SEQ_NUMBER: self._msg_seq_number}
         if self._msg_id:
-            which[sc.MESSAGE_ID] = self._msg_id.hex()
+            attributes[sc.MESSAGE_ID] = self._msg_id.hex()
         return tracer.start_span(
             name,
             context=self._below,
             kind=kind,
-            attributes={**attributes, **which},
+            attributes=attributes,
             links=[self._link] if self._link is not None else None,
             start_time=self._began_ns,
         )
@@ -143,12 +156,13 @@ class MessageSpans:
     def __init__(self, like: Likeness) -> None:
         self._like = like
         # The spans of the open unit of work; the one in hand may have begun in the unit of work before.
-        self._begun: list[MessageSpan] = []
-        # The span of the message that the application is processing.
-        self._in_hand: MessageSpan | None = None
+        self._begun: list[Timed] = []
+        # That of the message that the application is processing.
+        self._in_hand: Timed | None = None
         # While a message's span is current: the context with it, and the context to restore.
         self._current: Context | None = None
         self._before: Context | None = None
+        self._with_before = Context()
 
     def begin(
         self, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
@@ -165,13 +179,21 @@ class MessageSpans:
         self._in_hand = span = self.begin(msg_seq_number, below, link, msg_id)
         self.step_into(span)
 
+    def hand_out_timed(self) -> None:
+        """Note that the application gets a message that has no span."""
+        if self._in_hand is not None:
+            self._in_hand.end()
+        self._in_hand = timed = Timed()
+        self._begun.append(timed)
+
     def step_into(self, span: Span) -> None:
         """Make a span current for the application, until ``step_out``."""
         current = otel_context.get_current()
-        if self._before is None or current is not self._current:
-            self._before = application_context()
-        below = trace.set_span_in_context(span, self._before)
-        self._current = otel_context.set_value(_BEFORE, (span, self._before), below)
+        if self._before is None or current is not self._current or type(span) is not MessageSpan:
+            self._before = before = application_context()
+            # A message's span says itself that it was made current here; that saves a copy of the context for each message.
+            self._with_before = otel_context.set_value(_BEFORE, (span, before), before)
+        self._current = trace.set_span_in_context(span, self._with_before)
         otel_context.attach(self._current)
 
     @guarded
@@ -198,7 +220,7 @@ class MessageSpans:
             if otel_context.get_current() is current:
                 otel_context.attach(before)
 
-    def finish(self) -> list[MessageSpan]:
+    def finish(self) -> list[Timed]:
         """Make the spans that have ended, at the end of their unit of work, and return them."""
         finished = [span for span in self._begun if span is not self._in_hand]
         self._begun = [] if self._in_hand is None else [self._in_hand]
@@ -214,7 +236,8 @@ def application_context() -> Context:
     """
     current = otel_context.get_current()
     span, before = otel_context.get_value(_BEFORE, current) or (None, current)  # type: ignore[misc]  # an object
-    return before if trace.get_current_span(current) is span else current  # type: ignore[has-type]  # as above
+    its = trace.get_current_span(current)
+    return before if its is span or (span is not None and isinstance(its, MessageSpan)) else current  # type: ignore[has-type]  # as above
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:

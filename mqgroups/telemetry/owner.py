@@ -78,7 +78,9 @@ class OwnerTelemetry:
     """The telemetry of one producer or consumer.
 
     Attributes:
-        each_message: whether messages have spans of their own.
+        each_message: whether messages are to have spans of their own.
+        has_message_spans: whether those of the open unit of work have. If its own span is sampled out, they have not, and no
+            sampler is asked for each of them: by default it would decide as for the span above.
         messages: the spans of messages.
     """
 
@@ -87,6 +89,7 @@ class OwnerTelemetry:
     ) -> None:
         """``propagates``: whether messages carry trace context."""
         self.each_message = settings.trace == EACH_MESSAGE
+        self.has_message_spans = False
         self._makes_current = role == sc.GET and settings.trace == EACH_UNIT_OF_WORK
         self._tracer = tracer(settings)
         self._role = role
@@ -144,7 +147,10 @@ class OwnerTelemetry:
             links=[resumed] if resumed is not None else None,
         )
         unit.below = trace.set_span_in_context(unit.span)
-        if self._makes_current and unit.span.get_span_context().is_valid:
+        self.has_message_spans = self.each_message and unit.span.is_recording()
+        # Then the application's own spans are below it, which is sampled out.
+        instead = self._role == sc.GET and self.each_message and not self.has_message_spans
+        if (self._makes_current or instead) and unit.span.get_span_context().is_valid:
             self.messages.step_into(unit.span)
 
     @property
@@ -269,6 +275,9 @@ class OwnerTelemetry:
     @guarded
     def hand_out(self, message: Message) -> None:
         """Note that the application gets a message: link to the span of its put, and begin its own span if it has one."""
+        if self.each_message and not self.has_message_spans:
+            self.messages.hand_out_timed()
+            return
         carried = context.in_folders(message.taken.folders) if message.taken is not None else context.NONE
         if self.each_message:
             found = context.link(*carried) if carried.traceparent else None

@@ -148,6 +148,9 @@ QUESTIONS = (
             ("off", 'with `trace="off"`', 1.01),
             ("unit of work", "a span for each unit of work", 1.05),
             ("message", "a span for each message", each_message),
+            ("unit of work, propagated", "a span for each unit of work, carried by its messages", 2.2),
+            ("message, propagated", "a span for each message, which carries it", 2.2),
+            ("the SDK's spans", "only what the SDK takes for a span for each message", None),
         )
     ),
     _spark("read", "How fast does Spark read groups without removal?", " ÷ loops that browse by hand", 0.95),

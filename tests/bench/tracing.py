@@ -1,7 +1,9 @@
 """Part ``tracing``: what OpenTelemetry's spans cost, as ratios of the client's processor time within a round.
 
 "No tracing code" is the library with telemetry that does nothing; "off" has all of it and no provider. Else spans go through the
-SDK's batching processor to an exporter that throws them away: what an exporter costs is its own.
+SDK's batching processor to an exporter that throws them away: what an exporter costs is its own. "The SDK's spans" is "off" and
+a span of the SDK for each message, as they are made for messages but behind each other, and nothing else: the least that spans of
+messages can cost.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ from tests.bench.run import Run
 from tests.bench.site import on_one_core, queue_manager
 
 NOTHING = "no tracing code"
-TRACED = ("off", "unit of work", "message")
+OF_THE_SDK = "the SDK's spans"
+_PROPAGATES = ", propagated"
+TRACED = ("off", "unit of work", "message", f"unit of work{_PROPAGATES}", f"message{_PROPAGATES}", OF_THE_SDK)
 
 
 class _Nothing:
     """Telemetry of which nothing is left."""
 
-    each_message = False
+    each_message = has_message_spans = False
     span = context = None
 
     def __init__(self, *_: object, **__: object) -> None: ...
@@ -54,10 +58,14 @@ class _Traced(Ours):
     """The library's producer and consumer, traced in one way while they are open."""
 
     def __init__(self, qmgr: EmbeddedQueueManager, tracer: trace.Tracer, how: str) -> None:
-        super().__init__(qmgr, trace="off" if how == NOTHING else how)
+        traced = how.removesuffix(_PROPAGATES)
+        self._alone = tracer if how == OF_THE_SDK else None
+        super().__init__(
+            qmgr, trace="off" if how in (NOTHING, OF_THE_SDK) else traced, propagate=how.endswith(_PROPAGATES)
+        )
         if how == NOTHING:
             self._patch: Any = partial(mock.patch.object, owners, "OwnerTelemetry", _Nothing)
-        elif how == "off":
+        elif how in ("off", OF_THE_SDK):
             self._patch = contextlib.nullcontext
         else:
             self._patch = partial(mock.patch.object, owner, "TRACER", tracer)
@@ -65,12 +73,21 @@ class _Traced(Ours):
     @contextlib.contextmanager
     def put(self, payloads: Sequence[bytes], every: int) -> Iterator[Work]:
         with self._patch(), super().put(payloads, every) as work:
-            yield work
+            yield partial(self._work, work, len(payloads), every)
 
     @contextlib.contextmanager
     def get(self, messages: int, every: int) -> Iterator[Work]:
         with self._patch(), super().get(messages, every) as work:
-            yield work
+            yield partial(self._work, work, messages, every)
+
+    def _work(self, work: Work, messages: int, every: int) -> None:
+        work()
+        if self._alone is not None:
+            for number in range(messages):
+                if number % every == 0:
+                    above = trace.set_span_in_context(self._alone.start_span("put"))
+                told = {"a": "ibmmq", "b": "BENCH", "c": "create", "d": "create", "e": number}
+                self._alone.start_span("create", above, trace.SpanKind.PRODUCER, told, start_time=1).end(2)
 
 
 def measure(run: Run) -> dict[str, float]:

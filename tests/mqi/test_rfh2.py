@@ -10,13 +10,15 @@ import struct
 
 from hypothesis import given
 from hypothesis import strategies as hypothesis
+from opentelemetry import trace
+from opentelemetry.context import Context
 
 from embedded_tests.tables import table
 from mqembedded import constants as mq
 from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.property_folders import values
-from mqgroups.telemetry.context import in_folders, in_header
+from mqgroups.telemetry.context import PROPAGATOR, in_folders, in_header, link, of_span
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -264,3 +266,63 @@ def test_nothing_in_a_header_is_an_error(at, new):
 def test_context_is_found_among_properties(folders, context):
     assert in_folders(folders) == context
     assert bool(in_header(md(), header(*folders))) is bool(context[0])
+
+
+CONTEXT = rfh2.usr_folder({"traceparent": PARENT})
+
+
+@table(
+    ("ccsid", "format_name", "behind"),
+    [
+        (mq.MQCCSI_INHERIT, mq.MQFMT_NONE, b"data"),
+        (1208, mq.MQFMT_STRING, b"text"),
+        (1200, b"OWN     ", b""),
+        (1208, b"A\0      ", b"data"),
+        (1208, b"\xff       ", b"data"),
+        (1208, mq.MQFMT_RF_HEADER_2, rfh2.packed(CONTEXT, 1208, mq.MQFMT_STRING) + b"text"),
+        (1208, mq.MQFMT_RF_HEADER_2, b"no header"),
+    ],
+)
+def test_a_header_with_context_only_is_taken_off_as_any_other(monkeypatch, ccsid, format_name, behind):
+    data = rfh2.packed(CONTEXT, ccsid, format_name) + behind
+    descriptors = [
+        md(mq.MQENC_NATIVE),
+        md(mq.MQENC_NATIVE, 819),
+        md(0x111),
+        md(format_name=b"MQHRF2\0\0"),
+        md(format_name=b"OWN"),
+    ]
+    found = [rfh2.without_properties(each, data) for each in descriptors]
+    monkeypatch.setattr(rfh2, "_with_context_only", lambda *_: None)
+    assert found == [rfh2.without_properties(each, data) for each in descriptors]
+
+
+def test_texts_are_escaped_in_a_folder():
+    folder = rfh2.usr_folder({"traceparent": PARENT, "tracestate": "v=a&b<c"})
+    (_, data, taken) = rfh2.without_properties(md(), rfh2.packed(folder, 1208, mq.MQFMT_STRING) + b"text")
+    assert data == b"text"
+    assert values(taken.folders) == {"traceparent": PARENT, "tracestate": "v=a&b<c"}
+
+
+@table(
+    ("text",),
+    [
+        (PARENT,),
+        (PARENT[:-2] + "03",),
+        ("00-" + "0" * 32 + PARENT[35:],),
+        (PARENT[:36] + "0" * 16 + "-01",),
+        ("01" + PARENT[2:],),
+        ("ff" + PARENT[2:],),
+        (PARENT + "-more",),
+        (PARENT.upper(),),
+        (f" {PARENT} ",),
+        ("",),
+    ],
+)
+def test_a_traceparent_is_read_and_written_as_the_propagator_does(text):
+    extracted = trace.get_current_span(PROPAGATOR.extract({"traceparent": text}, Context()))
+    found = link(text)
+    assert (found.context if found is not None else trace.INVALID_SPAN_CONTEXT) == extracted.get_span_context()
+    carrier = {}
+    PROPAGATOR.inject(carrier, trace.set_span_in_context(extracted, Context()))
+    assert of_span(extracted).as_properties() == carrier

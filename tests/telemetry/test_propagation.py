@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import struct
 import subprocess
 import sys
 
@@ -105,20 +106,73 @@ def test_a_tracestate_goes_along_and_does_not_stick(owner, spans):
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize(("trace_what", "set_"), [("unit of work", 3), ("message", 7)])
-def test_one_message_handle_is_made_for_each_connection(owner, spans, count_calls, trace_what, set_):
+@pytest.mark.parametrize("trace_what", ["unit of work", "message"])
+def test_trace_context_costs_no_call(owner, spans, count_calls, trace_what):
     qmgr = owner.connect(propagate=True, trace=trace_what)
-    with owner.producer(qmgr, commit_every=3, put_response="sync") as producer:
-        for made in 1, 0:
-            count_calls()
-            with producer.group() as group:
-                owner.put_all(group, THIS)
-            calls = {"MQPUT": 10, "MQGET": 3, "MQCMIT": 3, "MQSETMP": set_, "MQCRTMH": made}
-            assert count_calls() == {verb: count for verb, count in calls.items() if count}
+    with owner.producer(qmgr, commit_every=3, put_response="sync") as producer, producer.group() as group:
+        count_calls()
+        owner.put_all(group, THIS[:6])
+        assert count_calls() == {"MQPUT": 6, "MQGET": 1, "MQCMIT": 1}
+
+
+# What the reader asks for, and what he sees of a property, wherever it was put.
+READINGS = {
+    "as the queue says": (0, False),
+    "as the queue says, with a handle": (0, True),
+    "MQGMO_PROPERTIES_IN_HANDLE": (mq.MQGMO_PROPERTIES_IN_HANDLE, True),
+    "MQGMO_PROPERTIES_FORCE_MQRFH2": (mq.MQGMO_PROPERTIES_FORCE_MQRFH2, False),
+    "MQGMO_PROPERTIES_COMPATIBILITY": (mq.MQGMO_PROPERTIES_COMPATIBILITY, False),
+    "MQGMO_NO_PROPERTIES": (mq.MQGMO_NO_PROPERTIES, False),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("control", [control for control in PROPCTL if control != "V6COMPAT"])
+def test_a_reader_sees_the_same_property_as_if_it_was_put_with_a_message_handle(make_owner, spans, control, reading):
+    options, has_handle = READINGS[reading]
+    owner = make_owner(model=f"TEST.PROPCTL.{control}.MODEL")
+    text = {"Format": mq.MQFMT_STRING, "CodedCharSetId": 1208}
+    with owner.producer(owner.connect(propagate=True), commit_every=9) as producer, producer.group() as group:
+        group.put(b"data")
+        group.put("text")
+    (unit,) = spans.named(f"put {owner.queue}")
+    carried = {"traceparent": traceparent(unit)}
+    put_with(owner, (b"data", carried))
+    put_with(owner, (b"text", carried), **text)
+    seen = []
+    handle = owner.eye.open(owner.queue, mq.MQOO_INPUT_SHARED)
+    for _ in range(4):
+        received = MessageHandle(owner.eye) if has_handle else None
+        answer = get(handle, received, options)
+        data, described = answer.data, (answer.md.Format, answer.md.CodedCharSetId, answer.md.Encoding)
+        if answer.md.Format == mq.MQFMT_RF_HEADER_2:
+            # A header says how the data is, and inherits what it does not say; the header itself may be in any character set.
+            length, encoding, ccsid, format_name = struct.unpack_from("3i8s", data, 8)
+            described = format_name, answer.md.CodedCharSetId if ccsid == mq.MQCCSI_INHERIT else ccsid, encoding
+            data = data[36:length], data[length:]
+        properties = received.all() if received is not None else None
+        seen.append((answer.code, data, described, properties))
+    handle.close()
+    assert seen[:2] == seen[2:]
+
+
+@pytest.mark.parametrize("response", ["async", "sync"])
+def test_a_message_that_is_too_long_with_a_header_has_its_context_in_a_handle(make_owner, spans, response):
+    # MAXMSGL(10): what a handle has is no data (IBM MQ, topic "IBM MQ messages").
+    owner = make_owner(model="TEST.SEGMENTS.10")
+    long = [b"0" * 10, b"1" * 10, b"2" * 10]
+    with owner.producer(owner.connect(propagate=True), put_response=response) as producer:
+        with producer.group() as group:
+            owner.put_all(group, long)
+        with pytest.raises(errors.MessageTooLong, match="MQRC_MSG_TOO_BIG_FOR_Q"), producer.group() as group:
+            owner.put_all(group, [b"3", b"4" * 11])
+    found = properties(owner, "traceparent")
+    assert [data for data, _ in found] == long
+    assert None not in dict(found).values()
 
 
 @pytest.mark.embedded
-def test_the_handle_is_made_again_with_the_connection(owner, spans, faults):
+def test_context_goes_on_after_a_lost_connection(owner, spans, faults):
     qmgr = owner.connect(propagate=True, reconnect_wait_s=30)
     with owner.producer(qmgr, commit_every=3) as producer, producer.group() as group:
         for number, data in enumerate(THIS):
@@ -209,10 +263,12 @@ def test_where_propagation_has_stopped_no_producer_goes_on_with_old_context(owne
 @pytest.mark.embedded
 @pytest.mark.parametrize("verb", ["MQCRTMH", "MQSETMP"])
 def test_a_handle_that_cannot_be_had_breaks_nothing(owner, spans, faults, verb):
+    own = rfh2("<usr><colour>green</colour></usr>", ccsid=1208)
     with owner.producer(owner.connect(propagate=True)) as producer, producer.group() as group:
         faults.arm(Fault("answer", verb=verb, reason=2102))
-        owner.put_all(group, THIS)
-    assert [one[1] is not None for one in properties(owner, "traceparent")] == [False] * 2 + [True] * 5
+        for data in THIS[:3]:
+            group.put(own + data, format="MQHRF2")
+    assert [one[1] is not None for one in properties(owner, "traceparent")] == [False, True, True]
 
 
 # --- what is got

@@ -9,6 +9,8 @@ import logging
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import Tracer, TracerProvider
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
 from mqembedded import Fault
@@ -361,6 +363,31 @@ def test_the_span_of_a_message_in_segments_goes_on_over_units_of_work(owner, spa
     assert seen == {(1, ids(processes[0])), (2, ids(processes[1]))}
     assert of(processes, sc.MSG_SEQ_NUMBER) == [1, 2]
     assert processes[0].end_time <= processes[1].start_time
+
+
+@pytest.mark.parametrize("propagate", [False, True])
+def test_in_a_unit_of_work_that_is_sampled_out_no_message_has_a_span(owner, monkeypatch, measured, propagate):
+    provider = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False)
+    tracer = provider.get_tracer("mqgroups")
+    asked = []
+    monkeypatch.setattr(owner_telemetry, "TRACER", tracer)
+    monkeypatch.setattr(
+        tracer, "start_span", lambda name, *a, **k: asked.append(name) or Tracer.start_span(tracer, name, *a, **k)
+    )
+    owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=propagate, **EACH_MESSAGE))
+    before = trace.get_current_span()
+    seen = set()
+    with owner.consumer(owner.connect(**EACH_MESSAGE), commit_every=100) as consumer:
+        for message in next(iter(consumer)):
+            assert int(message.properties.get("traceparent", "0")[-1], 16) & trace.TraceFlags.SAMPLED == 0
+            assert ("traceparent" in message.properties) is propagate
+            context_of_span = trace.get_current_span().get_span_context()
+            seen.add((context_of_span.is_valid, context_of_span.trace_flags.sampled))
+    assert seen == {(True, False)}
+    assert trace.get_current_span() is before
+    assert {name.split()[0] for name in asked} == {"put", "get", "commit"}
+    ((count, _),) = measured()["messaging.process.duration"].values()
+    assert count == len(THIS)
 
 
 def test_an_application_that_fails_leaves_no_span_current(owner, spans):
