@@ -27,7 +27,8 @@ _BROWSE = CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_I
 _TAKE = CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_ACCEPT_TRUNCATED_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_IF_QUIESCING
 _TO_GET = CMQC.MQOO_BROWSE | CMQC.MQOO_INPUT_SHARED
 _OPEN = {"put": CMQC.MQOO_OUTPUT, "browse": CMQC.MQOO_BROWSE, "take": _TO_GET, "get": _TO_GET}
-# What to do: "put"; "browse"; "get", as a consumer does; or "take", which browses and then removes without the data. To which queue, groups, messages of each; the seconds.
+# What to do: "put"; "browse"; "get", as a consumer does; or "take", which browses and then removes without the data. To which
+# queue, groups, messages of each; the seconds.
 Raw = Callable[[str, str, int, int], float]
 
 

@@ -5,7 +5,7 @@ Spark take turns, the session and its workers are warm, and the time is that of 
 batch. A read browses and removes nothing; a stream reads and then removes, in its driver.
 
 A user would write a loop that gets, in place of a stream. So over the slow line a stream is measured beside four of these: in
-steady state, which is all but the first and the last micro-batch; as a whole, from its start to its end; and with one micro-batch.
+steady state, which is all but the first and the last micro-batch; as a whole, from start to end; and with one micro-batch.
 """
 
 from __future__ import annotations
