@@ -5,6 +5,7 @@
 #   make faults ARGS="--seed 7"      more for the program or for pytest
 #   PYTHON=python3.12 make test      with another Python (VENV=.venv-3.12 keeps the environments apart)
 #   make setup MQ_CLIENT=/opt/mqm    pymqi built against IBM's own client library
+#   make test SPARK=4.0 ARGS=tests/spark    with another PySpark, in front of that of the environment; so faults OF=spark
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -18,6 +19,9 @@ WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_L
 one_of = $(or $($1_$(OF)),$(error make $1 OF=$(OF): there is only $(sort $(patsubst $1_%,%,$(filter $1_%,$(.VARIABLES))))))
 
 export PYTHON VENV MQ_CLIENT
+ifdef SPARK
+export PYTHONPATH := $(abspath build/spark-$(SPARK))
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-embedded test-mqgroups test-bindings first-contact fuzz faults mutations bench compare \
@@ -28,6 +32,7 @@ help: ## this list
 
 setup: ## Python environment, C library, pymqi and ibmmq
 	@bash tools/setup.sh
+	@$(if $(SPARK),test -d $(PYTHONPATH) || $(RUN) -m pip install -q --target $(PYTHONPATH) "pyspark==$(SPARK).*")
 
 demo_ = mqgroups demo $(if $(SHORT),--days 3)
 demo_cluster = examples.cluster $(A_SAMPLE)

@@ -32,6 +32,7 @@ from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.lag import REPORTS, observe_lag
 from mqgroups.telemetry.owner import OwnerTelemetry
 from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import EACH_MESSAGE, TelemetrySettings
@@ -142,10 +143,14 @@ def exposed():
             everything_happens(
                 OwnerTelemetry(TelemetrySettings(EACH_MESSAGE), role.value, "N", "Q", Place("QM"), propagates=False)
             )
+        observe_lag(provider.get_meter("mqgroups"))
+        nothing = {"oldest": None, "waiting": 0, "incomplete": None}
+        patch.setitem(REPORTS, "run", [{"queueManager": "QM", "queue": "Q", **nothing}])
         metrics.connected(Place("QM", "QM_1", "host", 1414))
-        metrics.retried(2009)
+        metrics.could_not_connect(Place("QM", "", "host", 1414), 2538)
+        metrics.retried("QM", 2009)
         metrics.waited_for_status_queue("MQGROUPS.PUT.N", 0.1)
-    page = generate_latest(REGISTRY).decode()
+        page = generate_latest(REGISTRY).decode()
     provider.shutdown()
     page += metrics_page(figures([WorkerStatus("N.1", True, True, 1, 0.0, 0.0, 0)])).text
     look = WatchPages("QM")
@@ -175,7 +180,8 @@ def everything_happens(telemetry):
 
 def by(query):
     """The labels that a query's results have, or its parts'."""
-    return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")}
+    made = re.findall(r'label_replace\(.*?, "(\w+)"', query)
+    return {name for names in re.findall(r"by \((.*?)\)", query) for name in names.split(", ")} - {*made}
 
 
 def rules():
@@ -193,7 +199,8 @@ def queries():
     for variable in dashboard["templating"]["list"]:
         yield variable["name"], variable["query"]["query"]
     for rule in rules():
-        yield rule.get("alert") or rule["record"], rule["expr"]
+        for alternative in re.split(r" or (?=\(group )", rule["expr"]):
+            yield rule.get("alert") or rule["record"], alternative
 
 
 def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed):
@@ -211,7 +218,7 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
         names = [
             name for name in names if name in exposed or not name.startswith(("mqgroups_role", "mqgroups_outcome"))
         ]
-        assert names or query.startswith("up{"), where
+        assert names or "__name__" in query or "up{" in query, where
         for name in names:
             assert name in exposed, (where, name)
             assert by(query) <= exposed[name], (where, name)
@@ -226,29 +233,66 @@ def test_dashboard_and_alerts_ask_for_metrics_and_labels_that_there_are(exposed)
 def test_every_instrument_is_on_the_dashboard(exposed):
     shown = " ".join(query for _, query in queries())
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in exposed}
-    assert len(families) == 24
+    assert len(families) == 28
     assert [family for family in families if family not in shown] == []
 
 
-def test_each_alert_fires_and_does_not_fire_when_its_test_says(tmp_path):
-    promtool = shutil.which("promtool")
-    if promtool is None:
+@pytest.fixture
+def promtool():
+    """A function that runs the tests of a file beside the alerts, which promtool evaluates."""
+    command = shutil.which("promtool")
+    if command is None:
         pytest.skip("promtool is not installed (Debian: prometheus)")
-    command = [promtool, "test", "rules", "alerts_test.yaml"]
-    done = subprocess.run(command, cwd=TELEMETRY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    tested = (TELEMETRY / "alerts_test.yaml").read_text()
-    alerts = [rule["alert"] for rule in rules() if "alert" in rule]
-    assert [alert for alert in alerts if f'"{alert}"' not in tested] == []
+
+    def run(path):
+        done = subprocess.run(
+            [command, "test", "rules", path], cwd=TELEMETRY, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    return run
 
 
-def test_each_alert_leads_to_a_paragraph_that_there_is():
+def test_each_alert_fires_and_does_not_fire_when_its_test_says(promtool):
+    promtool("alerts_test.yaml")
+
+
+def test_a_process_with_too_many_series_is_told(promtool, tmp_path):
+    many = [{"series": f'mqgroups_retries_total{{job="sink",n="{n}"}}', "values": "1x90"} for n in range(2001)]
+    few = [{"series": f'mqgroups_retries_total{{job="few",n="{n}"}}', "values": "1x90"} for n in range(2000)]
+    told = [{"labels": '{job="sink"}', "value": 1}]
+    expr = 'sum by (job) (ALERTS{alertname="TooManySeries",alertstate="firing"})'
+    asked = [{"expr": expr, "eval_time": at, "exp_samples": found} for at, found in (("9m", []), ("11m", told))]
+    test = {"interval": "10s", "input_series": many + few, "promql_expr_test": asked}
+    rules = {"rule_files": [str(TELEMETRY / "alerts.yaml")], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(rules))
+    promtool(str(tmp_path / "test.yaml"))
+
+
+def test_each_line_of_who_is_paged_is_a_test_of_its_alert_and_each_alert_has_a_line():
+    page = (ROOT / "docs" / "how-to" / "production.md").read_text()
+    section = page.partition("## Who is paged\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| ([^|]+) \| (page|ticket) \| [^|]+ \| `(\w+)` \|$", section, re.MULTILINE)
+    assert len(lines) >= 16
+    severities = {rule["alert"]: rule["labels"]["severity"] for rule in rules() if "alert" in rule}
+    tests = {test["name"]: test for test in read(TELEMETRY / "alerts_test.yaml")["tests"]}
+    for situation, severity, alert in lines:
+        assert severities[alert] == severity, situation
+        if alert != "TooManySeries":  # above
+            asked = [found for each in tests[situation]["promql_expr_test"] for found in each["exp_samples"]]
+            assert any(f'alertname="{alert}"' in found["labels"] for found in asked), situation
+    assert {alert for _, _, alert in lines} == severities.keys()
+
+
+def test_each_alert_leads_to_a_paragraph_that_there_is_and_says_what_to_do():
     for rule in rules():
         if "alert" in rule:
             page, anchor = rule["annotations"]["runbook"].split("#")
-            headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+            text = (ROOT / page).read_text()
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert anchor in anchors, rule["alert"]
+            assert f"`{rule['alert']}`" in text, rule["alert"]
 
 
 # --- the application

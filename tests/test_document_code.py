@@ -242,6 +242,7 @@ COMPILED = {
     "CONTRIBUTING.md": "tests of this project, which have its fixtures",
     "docs/how-to/installing.md": "the address of a queue manager of the reader's",
     "docs/tutorial/first-group.md": "run by a test of its own, below",
+    "docs/spark/json.md": "tests/spark/test_json_page.py runs it",
     "docs/spark/pipelines.md": "tests/spark/test_group_checks.py runs it",
     "docs/spark/start.md": "the programs of examples/, which tests/spark runs and compares with it",
     "embedded/mqembedded/testing/README.md": "embedded/embedded_tests/testing runs its examples",

@@ -30,6 +30,7 @@ HEADER = "mq: IBM MQ 9.4.2.0 in ibm-messaging/mq:latest, QM1 at mq.example.com(4
 FAULTS = {
     "seconds": 17,
     "kept": [],
+    "left out": {"silent line": "HBINT of the channel is 300"},
     "total": {"runs": 12, "fired": 11, "kinds": {}},
     "phase single": {"runs": 12},
     "phase double": {"runs": 0},

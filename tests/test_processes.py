@@ -145,27 +145,28 @@ qmgr.close()
     assert done.stderr == ""
     put, own, other = done.stdout.splitlines()
     assert put.startswith("ConnectionBroken MQPUT for queue")
-    assert "2018 MQRC_HCONN_ERROR" in put
-    assert "a handle survives neither fork" in put
-    assert "MQCNO_HANDLE_SHARE_BLOCK" in put
-    assert own == "fine"
+    assert own.startswith("ConnectionBroken MQCONNX for queue manager")
+    # IBM MQ, topic q025875; and nothing is retried, which would take a minute.
+    for said in (put, own):
+        assert "2012 MQRC_ENVIRONMENT_ERROR" in said
+        assert "Connect only after the fork" in said
     assert other.startswith("ConnectionBroken")
     assert owner.data() == THIS
     assert owner.records("put") == []
 
 
-def test_the_child_of_a_fork_works_on_a_connection_of_its_own(owner, make_owner, program):
+def test_a_child_that_is_forked_before_the_first_call_works_on_a_connection_of_its_own(owner, program):
     done = program.run("""
+if os.fork() == 0:
+    with connect() as own, own.group_producer(queue, name=name + ".CHILD", commit_every=2) as other:
+        with other.group() as whole:
+            for number in range(7):
+                whole.put(b"%d" % number)
+        other.delete_status_queue()
+    os._exit(0)
+assert os.wait()[1] == 0
 with connect() as qmgr, qmgr.group_producer(queue, name=name, commit_every=2) as producer, producer.group() as group:
     group.put(b"0")
-    if os.fork() == 0:
-        with connect() as own, own.group_producer(queue, name=name + ".CHILD", commit_every=2) as other:
-            with other.group() as whole:
-                for number in range(7):
-                    whole.put(b"%d" % number)
-            other.delete_status_queue()
-        os._exit(0)
-    assert os.wait()[1] == 0
     group.put(b"1")
 """)
     assert done.stderr == ""

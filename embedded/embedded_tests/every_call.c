@@ -525,7 +525,7 @@ int main(void) {
     pid_t child = fork();
     if (child == 0) {
         MQCMIT(hconn, &comp, &reason);
-        expect("MQCMIT over fork", comp, reason, MQCC_FAILED, MQRC_HCONN_ERROR);
+        expect("MQCMIT over fork", comp, reason, MQCC_FAILED, MQRC_ENVIRONMENT_ERROR);
         exit(failures != 0);
     }
     int status;

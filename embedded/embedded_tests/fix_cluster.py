@@ -31,7 +31,6 @@ from mqembedded.constants import (
     MQRC_CLUSTER_RESOLUTION_ERROR,
     MQRC_UNKNOWN_OBJECT_NAME,
 )
-from mqembedded.testing import provision
 from mqembedded.testing.options import MISSING, wanted
 from mqembedded.testing.under_test import MQSC
 
@@ -183,7 +182,7 @@ def _site(pytestconfig, mq_mqsc, _client_library):
     asked = wanted(pytestconfig)
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
-    elif asked.kind == provision.EMBEDDED:
+    elif asked.is_embedded:
         with cluster_sites.embedded(mq_mqsc, {USER: PASSWORD}, asked.readings) as site:
             yield site
     elif asked.is_container:

@@ -115,7 +115,7 @@ class Mqi:
         return self.package.GMO(**{"Version": 2, "MatchOptions": c.MQMO_NONE, **fields})
 
     def pmo(self, **fields: Any) -> Any:
-        return self.package.PMO(**{"Version": 2, **fields})
+        return self.package.PMO(**{"Version": 1, **fields})
 
     def od(self, **fields: Any) -> Any:
         return self.package.OD(**{"Version": 3, **fields})

@@ -831,7 +831,7 @@ def test_a_forked_child_has_no_part_in_it(callbacks, connection, consumed, produ
     callbacks.ctl(connection, c.MQOP_START)
     child = os.fork()
     if not child:
-        os._exit(connection.commit() != failed(c.MQRC_HCONN_ERROR))
+        os._exit(connection.commit() != failed(c.MQRC_ENVIRONMENT_ERROR))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     producer.put(b"for the parent")
     assert consumer.next().data == b"for the parent"

@@ -374,7 +374,7 @@ def test_handles_are_never_given_out_twice(library: ctypes.CDLL, peer: Peer) -> 
 def test_a_handle_is_useless_over_fork_and_the_parent_goes_on(caller: Caller) -> None:
     child = os.fork()
     if not child:
-        os._exit(caller.commit() != (mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR))
+        os._exit(caller.commit() != (mq.MQCC_FAILED, mq.MQRC_ENVIRONMENT_ERROR))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert caller.commit() == (0, 0)
 
@@ -611,6 +611,46 @@ def _connect_by_cd(library: ctypes.CDLL, cd: ctypes.Array[ctypes.c_char], user: 
     assert (hconn.value == mq.MQHC_UNUSABLE_HCONN) == (comp.value != 0)
     library.MQDISC(ctypes.byref(hconn), *codes)
     return answered
+
+
+@table(
+    ("structure", "at", "value", "reason"),
+    [
+        ("cno", 4, 0, mq.MQRC_CNO_ERROR),
+        ("cno", 4, 99, mq.MQRC_CNO_ERROR),
+        ("cno", 8, mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_HANDLE_SHARE_NO_BLOCK, mq.MQRC_OPTIONS_ERROR),
+        ("cno", 8, 0x00020000, mq.MQRC_OPTIONS_ERROR),
+        # ClientConnOffset, beside ClientConnPtr
+        ("cno", 12, 200, 2278),
+        ("cd", 20, 99, mq.MQRC_CD_ERROR),
+        ("csp", 0, 0, mq.MQRC_CSP_ERROR),
+        ("csp", 4, 99, mq.MQRC_CSP_ERROR),
+        ("csp", 8, 77, mq.MQRC_CSP_ERROR),
+        ("sco", 0, 0, 2380),
+        ("sco", 4, 99, 2380),
+        ("sco", 4, 7, mq.MQRC_NONE),
+    ],
+)
+def test_what_is_not_valid_in_the_structures_of_mqconnx_is_refused(
+    library: ctypes.CDLL, peer: Peer, structure: str, at: int, value: int, reason: int
+) -> None:
+    """q042000, q041170, q043080, q043070, q120520, q044080."""
+    cd = _channel_definition(f"127.0.0.1({peer.port})", 2)
+    parts = {"cno": bytearray(200), "cd": bytearray(cd.raw), "csp": bytearray(56), "sco": bytearray(632)}
+    struct.pack_into("<4sii", parts["cno"], 0, b"CNO ", 5, 0)
+    struct.pack_into("<4sii", parts["csp"], 0, b"CSP ", 1, 0)
+    struct.pack_into("<4si", parts["sco"], 0, b"SCO ", 1)
+    struct.pack_into("<i", parts[structure], at, value)
+    buffers = {
+        name: ctypes.create_string_buffer(bytes(part), len(part)) for name, part in parts.items() if name != "cno"
+    }
+    for name, place in (("cd", 16), ("sco", 152), ("csp", 192)):
+        struct.pack_into("<Q", parts["cno"], place, ctypes.addressof(buffers[name]))
+    cno = ctypes.create_string_buffer(bytes(parts["cno"]), 256)
+    hconn, comp, found = ctypes.c_int32(), ctypes.c_int32(), ctypes.c_int32()
+    library.MQCONNX(ctypes.create_string_buffer(b"*QM1", 49), cno, *map(ctypes.byref, (hconn, comp, found)))
+    assert (found.value, comp.value) == (reason, 2 if reason else 0)
+    library.MQDISC(*map(ctypes.byref, (hconn, comp, found)))
 
 
 def test_connection_names_are_tried_in_turn(library: ctypes.CDLL, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:

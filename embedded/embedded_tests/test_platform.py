@@ -38,6 +38,12 @@ def test_mqinq_says_which_platform(connection):
     assert handle.inquire(mq.MQIA_PLATFORM) == (OK, mq.MQPL_ZOS)
 
 
+@table(("version", "code"), [(1, OK), (2, failed(mq.MQRC_PMO_ERROR)), (3, OK)])
+def test_version_2_of_mqpmo_is_not_supported(connection, version, code):
+    """q098870: AIX, IBM i, Linux and Windows, and clients connected to these."""
+    assert connection.open("PLAIN", mq.MQOO_OUTPUT).put(b"x", pmo=connection.mqi.pmo(Version=version)).code == code
+
+
 @table(
     "option",
     [mq.MQGMO_LOGICAL_ORDER, mq.MQGMO_ALL_MSGS_AVAILABLE, mq.MQGMO_ALL_SEGMENTS_AVAILABLE, mq.MQGMO_COMPLETE_MSG],
@@ -141,6 +147,8 @@ SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('both') AUTHADD(CONNECT)
 SET AUTHREC PROFILE('MODEL') OBJTYPE(QUEUE) PRINCIPAL('model') AUTHADD(DSP,GET,PUT)
 SET AUTHREC PROFILE('MODEL') OBJTYPE(QUEUE) PRINCIPAL('both') AUTHADD(DSP,GET,PUT)
 SET AUTHREC PROFILE('MADE.**') OBJTYPE(QUEUE) PRINCIPAL('both') AUTHADD(GET)
+SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('CHINUSER') AUTHADD(ALL)
+SET AUTHREC PROFILE('MADE.ALONE') OBJTYPE(QUEUE) PRINCIPAL('CHINUSER') AUTHADD(NONE)
 """
 REFUSED = failed(mq.MQRC_NOT_AUTHORIZED)
 
@@ -154,6 +162,8 @@ def test_a_dynamic_queue_is_checked_by_its_own_name_too(module_queue_manager, co
     assert both.open("MODEL", get | put, DynamicQName=b"MADE.1").code == REFUSED
     made = both.open("MODEL", get, DynamicQName=b"MADE.1")
     assert made.code == OK
+    # CHL + MCA: with a blank MCAUSER the second user is that of the channel initiator (q011940).
+    assert both.open("MODEL", get, DynamicQName=b"MADE.ALONE").code == REFUSED
     # Nothing of what was refused is left, and whoever makes a queue gets no authority by that.
     assert both.open("MADE.1", put).code == REFUSED
     # "Those names are not included in any security checks when RACF generic profiles are used" (q098180).

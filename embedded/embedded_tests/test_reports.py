@@ -304,7 +304,9 @@ def dead_letter(answer):
 def with_dead_letter_queue(own_queue_manager, tmp_path, connect):
     """A connection to a queue manager with a dead-letter queue, and queues Q and FULL, which is."""
     mqsc = tmp_path / "dlq.mqsc"
-    mqsc.write_text("DEFINE QLOCAL(DLQ)\nALTER QMGR DEADQ(DLQ)\nDEFINE QLOCAL(Q)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\n")
+    mqsc.write_text(
+        "DEFINE QLOCAL(DLQ)\nALTER QMGR DEADQ(DLQ)\nDEFINE QLOCAL(Q)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\nDEFINE QMODEL(M)\n"
+    )
     connection = connect(to=own_queue_manager("QMD", mqsc=[mqsc]))
     connection.put1("FULL", b"there is no more room")
     return connection
@@ -315,6 +317,7 @@ def with_dead_letter_queue(own_queue_manager, tmp_path, connect):
     [
         ("NOBODY.KNOWS", "QMD", c.MQRC_UNKNOWN_OBJECT_NAME),
         ("FULL", "QMD", c.MQRC_Q_FULL),
+        ("M", "QMD", c.MQRC_Q_TYPE_ERROR),
         ("FULL", "ELSEWHERE", c.MQRC_UNKNOWN_REMOTE_Q_MGR),
     ],
 )

@@ -28,7 +28,7 @@ from mqembedded.objects.definition import Definition
 from mqembedded.objects.kinds import Q_MGR_ATTRIBUTES, defaults
 from mqembedded.objects.others import OBJECT_NAME, CatalogueError, Objects, checked_q_mgr_values
 from mqembedded.platform import Platform
-from mqembedded.readings import CURDEPTH_COUNTS_GETS, Readings
+from mqembedded.readings import CURDEPTH_COUNTS_GETS, PRINCIPALS_ARE_GROUPS, Readings
 from mqembedded.store.rows import StoredObject
 from mqembedded.store.store import Store
 from mqembedded.wire import pcf_constants as pcf
@@ -45,11 +45,12 @@ class Catalogue:
     def __init__(self, store: Store, platform: Platform = Platform.UNIX, readings: Readings | None = None) -> None:
         self._store = store
         self._platform = platform
-        self._depth_counts_gets = (readings or Readings())[CURDEPTH_COUNTS_GETS]
+        readings = readings or Readings()
+        self._depth_counts_gets = readings[CURDEPTH_COUNTS_GETS]
         self._objects: dict[str, Queue | Definition] = {}
         # Called after a queue was defined, altered or deleted; a cluster then tells its members.
         self.on_change: Callable[[], None] | None = None
-        self.authorities = Authorities(store)
+        self.authorities = Authorities(store, of_groups=readings[PRINCIPALS_ARE_GROUPS])
         self.objects = Objects(store, self.authorities)
         self.q_mgr_values: dict[int, Value] = {**defaults(Q_MGR_ATTRIBUTES), **store.q_mgr_values}
         for stored in store.objects():

@@ -13,6 +13,9 @@ The profile changes only what is listed here. It does not make a z/OS queue mana
 * The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (topic "MsgDeliverySequence", q026270). Here the
   first messages of groups lie in order of arrival, because their places are the groups' in logical order; the others lie before
   all of these, the latest first.
+* MQPMO Version 2 is refused with MQRC_PMO_ERROR (q098870).
+* Two users are checked for an object that a client opens: its own, and that of the channel initiator (q011810, q011940), which
+  is CHINUSER here. So PUTAUT(ONLYMCA) and RESLEVEL are not followed.
 * Identifiers begin with CSQ (q097550).
 * MQOPEN of a model queue needs the authorities for the dynamic queue's own name too, and whoever makes one gets none (topic
   "Considerations for model queues"). Generic profiles do not check a name with a percent sign (q098180); here nothing does.
@@ -30,6 +33,7 @@ from mqembedded import constants as mq
 
 ZOS_HIGHEST_BACKOUT_COUNT = 255
 ZOS_LOWEST_GROUP_PRIORITY = 2
+ZOS_CHANNEL_INITIATOR = "CHINUSER"
 
 NEEDS_GROUP_INDEX = (
     mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
@@ -74,6 +78,10 @@ class Platform(enum.Enum):
     def takes_segments(self, index_type: object) -> bool:
         """Whether segments can be put on a queue with this IndexType."""
         return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID
+
+    def takes_pmo(self, version: int) -> bool:
+        """Whether MQPUT takes an MQPMO of this version."""
+        return self is not Platform.ZOS or version != 2
 
     def puts_in_syncpoint(self, options: int) -> bool:
         """Whether an MQPUT with these options is in the unit of work."""

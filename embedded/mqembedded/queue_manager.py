@@ -29,10 +29,10 @@ from mqembedded.messages.handle import Direction, Handle
 from mqembedded.messages.identifiers import Identifiers
 from mqembedded.messages.queue import Message, Queue
 from mqembedded.messages.unit_of_work import UnitOfWork
-from mqembedded.objects.authority import ADMINISTRATOR, Q_MGR_PROFILE
+from mqembedded.objects.authority import ADMINISTRATOR, Q_MGR_PROFILE, is_administrator
 from mqembedded.objects.kinds import Kind
 from mqembedded.parts import Parts
-from mqembedded.platform import ZOS_HIGHEST_BACKOUT_COUNT, Platform
+from mqembedded.platform import ZOS_CHANNEL_INITIATOR, ZOS_HIGHEST_BACKOUT_COUNT, Platform
 from mqembedded.readings import (
     BACKED_OUT_TO_THE_END,
     CLOSES_HANDLES_FIRST,
@@ -214,7 +214,11 @@ class QueueManager:
         if self.platform is Platform.ZOS and "%" in name:
             return
         profile = Q_MGR_PROFILE if object_type == "QMGR" else name
-        missing = needed - self.catalogue.authorities.of(user, object_type, profile)
+        authorities = self.catalogue.authorities
+        missing = needed - authorities.of(user, object_type, profile)
+        if not missing and self.platform is Platform.ZOS and object_type != "QMGR" and not is_administrator(user):
+            user = ZOS_CHANNEL_INITIATOR
+            missing = needed - authorities.of(user, object_type, profile)
         if missing:
             _log.warning("user %s has no %s for %s %s", user, ", ".join(sorted(missing)), object_type, profile)
             raise Failed(mq.MQRC_NOT_AUTHORIZED)

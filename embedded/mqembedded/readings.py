@@ -232,6 +232,26 @@ OTHER_REPORTS_NEED_AUTHORITY = Reading(
         Value("is not checked", False, "COA and exception reports go to any queue."),
     ),
 )
+PROPERTY_OF_EXIT = Reading(
+    "api exit",
+    "OpenTelemetry integration: an API exit adds properties to every message put",
+    (
+        Value("none", "", "A message has the properties that its program gave it."),
+        Value(
+            "adds a property",
+            "traceparent",
+            "Each message that a program puts gets the property traceparent too, unless it has one.",
+        ),
+    ),
+)
+PRINCIPALS_ARE_GROUPS = Reading(
+    "security policy",
+    "Installable services (q027780): UserExternal in IBM's container, group elsewhere on Linux",
+    (
+        Value("user", False, "SET AUTHREC with PRINCIPAL gives authorities to the user."),
+        Value("group", True, "SET AUTHREC with PRINCIPAL gives them to the user's primary group."),
+    ),
+)
 
 TABLE: tuple[Reading[Any], ...] = (
     CURDEPTH_COUNTS_GETS,
@@ -252,6 +272,8 @@ TABLE: tuple[Reading[Any], ...] = (
     IDENTIFIERS_BEGIN_WITH_NAME,
     DYNAMIC_NAME_IS_CHECKED,
     OTHER_REPORTS_NEED_AUTHORITY,
+    PROPERTY_OF_EXIT,
+    PRINCIPALS_ARE_GROUPS,
 )
 READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {reading.name: tuple(value.name for value in reading.values) for reading in TABLE}

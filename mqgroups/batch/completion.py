@@ -11,11 +11,12 @@ from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from mqgroups.batch.errors import other_messages
+from mqgroups.batch.errors import other_messages, second_write
 from mqgroups.batch.shared_queue import FoundRecord, SharedStatusQueue
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.claim import CompletedBatch, RecordKind, Sink, claim_values, high_water_mark, kind_of_record
+from mqgroups.core.claim import completed_batch as of_mark
 from mqgroups.core.restart import Mismatch, Move, adopted
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.to_copy import to_copy
@@ -70,6 +71,8 @@ def complete_batch(
     token: str,
     *,
     query: str | None = None,
+    run: str | None = None,
+    within: str | None = None,
     mark_expires_s: int | None = None,
     owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
@@ -87,18 +90,20 @@ def complete_batch(
         connection, status_queue: the status queue that all attempts share, and its queue manager.
         sink_name, queue, batch: which batch.
         token: the caller's identity, for the high-water mark.
-        query: the streaming query that wrote the batch, if any; the high-water mark says it.
+        query, run, within: who wrote the batch, for the high-water mark (``CompletedBatch``).
         mark_expires_s: how long to keep the high-water mark, seconds; by default for ever. Without it a batch that is repeated
             would be put again.
         owner_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
         record_users: users whose records are believed besides this program's own.
 
     Raises:
-        BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now.
+        BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now. Or another batch
+            with its name and number was completed ``within`` the same run of a query.
         OwnerActive: after ``owner_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
+    this = CompletedBatch(batch, query, run, within)
 
     def complete() -> None:
         with closing(SharedStatusQueue(connection, status_queue, record_users=record_users)) as shared:
@@ -106,15 +111,20 @@ def complete_batch(
             shared.refuse_strangers(found.records)
             _refuse_hidden(shared, found, batch)
             _refuse_unfinished(found, batch)
-            if not any(_batch(mark) >= batch for mark in found.marks):
+            marks = [(of_mark(mark.record.checkpoint), mark) for mark in found.marks]
+            if any(this.is_second(seen) for seen, _ in marks):
+                raise second_write(sink_name, queue, batch)
+            # A repetition in a later run puts its own, so that a second batch of this name is refused in that run, too.
+            earlier = [mark for seen, mark in marks if seen.number < batch or this.repeats(seen)]
+            if len(earlier) == len(marks):
                 with connection.unit_of_work(shared):
-                    mark = high_water_mark(sink, CompletedBatch(batch, query), token)
+                    mark = high_water_mark(sink, this, token)
                     shared.put(mark, sink.high_water_mark_id, expiry_s=mark_expires_s)
             # Only after the new mark is committed: an attempt that finds no records of its group must find the mark.
-            _take(connection, shared, [(mark,) for mark in found.marks if _batch(mark) < batch])
+            _take(connection, shared, [(mark,) for mark in earlier])
             _take(connection, shared, _done_with(found, batch))
 
-    retrying(Patience(owner_wait_s), OWNER_ACTIVE, connection.sleep)(connection.reopening, complete)
+    connection.retrying(Patience(owner_wait_s), OWNER_ACTIVE)(connection.reopening, complete)
 
 
 def completed_batch(

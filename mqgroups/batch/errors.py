@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from mqgroups.errors import ApplicationError, OwnershipLost
 
-BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-query"]
+BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-query", "second-write"]
 
 
 class BatchRefused(ApplicationError):
@@ -15,7 +15,8 @@ class BatchRefused(ApplicationError):
     Attributes:
         because: ``"other-messages"``: it is repeated, and gives a group other messages than before; part of the group, or all of
             it, is committed. ``"two-partitions"``: two partitions of one execution have messages for the same group.
-            ``"another-query"``: it counts as written, by a query with another checkpoint.
+            ``"another-query"``: it counts as written, by a query with another checkpoint. ``"second-write"``: the same run of the
+            query has completed another one with its name and number.
     """
 
     def __init__(self, message: str, because: BatchProblem) -> None:
@@ -39,6 +40,16 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
         "give it another status queue, which knows of no group; move the whole groups from the queue before, or consumers get "
         "them twice",
         "other-messages",
+    )
+
+
+def second_write(sink: str, queue: str, batch: int) -> BatchRefused:
+    """Return the error for a second batch with the name and number of one that the same run of a query completed."""
+    return BatchRefused(
+        f"batch {batch} of txnAppId {sink} to queue {queue} was completed by another write of this run of the query, so this "
+        "write would be taken for a repetition. Not all of it is put. Use another name for each write of a foreachBatch: the "
+        "query's id with -1, -2 as txnAppId. If this write is only a retry, let the query fail, and start it again",
+        "second-write",
     )
 
 

@@ -22,7 +22,7 @@ from mqgroups.batch.errors import another_attempt, other_messages
 from mqgroups.batch.shared_queue import SharedStatusQueue
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.claim import Claim, CompletedBatch, MessagesDigest, RecordKind, Sink, claim_values
 from mqgroups.core.status import Checkpoint, StatusRecord
 from mqgroups.errors import MessageRefused, MQIError, OwnerActive, OwnershipLost
@@ -82,7 +82,7 @@ class BatchProducer:
         self._settings = settings
         self._sink = Sink(settings.name, settings.queue, connection.q_mgr_identifier)
         self._queue: Queue | None = None
-        self._claiming = retrying(Patience(settings.owner_wait_s), OWNER_ACTIVE, connection.sleep)
+        self._claiming = connection.retrying(Patience(settings.owner_wait_s), OWNER_ACTIVE)
         connection.reopening(self._open)
 
     def _open(self) -> None:

@@ -25,11 +25,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, kind_of_record
+from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, is_claim_of_another_version, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
 from mqgroups.core.to_copy import to_copy
@@ -43,6 +42,8 @@ from mqgroups.status.records import (
     corrupt_record,
     decoded_record,
     foreign_record,
+    later_record,
+    of_another_version,
     refuse_strangers,
 )
 
@@ -197,7 +198,9 @@ class SharedStatusQueue:
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
             batch = completed_batch(each.record.checkpoint)
-            completed = batch if completed is None else max(completed, batch, key=attrgetter("number"))
+            # Of two with one number, the one that was put last.
+            if completed is None or batch.number >= completed.number:
+                completed = batch
         return completed
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
@@ -300,6 +303,8 @@ class SharedStatusQueue:
                     expected=expected,
                 ) from None
             if kind_of_record(record) is None:
+                if is_claim_of_another_version(record):
+                    raise later_record(self.name, of_another_version(record), "a claim of this version")
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )

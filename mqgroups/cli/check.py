@@ -42,8 +42,9 @@ from mqgroups.queue_manager import QueueManager
 @click.option(
     "--accept",
     multiple=True,
-    type=click.Choice(["no-record"]),
-    help="no-record: groups on --queue without an end and without a record belong to other programs.",
+    type=click.Choice(["no-record", "consumer"]),
+    help="no-record: groups on --queue without an end and without a record belong to other programs. consumer: what its record "
+    "says may stay unseen, if the queue has no message of the group.",
 )
 @own_status_queue_option
 @output_option
@@ -72,7 +73,8 @@ def check(
       0   the application may start; if a group is interrupted, that resumes it
       1   failed; or the status queue is in disarray, or messages could be put
           twice
-      3   with --queue: not seen whether messages could be put twice
+      3   with --queue: not seen whether messages could be put twice, or left
+          out
       4   another instance of this name is active, or not gone yet
       75  no queue manager answers, or something else that clears up by itself
     """
@@ -126,11 +128,18 @@ def _contradictions(
         return ()
     if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
         _tell_unseen(report, queue, "; ".join(look.unseen))
+    # Without a message, only the consumer's record says how far the group is.
+    if (
+        look.unseen
+        and "consumer" not in accept
+        and any(each.group is None and each.consumer is None for each in look.of_owner)
+    ):
+        _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))
 
 
 def _tell_unseen(report: Report, queue: str, why: str) -> None:
-    report.note(f"not seen: whether a group on {queue} has lost its record: {why}")
+    report.note(f"not seen: whether a start would put messages to {queue} twice, or leave some out: {why}")
     report.found(ExitCode.NOT_SEEN)
 
 
@@ -158,21 +167,11 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
     report.print(*(f"  {line}" for each in contradictions for line in each.remedy.splitlines()), wrap=False)
 
 
-_SENTENCES = {
-    OwnerState.UNKNOWN: "unknown: there is no status queue, so this name was never used or its status queue was deleted",
-    OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-    OwnerState.ACTIVE: "another instance of this name is active, or not gone yet",
-    OwnerState.HIDDEN: "not gone yet: its status record is hidden by a unit of work, or lost; see mqgroups doctor",
-    OwnerState.CHECKPOINT: "clean, with a checkpoint; no group is interrupted",
-    OwnerState.DONE: "clean, its last group is complete; no group is interrupted",
-}
-
-
 def _lines(status: SeenOwner) -> list[str]:
     """Return the lines to print."""
     record = status.record
-    sentence = _SENTENCES.get(status.state, "clean, no group is interrupted")
-    lines = [f"{status.role} {status.name}: {sentence}", f"status queue  {status.status_queue}"]
+    state = status.state
+    lines = [f"{status.role} {status.name}: {state.value}: {state.means}", f"status queue  {status.status_queue}"]
     if record is not None:
         lines.append(f"record        {record.state.value}, unit of work {record.unit_of_work}, epoch {record.epoch}")
     if status.put_by:

@@ -79,11 +79,7 @@ def _variable_of(name: str) -> str:
 
 
 def connection_options(wait_s: float = WAIT_S) -> Decorator:
-    """Return a decorator that adds the options for connecting to a queue manager.
-
-    Args:
-        wait_s: how long the command waits for it, unless it is told.
-    """
+    """Return a decorator that adds the options for connecting to a queue manager."""
     wait = click.option(
         "--wait",
         "wait_s",
@@ -152,6 +148,13 @@ def explained(**_: object) -> None:
     """
 
 
+def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a command's own options, and those of ``connection_options``."""
+    of_connection = {each.name for each in explained.params}
+    own = {name: value for name, value in options.items() if name not in of_connection}
+    return own, {name: value for name, value in options.items() if name in of_connection}
+
+
 def connect_arguments(**options: Any) -> dict[str, Any]:
     """Return arguments of ``connect``, except how long it waits; ``options`` are those of ``connection_options``."""
     options.pop("wait_s", None)
@@ -169,17 +172,7 @@ def connect_arguments(**options: Any) -> dict[str, Any]:
 
 
 def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) -> QueueManager:
-    """Connect; ``options`` are those of ``connection_options``.
-
-    Args:
-        acts: say where the command acts, and as which user.
-        reconnects: whether a lost connection is made again.
-        options: see above.
-
-    Raises:
-        UsageError: options cannot be combined, or a secret is missing.
-        BindingMissing, MQIError: connecting failed.
-    """
+    """Connect; ``options`` are those of ``connection_options``."""
     arguments = connect_arguments(**options) | {"connect_wait_s": 0}
     awaited, why, began_s = arguments["q_mgr_name"], "", time.monotonic()
     line = Progress()
@@ -195,7 +188,9 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
 
     if not reconnects:
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
-    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say)(connect, **arguments)
+    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])(
+        connect, **arguments
+    )
     # A connection that is there sleeps only until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:

@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from mqgroups.cli.connection import connection_options, open_q_mgr
+from mqgroups.cli.connection import connection_options, open_q_mgr, parted
 from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import LOOK_S, NAME, QUEUE, STALLED_AFTER, own_status_queue_option
 from mqgroups.cli.report import Report
+from mqgroups.cli.table import COLOURS
 from mqgroups.cli.words import put_time, tally
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
@@ -28,8 +29,6 @@ from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
-# The worst first.
-_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.UNSEEN: "cyan", Severity.OK: "green"}
 _WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
@@ -54,15 +53,7 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
     help="Text for people; JSON (docs/reference/json.md); or the MQSC that mends what was found, with the findings as comments.",
 )
 @connection_options(LOOK_S)
-def doctor(
-    queue: str | None,
-    name: str | None,
-    role: Literal["put", "get"] | None,
-    as_program: bool,
-    status_queue: str | None,
-    output: str,
-    **connection: Any,
-) -> None:
+def doctor(output: str, **options: Any) -> None:
     """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
 
     Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed, except that
@@ -76,17 +67,18 @@ def doctor(
       1  there are errors, or it failed; standard error says why
       3  no errors were found, but not all could be seen
     """
-    if (name is None) != (role is None) and name is not None:
+    asked, connection = parted(options)
+    queue, name, role, status_queue = (asked[each] for each in ("queue", "name", "role", "status_queue"))
+    if name is not None and role is None:
         raise click.UsageError("--name needs --role")
-    if as_program and role is None:
+    if asked["as_program"] and role is None:
         raise click.UsageError("--as-program needs --role")
     if status_queue is not None and name is None and queue is None:
         raise click.UsageError("--status-queue needs --name or --queue")
-    side = Role(role) if role else None
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     found = list(machine_findings())
     try:
-        q_mgr = open_q_mgr(acts=as_program, **connection)
+        q_mgr = open_q_mgr(acts=asked["as_program"], **connection)
     except (MQIError, BindingMissing) as error:
         found.append(connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error)))
         _show(report, found, output)
@@ -96,19 +88,12 @@ def doctor(
             found += _encryption(connection)
             groups: list[Finding] = []
             told: set[str] = set()
+            largest = 0
             if queue is not None:
-                named = named_status_queues(q_mgr, name, side, status_queue)
-                groups, told = _groups(q_mgr, queue, named, name or "NAME")
-            examined = examine(
-                q_mgr,
-                queue=queue,
-                name=name,
-                role=side.value if side else None,
-                as_program=as_program,
-                status_queue=status_queue,
-                channel=connection["channel"] if connection["conn_name"] else None,
-                principal=connection["user"],
-            )
+                named = named_status_queues(q_mgr, name, role and Role(role), status_queue)
+                groups, told, largest = _groups(q_mgr, queue, named, name or "NAME")
+            channel = connection["channel"] if connection["conn_name"] else None
+            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=largest)
             found += (each for each in examined if each.subject not in told)
             # What is wrong with a status queue may be why a group lacks a record.
             found += groups
@@ -132,8 +117,8 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
     yield ok("user", connection["user"] or "the user of this process, without a password")
 
 
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str]]:
-    """Return what is wrong with the groups on the queue, and the status queues of which that says what is wrong.
+def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str], int]:
+    """Return what is wrong with the groups on the queue, the status queues of which that says it, and the largest such group.
 
     ``name``: the producer that the operator asks about, or ``NAME``.
     """
@@ -146,8 +131,8 @@ def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) ->
         unseen = Finding(
             f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
         )
-        return [unseen], set()
-    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}
+        return [unseen], set(), 0
+    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}, look.largest()
 
 
 def _lines(text: str, width: int) -> list[str]:
@@ -166,7 +151,7 @@ def _show(report: Report, found: Sequence[Finding], output: str) -> None:
         report.found(ExitCode.NOT_SEEN)
     if counts[Severity.ERROR]:
         report.found(ExitCode.FAILED)
-    worst_first = sorted(found, key=lambda each: [*_STYLES].index(each.severity))
+    worst_first = sorted(found, key=lambda each: [*COLOURS].index(each.severity))
     report.values["findings"] = [{**asdict(each), "severity": each.severity.value} for each in worst_first]
     said = tally("check", Severity, counts)
     if output == "mqsc":
@@ -186,7 +171,7 @@ def _show_text(report: Report, finding: Finding) -> None:
     width = min(console().width, _WIDEST) - _LABEL - 2
     first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
     severity = finding.severity
-    report.print(Text.assemble((severity.value.ljust(_LABEL), _STYLES[severity]), f"  {printable(first)}"))
+    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {printable(first)}"))
     remedies = (*finding.mqsc, *finding.remedy.splitlines())
     for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
         for line in _lines(text, max(20, width - len(label))):

@@ -6,24 +6,15 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from mqgroups.cli.table import Column, Listing, picked
+from mqgroups.cli.table import COLOURS, Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
-from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.printable import LONGEST_NAME, brief
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
-_STYLES = {
-    GroupState.COMPLETE: "green",
-    GroupState.BEING_PUT: "cyan",
-    GroupState.BEING_GOT: "cyan",
-    GroupState.STALLED: "yellow",
-    GroupState.BACKED_OUT: "yellow",
-    GroupState.ABANDONED: "yellow",
-}
 _FLAGS = {
     MsgFlag.SEGMENT: "segment",
     MsgFlag.LAST_SEGMENT: "last segment",
@@ -40,7 +31,7 @@ def group_listing(now: datetime, *, several: bool = False, queues: bool = False)
         Column("GroupId", lambda row: shown_id(row.group.group_id)),
         *([at] if several else []),
         Column("name", lambda row: brief(row.name or "", LONGEST_NAME), rank=2),
-        Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
+        Column("state", lambda row: row.state.value, style=lambda row: COLOURS[row.cause.severity]),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
         Column("missing", lambda row: _some(row.group.gaps), rank=1),
         Column("put by", lambda row: _owner(row, "put") or ", ".join(row.group.put_by), rank=3),

@@ -14,7 +14,7 @@ import click
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, SPLITS, dumped, group_listing
-from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, status_queues_option
+from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, states_told, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
@@ -41,6 +41,7 @@ _WHOLE_ID = 2 * GROUP_ID_LENGTH
 _MOST_SHOWN_BYTES = 256
 
 
+@states_told(GroupState)
 @click.command()
 @click.option("--queue", type=QUEUE, help="A local queue, or an alias of one. Default: all that status records name.")
 @click.option(
@@ -90,23 +91,7 @@ def groups(
     are browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody. Names are the property
     mqgroups.Name of first messages, or are in status records; they are looked up for 1000 groups, at most 10 seconds.
 
-    \b
-    States:
-      complete      all messages are there
-      being put     the last message is not there yet
-      being got     a consumer has the first message, or a unit of work hides it
-      stalled       incomplete, and nobody works on it, or nothing happened for
-                    5 minutes
-      backed out    a message's backout count has reached BOTHRESH
-      abandoned     its producer has ended it without completing it
-      no beginning  the first message is gone, and no record says who gets it
-      no record     the last message is missing, and no record says who puts it
-      record differs
-                    its record, or the other record of its pipe, contradicts
-                    the messages: do not start its program yet
-      gap           messages are missing in the middle
-      inconsistent  messages after the last one
-      doubled       a message is there twice, or its GroupId was used again
+    STATES
 
     With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
     password are the same for all of these addresses.

@@ -35,7 +35,6 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option("--queue", default="ORDERS", type=QUEUE, help="The queue for groups.")
 @click.option("--target", default="INVOICES", type=QUEUE, help="The queue that a pipe puts to.")
-@click.option("--backout-queue", type=QUEUE, help="Its BOQNAME. Default: the queue's name and .BACKOUT, made to fit.")
 @click.option("--name", type=NAME, help="A producer or consumer, for its status queues and those who look at them.")
 @click.option(
     "--role-user",
@@ -52,7 +51,6 @@ def mqsc(
     part: Part,
     queue: str,
     target: str,
-    backout_queue: str | None,
     name: str | None,
     users: dict[str, str],
     ask: bool,
@@ -70,7 +68,7 @@ def mqsc(
 
     Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
     """
-    names = Names(queue, target, backout_queue or "", name or "", users, ask)
+    names = Names(queue, target, name or "", users, ask)
     for line in as_text(_definitions(part, names)):
         click.echo(line)
 

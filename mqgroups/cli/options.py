@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial, reduce
+from inspect import cleandoc
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, get_args, get_origin
 
 import click
@@ -119,3 +121,23 @@ status_queues_option = click.option(
     type=QUEUE,
     help="A status queue to look at besides those that the command server lists; may be repeated.",
 )
+
+
+def states_told(states: Iterable[Any]) -> Callable[[click.Command], click.Command]:
+    """Return a decorator that puts a list of states, and what they mean, in the place of STATES in a command's help."""
+
+    def told(command: click.Command) -> click.Command:
+        lines = [line for each in states for line in _state_lines(each.value, each.means)]
+        command.help = cleandoc(command.help or "").replace("STATES", "\n".join(["\b", "States:", *lines]))
+        return command
+
+    return told
+
+
+def _state_lines(state: str, means: str) -> Iterator[str]:
+    first, *rest = wrap(means, 56)
+    if len(state) > 16:
+        yield f"  {state}"
+        state = ""
+    yield f"  {state:<16} {first}"
+    yield from (f"{'':18} {line}" for line in rest)

@@ -12,47 +12,21 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.options import LOOK_S, NAME, QUEUE, output_option, status_queues_option
+from mqgroups.cli.options import LOOK_S, NAME, QUEUE, output_option, states_told, status_queues_option
 from mqgroups.cli.report import Report, record_values
-from mqgroups.cli.table import Column, Listing, Output, picked
+from mqgroups.cli.table import COLOURS, Column, Listing, Output, picked
 from mqgroups.cli.words import age, iso, number, tally
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordState
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.owner_state import DISARRAY, Holder, OwnerState, SeenOwner
-from mqgroups.operate.status_queues import delete_unused
 from mqgroups.printable import LONGEST_NAME, brief
 
-_STYLES = {
-    OwnerState.ACTIVE: "green",
-    OwnerState.CLEAN: "green",
-    OwnerState.CHECKPOINT: "green",
-    OwnerState.DONE: "green",
-    OwnerState.INTERRUPTED: "yellow",
-    OwnerState.HIDDEN: "yellow",
-    OwnerState.UNSEEN: "yellow",
-    OwnerState.LEFT_OVER: "cyan",
-}
-_S = OwnerState
-# What needs somebody comes first.
-_BY_NEED = (
-    *(
-        _S.MOVED,
-        _S.DUPLICATE,
-        _S.SEVERAL_USERS,
-        _S.UNREADABLE,
-        _S.LOST,
-        _S.HIDDEN,
-        _S.UNSEEN,
-        _S.INTERRUPTED,
-        _S.ACTIVE,
-    ),
-    *(_S.LEFT_OVER, _S.CHECKPOINT, _S.DONE, _S.CLEAN, _S.UNKNOWN),
-)
-_STATES = {state.value.replace(" ", "-"): state for state in _BY_NEED[:-1]}
+_STATES = {state.value.replace(" ", "-"): state for state in OwnerState}
 
 
+@states_told(OwnerState)
 @click.command()
 @click.argument("names", nargs=-1, type=NAME, metavar="[NAME]...")
 @click.option("--queue", type=QUEUE, help="Only owners whose record names this queue.")
@@ -63,12 +37,6 @@ _STATES = {state.value.replace(" ", "-"): state for state in _BY_NEED[:-1]}
     metavar="STATE",
     help="Only owners in this state, such as record-lost; may be repeated.",
 )
-@click.option(
-    "--unused",
-    is_flag=True,
-    help="Only empty status queues that were made from a model and are not open: of names that may never come back.",
-)
-@click.option("--apply", is_flag=True, help="With --unused: delete these status queues.")
 @status_queues_option
 @output_option
 @connection_options(LOOK_S)
@@ -76,8 +44,6 @@ def owners(
     names: Sequence[str],
     queue: str | None,
     only: Sequence[str],
-    unused: bool,
-    apply: bool,
     status_queues: Sequence[str],
     output: Output,
     **connection: Any,
@@ -88,60 +54,30 @@ def owners(
     lists the status queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or
     --status-queue.
 
-    \b
-    States:
-      active           a program works under this name
-      interrupted      its group is interrupted, and its next start resumes it
-      checkpoint kept  no group is interrupted; its checkpoint is kept
-      done             no group is interrupted; the name of its last group is kept
-      left over        a record that nobody needs; the next start removes it
-      clean            no group is interrupted
-      hidden           a unit of work hides the record, or it is lost
-      record lost      the record is gone, and no unit of work hides it
-      of another queue manager
-                       a start refuses the record: mqgroups adopt
-      two records      two programs have used the status queue: look at it
-      of several users a record was put by another user than the others
-      unreadable       a message there is not a record: look at it
-      not seen         the status queue could not be browsed
-
-    With --unused --apply, the empty status queues of names that are not at work are deleted, in each case while it is open
-    exclusively. A name that comes back makes its queue again, but authorities that were granted for the queue by name are gone.
+    STATES
 
     Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the status queues. To ask the command server: PUT on
     SYSTEM.ADMIN.COMMAND.QUEUE, DSP and GET on SYSTEM.DEFAULT.MODEL.QUEUE, DSP on the status queues.
-    For --unused: GET on the status queues, and DLT to delete them.
 
     \b
     Exit codes:
       0  done
       1  failed, or a status queue is in disarray, or none of the NAMEs has one
     """
-    if apply and not unused:
-        raise click.UsageError("--apply needs --unused")
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
-    with connected(report, acts=apply, **connection) as q_mgr:
+    with connected(report, **connection) as q_mgr:
         seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
         if queue is not None:
             seen = seen.of_queues((queue,))
         if only:
             seen = replace(seen, owners=tuple(each for each in seen.owners if each.state in map(_STATES.get, only)))
-        if unused:
-            clean = [each for each in seen.owners if each.state is OwnerState.CLEAN and not each.is_shared]
-            found = tuple(each for each in clean if delete_unused(q_mgr, each.status_queue, check=not apply))
-            seen = replace(seen, owners=found)
-            report.values["deleted"] = apply
     report.rows("owners", owner_listing(datetime.now(UTC)), by_need(seen.owners))
     for sentence in seen.unseen:
         report.note(f"not seen: {sentence}")
-    if unused:
-        what = number(len(seen.owners), "unused status queue")
-        report.print(f"{what} deleted" if apply else f"{what}; --apply deletes them")
-    else:
-        report.print(summary(seen.owners))
+    report.print(summary(seen.owners))
     if any(each.state in DISARRAY for each in seen.owners):
         report.found(ExitCode.FAILED)
-    if names and not seen.owners and not unused:
+    if names and not seen.owners:
         report.note(f"{' and '.join(names)}: there is no status queue")
         report.found(ExitCode.FAILED)
     report.end()
@@ -149,7 +85,7 @@ def owners(
 
 def by_need(owners: Sequence[SeenOwner]) -> list[SeenOwner]:
     """Return owners in the order in which they need somebody."""
-    return sorted(owners, key=lambda each: _BY_NEED.index(each.state))
+    return sorted(owners, key=lambda each: [*OwnerState].index(each.state))
 
 
 def summary(found: Sequence[SeenOwner]) -> str:
@@ -162,7 +98,7 @@ def owner_listing(now: datetime) -> Listing[SeenOwner]:
     columns: tuple[Column[SeenOwner], ...] = (
         Column("role", lambda row: row.role or "?"),
         Column("name", lambda row: row.name),
-        Column("state", lambda row: row.state.value, style=lambda row: _STYLES.get(row.state, "red")),
+        Column("state", lambda row: row.state.value, style=lambda row: COLOURS[row.state.severity]),
         Column("problem", _problem, rank=1),
         Column("committed", _position, rank=1, right=True),
         Column("ago", lambda row: age(row.committed_at, now), rank=1, right=True),

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import click
 
 from mqgroups import operate
-from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.connection import connected, connection_options, parted
 from mqgroups.cli.console import Commands
 from mqgroups.cli.group_rows import group_listing
 from mqgroups.cli.options import QUEUE, apply_option, checked, name_option, own_status_queue_option
@@ -106,20 +106,7 @@ def salvage() -> None:
 )
 @apply_option
 @connection_options()
-def rebuild(
-    name: str,
-    role: Literal["put", "get"],
-    queue: str,
-    group_id: bytes | None,
-    checkpoint: Any,
-    accept: Sequence[Accept],
-    other_status_queues: Sequence[str],
-    unreadable_to: str | None,
-    status_queue: str | None,
-    record_user: str | None,
-    apply: bool,
-    **connection: Any,
-) -> None:
+def rebuild(apply: bool, **options: Any) -> None:
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
 
     If the status record of another owner names the group, the command refuses. It finds the status queues MQGROUPS.PUT.*,
@@ -133,25 +120,12 @@ def rebuild(
       begun                a consumer got the group's first messages, in order
       nothing-interrupted  no group has to be resumed; only messages are moved
     """
+    asked, connection = parted(options)
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
-        done = operate.salvage_owner(
-            q_mgr,
-            name,
-            role,
-            queue=queue,
-            group_id=group_id,
-            checkpoint=checkpoint,
-            accept=accept,
-            other_status_queues=other_status_queues,
-            unreadable_to=unreadable_to,
-            status_queue=status_queue,
-            record_user=record_user,
-            wait_s=connection["wait_s"],
-            check=not apply,
-        )
+        done = operate.salvage_owner(q_mgr, **asked, wait_s=connection["wait_s"], check=not apply)
     _show(report, q_mgr, done.group)
-    if done.user and record_user is None:
+    if done.user and asked["record_user"] is None:
         report.note(
             f"the record was put by user {done.user}. A program that runs under another user refuses it: start that once with "
             f"record_users=({done.user!r},)"
@@ -164,7 +138,7 @@ def rebuild(
         report.print(
             f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
         )
-    elif checkpoint is None:
+    elif asked["checkpoint"] is None:
         lost = {repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None}
         for each in lost.values():
             report.note(_to_give(each))
@@ -196,11 +170,13 @@ def rebuild(
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
-@_accept("in-use", "other-owners", "dead-letters", "new-context")
+@_accept("in-use", "other-owners", "dead-letters", "old-context")
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
-    """Move the rest of a group to another queue, as it is, but without reports. After a crash, run it again to move the rest.
+    """Move the rest of a group to another queue, as it is, but with a new put time and without reports.
+
+    After a crash, run it again to move the rest.
 
     If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
     end its wait for the group.
@@ -211,8 +187,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
       other-owners  no producer puts the rest of this group; not all records
                     can be seen or read
       dead-letters  no consumer will get them with their dead-letter headers
-      new-context   nobody needs their origin and put time: the messages get new
-                    ones, which needs no authority +passall
+      old-context   no Spark query has read this group from --to: it would remove
+                    it unread, because origin and put time stay (needs +passall)
     """
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
@@ -221,8 +197,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
             queue,
             group_id,
             to=to,
-            accept=cast("Collection[Accept]", {*accept} - {"new-context"}),
-            keep_context="new-context" not in accept,
+            accept=cast("Collection[Accept]", {*accept} - {"old-context"}),
+            keep_context="old-context" in accept,
             check=not apply,
         )
     _show(report, q_mgr, done.group)

@@ -49,7 +49,6 @@ class Seen:
         problem: why it has seen nothing; the queues are then those of the look before.
         queues: what it has seen; none if no record names one.
         owners: by need: those of the queues; all owners if no queues were named.
-        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     at: datetime

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from mqgroups.operate.rules.findings import Severity
 from mqgroups.printable import printable
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 Output = Literal["table", "json"]
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.UNSEEN: "cyan", Severity.OK: "green"}
 
 _BETWEEN = 2
 # A column of longer texts may be as narrow as this.

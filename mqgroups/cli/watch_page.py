@@ -18,17 +18,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mqgroups.cli.cards import group_card, owner_card
+from mqgroups.cli.describe import group_card, owner_card
 from mqgroups.cli.seen import Seen, said
 from mqgroups.cli.words import age_s
+from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.judgement import GroupState
-from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
 from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 
 _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
-_IN_TROUBLE = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNSEEN, OwnerState.INTERRUPTED}
 
 
 def _hashed(element: str) -> str:
@@ -80,6 +79,7 @@ class WatchPages:
         seen, pause_s, at_s = self._shown
         is_old = bool(seen.problem) or time.monotonic() - at_s > 60 + 10 * pause_s
         values: dict[str, list[tuple[Mapping[str, str], float]]] = {name: [] for name in _FIGURES}
+        values["clock_seconds"].append(({"queue_manager": self._q_mgr_name}, time.time()))
         for queue in seen.queues or [SeenQueue("")]:
             where = {"queue_manager": self._q_mgr_name, "queue": printable(queue.queue)}
             is_seen = bool(queue.queue) and not (is_old or queue.problem)
@@ -98,6 +98,7 @@ _FIGURES = {
     "seen": "Whether the queue can be looked at.",
     "groups": "Groups by state.",
     "messages": "Messages.",
+    "clock_seconds": "The time here, with which the put times of messages are compared.",
     "oldest_complete_seconds": "How long the oldest complete group has been complete; 0 without one.",
 }
 
@@ -111,7 +112,7 @@ def page_values(seen: Seen) -> dict[str, Any]:
     shown = [each for row, card in groups if card["colour"] != "green" for each in row.owners]
     owners = [(each, owner_card(each, seen.owners, seen.at, all_seen=not seen.unseen)) for each in seen.owners]
     # Unless the card of its group says it.
-    alone = [card for each, card in owners if each.state in _IN_TROUBLE and each not in shown]
+    alone = [card for each, card in owners if each.state.severity is not Severity.OK and each not in shown]
     return {
         "at": at,
         "problem": "",

@@ -45,9 +45,22 @@ def to_delete(queue: str) -> str:
     return f"Deleting it needs DLT: {_line('QUEUE', queue, ['DLT'])}"
 
 
-def to_connect() -> str:
-    """Return the authorities for connecting and inquiring the queue manager's name."""
-    return f"If user and password are right, the user lacks CONNECT or INQ: {_line('QMGR', '', ['CONNECT', 'INQ'])}"
+def to_connect(channel: str | None) -> str:
+    """Return what may have refused MQCONNX, as IBM MQ logs it (topic q132560).
+
+    ``channel``: the one that the application named.
+    """
+    record = to_copy("DISPLAY CHLAUTH({})", channel or "CHANNEL") + " MATCH(RUNCHECK) ADDRESS('IP') CLNTUSER('USER')"
+    return (
+        "AMQERR01.LOG of the queue manager has the cause. AMQ9776 or AMQ9777: a CHLAUTH record, as new queue managers have them "
+        f"for administrators (BLOCKUSER *MQADMIN); {record} shows which. AMQ5534: user or password (CONNAUTH). "
+        f"If it is neither, the user lacks CONNECT: {_line('QMGR', '', ['CONNECT', 'INQ'])}"
+    )
+
+
+def to_inquire_q_mgr() -> str:
+    """Return the authority for inquiring the queue manager's name."""
+    return f"The user lacks INQ: {_line('QMGR', '', ['INQ'])}"
 
 
 def _line(object_type: str, profile: str, needed: list[str]) -> str:

@@ -10,6 +10,8 @@ from mqgroups.errors import ConfigurationError, NotAuthorised, mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments
 from mqgroups.mqi.reasons import NO_ADDRESS, NOT_IN_TABLE, TABLE_NOT_SUPPORTED
+from mqgroups.telemetry import metrics
+from mqgroups.telemetry.place import Place
 from mqgroups.telemetry.settings import TelemetrySettings
 
 
@@ -32,14 +34,18 @@ def open_connection(
         MQIError: connecting failed.
     """
 
+    # Its identifier is not known before it answers.
+    place = Place.of(arguments.q_mgr_name, "", arguments.conn_name)
+
     def connect() -> Handle:
         handle = Handle(binding)
         comp, reason = tls_identity.connect(handle, arguments)
         if comp == mq.MQCC_FAILED:
+            metrics.could_not_connect(place, reason)
             where = f" at {arguments.conn_name}" if arguments.conn_name else ""
             error = mqi_error("MQCONNX", f"queue manager {arguments.q_mgr_name}{where}", comp, reason)
             if isinstance(error, NotAuthorised):
-                error.context = authorities.to_connect()
+                error.context = authorities.to_connect(arguments.channel)
             if reason == mq.MQRC_Q_MGR_NAME_ERROR and not arguments.conn_name:
                 error.remedy = NOT_IN_TABLE if arguments.ccdt_url else NO_ADDRESS
             if reason == mq.MQRC_FUNCTION_NOT_SUPPORTED and not arguments.conn_name:
@@ -47,7 +53,7 @@ def open_connection(
             raise error
         return handle
 
-    handle = retrying(patience, CONNECT_LATER, sleep)(connect)
+    handle = retrying(patience, CONNECT_LATER, sleep, q_mgr_name=arguments.q_mgr_name)(connect)
     connection = Connection(
         binding,
         handle,

@@ -20,7 +20,7 @@ from typing import TypeVar
 from mqgroups.connection.handle import Handle
 from mqgroups.connection.interruptions import Turn
 from mqgroups.connection.mqi_calls import MQICalls
-from mqgroups.connection.retry import NEVER, REDO, Patience, Sleep, retrying
+from mqgroups.connection.retry import NEVER, REDO, Again, Patience, Say, Sleep, retrying
 from mqgroups.connection.syncpoint import Own, Shared
 from mqgroups.errors import GroupUsage, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
@@ -118,7 +118,17 @@ class Connection(MQICalls):
             extra = logs.fields(self.place, reason=not_yet.reason)
             _log.warning("%r: %s. Retrying in %.2g s", self, not_yet, pause_s, extra=extra)
 
-        return retrying(self.reconnect, reasons, self.sleep, say)(attempt)
+        return self.retrying(self.reconnect, reasons, say)(attempt)
+
+    def retrying(
+        self,
+        patience: Patience,
+        reasons: frozenset[int],
+        say: Say | None = None,
+        until: Callable[[], bool] = lambda: False,
+    ) -> Again:
+        """Return a caller that retries, as ``retry.retrying`` does, at this queue manager."""
+        return retrying(patience, reasons, self.sleep, say, until, self.q_mgr_name)
 
     def restore(self) -> None:
         """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.

@@ -13,10 +13,11 @@ from typing import Protocol
 from mqgroups.errors import ConfigurationError, MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import Binding, ConnectArguments, ConnectedQueueManager
+from mqgroups.mqi.reasons import NOT_OURS
 from mqgroups.telemetry.forgotten import tell_forgotten
 
 # If MQBACK fails with one of these, there is no unit of work left that this process and thread could commit.
-NO_CONNECTION = frozenset({mq.MQRC_CONNECTION_BROKEN, mq.MQRC_HCONN_ERROR})
+NO_CONNECTION = NOT_OURS | {mq.MQRC_CONNECTION_BROKEN}
 
 
 class CallsOn(Protocol):

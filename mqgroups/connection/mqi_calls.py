@@ -24,7 +24,7 @@ from mqgroups.errors import CommitOutcomeUnknown, ConnectionBroken, GroupUsage, 
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import Binding
-from mqgroups.mqi.reasons import HANDLE_LOST
+from mqgroups.mqi.reasons import HANDLE_LOST, NOT_OURS
 
 
 class MQICalls:
@@ -77,7 +77,7 @@ class MQICalls:
             # so that the unit of work is backed out before another instance can open the status queue.
             self.objects.close_before_next_open()
             self.generation, self._broken_at = self.generation + 1, verb
-        if reason == mq.MQRC_HCONN_ERROR:
+        if reason in NOT_OURS:
             # The handle belongs to another process or thread, which has to reconnect itself.
             self.reconnect = NEVER
         return error
@@ -98,7 +98,7 @@ class MQICalls:
         try:
             hobj = self.objects.open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
         except NotAuthorised as error:
-            error.context = authorities.to_connect()
+            error.context = authorities.to_inquire_q_mgr()
             raise
         self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
         identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))

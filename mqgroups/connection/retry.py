@@ -18,7 +18,7 @@ import tenacity
 
 from mqgroups.errors import MQGroupsError, MQIError, NotAuthorised
 from mqgroups.mqi import constants as mq
-from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST
+from mqgroups.mqi.reasons import CONNECTION_BROKEN, HANDLE_LOST, NOT_OURS
 from mqgroups.telemetry import metrics
 
 Sleep = Callable[[float], None]
@@ -26,7 +26,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # The queue manager, its listener or its channel is not available at the moment.
-CONNECT_LATER = (CONNECTION_BROKEN - {mq.MQRC_HCONN_ERROR}) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
+CONNECT_LATER = (CONNECTION_BROKEN - NOT_OURS) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
 # The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
 # After these a unit of work is redone, once it is known that it was not committed: the connection or a handle is gone, the queue
@@ -37,7 +37,7 @@ REDO = (
     | {mq.MQRC_CALL_INTERRUPTED, mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM}
 )
 # Failures while redoing a unit of work that may go away by themselves.
-REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE
+REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
 # A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
 # are not known for a short time (IBM MQ, topics q043020, q086470).
 NO_ROOM = frozenset(
@@ -149,8 +149,8 @@ class Again:
 class Pauses:
     """Pauses between tries that are made one by one; like ``retrying``, with the same policy."""
 
-    def __init__(self, patience: Patience, reasons: frozenset[int], sleep: Sleep) -> None:
-        self._tries = iter(retrying(patience, reasons, sleep).policy)
+    def __init__(self, again: Again) -> None:
+        self._tries = iter(again.policy)
         self._try = next(self._tries)
 
     def after(self, error: MQIError) -> None:
@@ -168,11 +168,12 @@ def retrying(
     sleep: Sleep,
     say: Say | None = None,
     until: Callable[[], bool] = lambda: False,
+    q_mgr_name: str = "",
 ) -> Again:
     """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
 
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
-    When ``until`` returns true, there are no more retries.
+    When ``until`` returns true, there are no more retries. ``q_mgr_name``: where, for metrics.
     """
     longest_s = 0.0
     refusals = 0
@@ -211,7 +212,7 @@ def retrying(
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, MQIError):
             return
-        metrics.retried(error.reason)
+        metrics.retried(q_mgr_name, error.reason)
         pause_s = state.upcoming_sleep
         if state.attempt_number == 1:
             longest_s = 0.0

@@ -29,9 +29,11 @@ from enum import Enum
 from typing import Any, NamedTuple, TypedDict, cast
 
 from mqgroups.core.model import GROUP_ID_NONE, Role
-from mqgroups.core.status import Checkpoint, RecordState, StatusRecord
+from mqgroups.core.status import OPTIONAL, Checkpoint, RecordState, StatusRecord
 
 CORREL_ID_LENGTH = 24
+# What the checkpoint of every record says.
+_OF_ALL: dict[str, type] = {"kind": str, "sink": str, "batch": int}
 
 
 class RecordKind(Enum):
@@ -108,7 +110,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``query``."""
+    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``CompletedBatch``."""
 
     kind: str
     sink: str
@@ -120,16 +122,35 @@ class ClaimValues(TypedDict):
 
 
 class CompletedBatch(NamedTuple):
-    """A high-water mark: this batch and those before it count as written. ``query``: the streaming query that wrote it."""
+    """A high-water mark: this batch and those before it count as written.
+
+    Attributes:
+        query: the streaming query that wrote it, if any.
+        run: which execution of the batch completed it.
+        within: the run of the query that this execution belongs to, if any. A run executes a batch once.
+    """
 
     number: int
-    query: str | None
+    query: str | None = None
+    run: str | None = None
+    within: str | None = None
+
+    def is_second(self, first: CompletedBatch) -> bool:
+        """Whether this is no repetition of ``first``, but a second batch under its name: one run of the query has both."""
+        return self.number == first.number and self.within == first.within is not None and self.run != first.run
+
+    def repeats(self, first: CompletedBatch) -> bool:
+        """Whether this is the repetition of ``first`` in a later run of the query."""
+        return self.number == first.number and self.within not in (None, first.within)
+
+
+_OF_A_MARK = ("query", "run", "within")
 
 
 def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
     """Return what a high-water mark's checkpoint says. ``kind_of_record`` must have accepted the record before."""
     found = cast(dict[str, Any], checkpoint)
-    return CompletedBatch(found["batch"], found.get("query"))
+    return CompletedBatch(found["batch"], *map(found.get, _OF_A_MARK))
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
@@ -186,23 +207,30 @@ def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
 def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
     """Return the record that says that ``batch``, and the batches before it, count as written."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
-    if batch.query is not None:
-        checkpoint["query"] = batch.query
+    checkpoint |= {name: text for name, text in zip(_OF_A_MARK, batch[1:], strict=True) if text is not None}
     return _idle(sink, sink.name, token, checkpoint)
 
 
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
     """Return the kind of a record; ``None`` if it is not a record of a shared status queue."""
     found = record.checkpoint
-    if not isinstance(found, dict) or not _says(found, sink=str, batch=int, kind=str):
+    if not isinstance(found, dict) or not _says(found, **_OF_ALL):
         return None
     try:
         kind = RecordKind(found["kind"])
     except ValueError:
         return None
+    more: dict[str, type] = {"key": str, "run": str, "partition": int, "digest": str}
     if kind is RecordKind.HIGH_WATER_MARK:
-        return kind if "query" not in found or _says(found, query=str) else None
-    return kind if _says(found, key=str, run=str, partition=int, digest=str) else None
+        more = {name: str for name in _OF_A_MARK if name in found}
+    known = all(name in _OF_ALL or name in more or name.startswith(OPTIONAL) for name in found)
+    return kind if known and _says(found, **more) else None
+
+
+def is_claim_of_another_version(record: StatusRecord) -> bool:
+    """Whether a record, on a shared status queue, has the checkpoint of a claim as this version does not write it."""
+    found = record.checkpoint
+    return isinstance(found, dict) and {"kind", "sink"} <= found.keys() and kind_of_record(record) is None
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:

@@ -9,8 +9,12 @@ or another program's message is therefore found before any field is read. The en
 ``schema`` says how to read its content.
 
 A correct digest proves that nothing was damaged, not that this package wrote the record. So the type and range of every field
-are checked as well. An unknown field, like another ``schema``, means another version of mqgroups. Such a record is valid, and no
-error tells an operator to remove it.
+are checked as well. An unknown field, a missing one, or another ``schema`` means another version of mqgroups. Such a record is
+valid, and no error tells an operator to remove it.
+
+A field of a later version that its readers must know has any other name, and older versions refuse the record. One that they
+need not know is called ``optional_...``: they pass over it, and their own record leaves it out. A version that adds a field gives
+it a default, for records that were written before.
 """
 
 from __future__ import annotations
@@ -43,6 +47,8 @@ from mqgroups.core.model import (
 from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
+# A field of a later version that its reader need not know.
+OPTIONAL = "optional_"
 # The form of times in records, UTC.
 TIME_UTC = "%Y-%m-%dT%H:%M:%SZ"
 _TIME_UTC = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z", re.ASCII)
@@ -237,9 +243,9 @@ def decode(data: bytes) -> StatusRecord:
         raise _corrupt("a correct digest, but content that is not JSON with a schema") from None
     if type(schema) is not int or schema != SCHEMA:
         raise _another_version(f"schema version {shown(schema)}{_written_by(values)}", f"schema version {SCHEMA}")
-    unknown = sorted(values.keys() - _FIELDS.keys())
-    if unknown:
-        found = f"the field {shown(unknown[0])}{_written_by(values)}"
+    names = {name for name in values if not name.startswith(OPTIONAL)}
+    if different := sorted(names ^ _FIELDS.keys()):
+        found = f"{'the' if different[0] in values else 'no'} field {shown(different[0])}{_written_by(values)}"
         raise _another_version(found, f"the fields of schema version {SCHEMA}")
     return _from_values(values)
 
@@ -326,8 +332,6 @@ def _finite(digits: str) -> float:
 def _from_values(values: dict[str, Any]) -> StatusRecord:
     read: dict[str, Any] = {}
     for name, field in _FIELDS.items():
-        if name not in values:
-            raise _corrupt(f"a status record without the field {name}")
         try:
             read[name] = field(values[name])
         except (ValueError, TypeError, RecursionError):

@@ -5,14 +5,18 @@ The queue manager only stores these two attributes (IBM MQ, topic q103010); cons
 
 from __future__ import annotations
 
+import logging
 from contextlib import closing, nullcontext
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core.modes import Unprocessed
-from mqgroups.errors import ConfigurationError
+from mqgroups.errors import ConfigurationError, NotAuthorised
 from mqgroups.mqi import constants as mq
+from mqgroups.telemetry import logs
+
+_log = logging.getLogger("mqgroups.get")
 
 
 class BackoutQueue:
@@ -26,15 +30,36 @@ class BackoutQueue:
     def __init__(self, connection: Connection, queue: Queue, poison: Unprocessed, stalled: Unprocessed) -> None:
         """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
+        Without authority for the queue behind an alias, BOTHRESH counts as 0 if nothing is to be moved.
+
         Raises MQIError; ConfigurationError if by the consumer's policies messages are moved, but BOQNAME is not set.
         """
         self._connection = connection
         self._queue: ForwardQueue | None = None
         is_alias = queue.resolved_q_name != queue.object_name
         # An alias has few attributes of its own (IBM MQ, topic MQINQ).
-        opened = (
-            closing(connection.open_queue(queue.resolved_q_name, mq.MQOO_INQUIRE)) if is_alias else nullcontext(queue)
-        )
+        self.threshold, self.name = 0, ""
+        try:
+            opened = (
+                closing(connection.open_queue(queue.resolved_q_name, mq.MQOO_INQUIRE))
+                if is_alias
+                else nullcontext(queue)
+            )
+        except NotAuthorised as error:
+            # IBM MQ checks the alias alone, so a user may have no authority for the queue behind it.
+            if poison != "halt" or stalled != "halt":
+                error.context += (
+                    f". With poison='halt' and stalled='halt' the consumer of {queue.name} does not need it"
+                )
+                raise
+            extra = logs.fields(connection.place, reason=error.reason)
+            _log.warning(
+                "%s: poison messages are not noticed, because BOTHRESH cannot be read: %s",
+                queue.name,
+                error,
+                extra=extra,
+            )
+            return
         with opened as local:
             self.threshold = int(local.inquire(mq.MQIA_BACKOUT_THRESHOLD))
             self.name = str(local.inquire(mq.MQCA_BACKOUT_REQ_Q_NAME))

@@ -17,7 +17,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
 _OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
-_LOOK = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
+_LOOK = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
 _NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
 # MQPUT makes properties of the MQRFH2 again.

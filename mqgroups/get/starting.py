@@ -44,8 +44,8 @@ def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner
 
     Raises as ``BackoutQueue``.
     """
-    found = BackoutQueue(connection, queue, settings.poison, settings.stalled)
     moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
+    found = BackoutQueue(connection, queue, settings.poison, "quarantine" if moves_groups else settings.stalled)
     return found if found.threshold or moves_groups else None
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from mqgroups.mqi import constants as mq
 
+# The handle is not one of this process and thread. A process that was forked after an MQI call of its parent gets no other one
+# (IBM MQ, topic q025875).
+NOT_OURS = frozenset({mq.MQRC_HCONN_ERROR, mq.MQRC_ENVIRONMENT_ERROR})
 # The connection can no longer be used, or was not made.
-CONNECTION_BROKEN = frozenset(
+CONNECTION_BROKEN = NOT_OURS | frozenset(
     {
         mq.MQRC_CONNECTION_BROKEN,
-        mq.MQRC_HCONN_ERROR,
         mq.MQRC_Q_MGR_NOT_AVAILABLE,
         mq.MQRC_Q_MGR_QUIESCING,
         mq.MQRC_Q_MGR_STOPPING,
@@ -38,7 +40,7 @@ MESSAGE_TOO_LONG = frozenset(
 )
 # What clears up by itself: a later start may succeed although nobody mends anything. A wrong address looks like a queue manager
 # that is away. Not here: 2085, 2082 and 2087, because only while a cluster is refreshed do they clear up (``retry.NO_ROOM``).
-CLEARS_UP = (CONNECTION_BROKEN - {mq.MQRC_HCONN_ERROR}) | QUEUE_UNAVAILABLE
+CLEARS_UP = (CONNECTION_BROKEN - NOT_OURS) | QUEUE_UNAVAILABLE
 CLEARS_UP |= {
     mq.MQRC_MAX_CONNS_LIMIT_REACHED,
     mq.MQRC_STANDBY_Q_MGR,
@@ -88,9 +90,23 @@ REMEDIES: dict[int, str] = {
     "ALTER QALIAS(...) TARGET(...) to a local, remote or cluster queue; or wait, if REFRESH CLUSTER is under way",
     mq.MQRC_BACKED_OUT: "The queue manager has backed out the unit of work by itself; start again, and the group resumes at its "
     "last commit",
-    mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this process or thread: a handle survives neither fork "
-    "nor its own MQDISC, and serves other threads only if it was connected with MQCNO_HANDLE_SHARE_BLOCK. Connect again",
-    mq.MQRC_NOT_AUTHORIZED: "Check user and password, and the authorities of that user for this object",
+    mq.MQRC_ENVIRONMENT_ERROR: "A process that was forked after its parent's first MQI call gets this code for each call, as "
+    'with gunicorn --preload, Celery, or multiprocessing "fork". Connect only after the fork, or start processes with '
+    '"spawn". If '
+    "nothing was forked: this client library does not support the call here, or is the wrong one (libmqic_r, libmqm_r)",
+    mq.MQRC_HCONN_ERROR: "The connection handle is not valid in this thread: a handle does not survive its own MQDISC, and "
+    "serves other threads only if it was connected with MQCNO_HANDLE_SHARE_BLOCK. Connect again",
+    mq.MQRC_HANDLE_NOT_AVAILABLE: "The connection has as many open handles as MAXHANDS allows: close producers and "
+    "consumers that are no longer needed, give others a connection of their own, or ALTER QMGR MAXHANDS(...)",
+    mq.MQRC_SECURITY_ERROR: "The queue manager could not check user and password; its error log says why",
+    mq.MQRC_PMO_ERROR: "The queue manager does not take these put options. Report it, with its version and platform",
+    mq.MQRC_CLUSTER_PUT_INHIBITED: "All instances of the cluster queue are inhibited for puts: ALTER one to PUT(ENABLED), unless "
+    "somebody protects them",
+    mq.MQRC_Q_INDEX_TYPE_ERROR: "On z/OS a queue for groups needs an index: ALTER QLOCAL(...) INDXTYPE(GROUPID), with the queue "
+    "empty or no uncommitted messages on it. No message is lost: what was put stays, and can be got then",
+    mq.MQRC_Q_SPACE_NOT_AVAILABLE: "The queue's file cannot grow: raise MAXFSIZE of the queue, free space on the queue manager's "
+    "disk, or start the queue's readers",
+    mq.MQRC_NOT_AUTHORIZED: "The user may not do this",
     mq.MQRC_UNKNOWN_OBJECT_NAME: "Define the queue (`mqgroups mqsc status --queue NAME` prints the definitions), or "
     "correct its name (queue names are case-sensitive). "
     "To get from a cluster queue, connect to a queue manager that has an instance of it",

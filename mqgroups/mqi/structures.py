@@ -136,11 +136,12 @@ def md(
 
 
 def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
-    """Return an MQPMO with these MQPMO_* options, of Version 2, or of Version 3 with a message handle.
+    """Return an MQPMO with these MQPMO_* options, of Version 1, or of Version 3 with a message handle.
 
+    z/OS does not support Version 2 (IBM MQ, topic q098870).
     ``context`` is the object handle of the queue whose message context MQPMO_PASS_*_CONTEXT passes on.
     """
-    version = 2 if msg_handle == mq.MQHM_NONE else 3
+    version = 1 if msg_handle == mq.MQHM_NONE else 3
     return bytearray(
         _PMO.pack(b"PMO ", version, options, -1, context, 0, 0, 0, b"", b"", 0, 0, 0, 0, 0, 0, msg_handle, 0, 0, 9)
     )
@@ -159,7 +160,12 @@ def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: in
 
     ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
     of the message that was got.
+
+    If ``options`` do not say how to return properties, they are not returned. With PROPCTL(COMPAT) the queue manager would
+    otherwise put them before the data, in an MQRFH2. An API exit, such as one for tracing, adds properties to every message.
     """
+    if not options & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
+        options |= mq.MQGMO_NO_PROPERTIES
     return bytearray(
         _GMO.pack(b"GMO ", 2, options, wait_interval_ms, 0, 0, b"", match_options, b"    ", bytes(16), -1, 0, 0)
     )

@@ -21,12 +21,16 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 | Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
-The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
-others accept ``check=True``: then they return what they would do, and change nothing. They refuse a repair that cannot be proved
-right (``errors.StatusError``).
+Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``); ``name``
+and ``role`` of a producer (``"put"``) or consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or
+``MQGROUPS.GET.<name>``; ``wait_s``, for how many seconds to wait until an instance of this name has ended; ``check``: return what
+would be done, and change nothing.
 
-Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``other_owners.py`` and
-``refusal.py`` decide and explain refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
+The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
+others refuse a repair that cannot be proved right (``errors.StatusError``).
+
+Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``refusal.py``
+explains refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
 ``command_server.py`` asks the command server for facts that the MQI does not return, and sends MQSC to it.
 """
 

@@ -61,16 +61,10 @@ def adopt(
     before it is started. If a commit had no answer, call it again.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: the name of the producer or consumer.
-        role: ``"put"`` for a producer, ``"get"`` for a consumer.
         adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there; by
             default the status queue was not moved.
         instance: the name of the queue manager that the messages of a producer's group went to, and of the one that has them now.
         queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
-        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
-        wait_s: how long to wait for an instance of this name to end, seconds.
-        check: return what would be done, and change nothing.
 
     Raises:
         StatusQueueUnusable: the record is of another queue manager, or something else in it does not fit. Nothing was changed.

@@ -22,7 +22,6 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "MSGDLVSQ": (mq.MQIA_MSG_DELIVERY_SEQUENCE, {mq.MQMDS_PRIORITY: "PRIORITY", mq.MQMDS_FIFO: "FIFO"}),
     "INDXTYPE": (mq.MQIA_INDEX_TYPE, {mq.MQIT_GROUP_ID: "GROUPID", mq.MQIT_NONE: "NONE"}),
     "SHARE": (mq.MQIA_SHAREABILITY, {0: "NO", 1: "YES"}),
-    "DEFPSIST": (mq.MQIA_DEF_PERSISTENCE, {0: "NO", 1: "YES"}),
     "DEFBIND": (
         mq.MQIA_DEF_BIND,
         {mq.MQBND_BIND_ON_OPEN: "OPEN", mq.MQBND_BIND_NOT_FIXED: "NOTFIXED", mq.MQBND_BIND_ON_GROUP: "GROUP"},
@@ -42,7 +41,6 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "TRIGGER": (mq.MQIA_TRIGGER_CONTROL, {mq.MQTC_OFF: "NO", mq.MQTC_ON: "YES"}),
     "USAGE": (mq.MQIA_USAGE, {mq.MQUS_NORMAL: "NORMAL", mq.MQUS_TRANSMISSION: "XMITQ"}),
     "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
-    "PROPCTL": (mq.MQIA_PROPERTY_CONTROL, {0: "COMPAT", 1: "NONE", 2: "ALL", 3: "FORCE", 4: "V6COMPAT"}),
     "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
 }
 _SELECTORS = {
@@ -89,11 +87,6 @@ def _attribute(queue: Queue, attribute: str) -> int | str | None:
         raise
     except MQIError:
         return None
-
-
-def alias_target(connection: Connection, name: str) -> str:
-    """Return the queue that an alias names; empty if it is no alias, or if that cannot be inquired."""
-    return str(inquired(connection, name, ("TARGET",))[0].get("TARGET", ""))
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:

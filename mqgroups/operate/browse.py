@@ -28,7 +28,7 @@ from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place
 
-_OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_NO_PROPERTIES
+_OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _DEAD_LETTER_HEADER_BYTES = 172
 _HEAD = (
     "report msg_type expiry feedback encoding coded_char_set_id format priority persistence msg_id correl_id backout_count "
@@ -51,7 +51,6 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     """Yield the physical messages of a group, in physical order.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: a local queue, or an alias of one.
         group_id: 24 bytes.
 
@@ -85,7 +84,7 @@ def peek(
     """
     md = st.md(group_id=checked_group_id(group_id), msg_seq_number=msg_seq_number)
     gmo = st.gmo(
-        mq.MQGMO_BROWSE_FIRST | (_OPTIONS & ~mq.MQGMO_NO_PROPERTIES) | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
+        mq.MQGMO_BROWSE_FIRST | _OPTIONS | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
         match_options=mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER,
     )
     with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:

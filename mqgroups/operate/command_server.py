@@ -25,6 +25,12 @@ _ZOS_COMMAND_QUEUE = "SYSTEM.COMMAND.INPUT"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
+_OF_HOLDER = (
+    pcf.MQCACF_APPL_TAG,
+    pcf.MQCACH_CONNECTION_NAME,
+    pcf.MQCACF_USER_IDENTIFIER,
+    pcf.MQCACH_CHANNEL_NAME,
+)
 PATIENCE_MS = 30_000
 # For questions whose answer callers can do without.
 _QUESTION_MS = 5_000
@@ -137,20 +143,10 @@ def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...
         name = values.get(mq.MQCA_Q_NAME)
         if isinstance(name, str) and name:
             process = values.get(pcf.MQIACF_PROCESS_ID)
-            holder = Holder(
-                _text(values, pcf.MQCACF_APPL_TAG),
-                process if isinstance(process, int) else 0,
-                _text(values, pcf.MQCACH_CONNECTION_NAME),
-                _text(values, pcf.MQCACF_USER_IDENTIFIER),
-                _text(values, pcf.MQCACH_CHANNEL_NAME),
-            )
+            tag, conn_name, user, channel = (str(values.get(each, "")) for each in _OF_HOLDER)
+            holder = Holder(tag, process if isinstance(process, int) else 0, conn_name, user, channel)
             found[name] = (*found.get(name, ()), holder)
     return found
-
-
-def _text(values: Mapping[int, pcf.Value], identifier: int) -> str:
-    value = values.get(identifier, "")
-    return value if isinstance(value, str) else ""
 
 
 class MQSCClient(PCFClient):

@@ -30,7 +30,7 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
-from mqgroups.operate.attributes import alias_target, inquired
+from mqgroups.operate.attributes import inquired, queue_behind
 from mqgroups.operate.command_server import MQSCClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
@@ -53,9 +53,7 @@ from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
 from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
 
-_DATA_QUEUE = (
-    "CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME MSGDLVSQ INDXTYPE SHARE DEFPSIST PROPCTL CLUSTER DEFBIND CLWLUSEQ"
-).split()
+_DATA_QUEUE = ("CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME INDXTYPE SHARE CLUSTER DEFBIND CLWLUSEQ").split()
 _STATUS_QUEUE = (
     "DEFTYPE MAXMSGL MAXDEPTH CLUSTER GET PUT MSGDLVSQ CAPEXPRY CUSTOM STREAMQ TRIGGER USAGE IPPROCS".split()
 )
@@ -75,9 +73,6 @@ _STATUS_AUTHORITIES = (
     (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
 )
 _GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
-_BACKOUT_AUTHORITIES = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
-_MODEL_AUTHORITIES = "BROWSE,DSP,GET,INQ,PUT"
-
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
 
@@ -92,19 +87,19 @@ def examine(
     status_queue: str | None = None,
     channel: str | None = None,
     principal: str | None = None,
+    group: int = 0,
 ) -> Iterator[Finding]:
     """Yield findings on the queue manager, and on the queue and the owner that are named.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: a queue for groups.
         name: the name of a producer or consumer; with its ``role``.
         role: what that program does.
         as_program: whether this user is the program's: its authorities are checked. Another user's are its own affair: who only
             looks must not be told to be given PUT and GET.
-        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         channel: the server-connection channel of this connection.
         principal: this user's name, for the SET AUTHREC commands of the findings.
+        group: how many messages a group of the queue has that may be moved to the backout queue.
 
     Raises:
         ConfigurationError: a name or the role is not valid.
@@ -116,7 +111,7 @@ def examine(
         checked_name(name)
     side = None if role is None else checked_role(role)
     connection = connection_of(q_mgr)
-    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal)
+    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal, group)
     yield from asked.findings()
 
 
@@ -181,6 +176,7 @@ class _Examination:
     status_queue: str | None
     channel: str | None
     principal: str | None
+    group: int
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -190,8 +186,8 @@ class _Examination:
     def findings(self) -> Iterator[Finding]:
         """Yield all findings."""
         connection = self.connection
-        target = alias_target(connection, self.queue) if self.queue else ""
-        data, problem = inquired(connection, target or self.queue, _DATA_QUEUE) if self.queue else ({}, None)
+        local = (queue_behind(connection, self.queue) or self.queue) if self.queue else ""
+        data, problem = inquired(connection, local, _DATA_QUEUE) if local else ({}, None)
         of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
         of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
         yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
@@ -199,32 +195,29 @@ class _Examination:
         yield from self._told_by_command_server(of_queue)
         if self.queue is not None:
             data |= {name: of_q_mgr[name] for name in ("PLATFORM",) if name in of_q_mgr}
-            yield from self._data_queue(self.queue, target, data, problem)
+            yield from self._data_queue(self.queue, local, data, problem)
         if self.name is not None and self.role is not None:
             yield from self._owner(self.name, self.role)
         yield from self._owners()
 
     def _told_by_command_server(self, of_queue: Facts) -> Iterator[Finding]:
         """Yield what only the command server tells: channel, model queue, expiry."""
-        about, unseen = "command server", Severity.UNSEEN
-        why = "who holds a status queue, what units of work hide, and channel and model queue cannot be shown"
+        is_zos = self.connection.platform == mq.MQPL_ZOS
+        about, why = (
+            "MQSC" if is_zos else "command server",
+            f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
+        )
         try:
-            opened = closing(MQSCClient(self.connection, patience_ms=5_000))
-        except ConnectionBroken:
-            raise
-        except CommandRefused as error:
-            why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
-            yield Finding("MQSC", unseen, str(error), why)
-            return
-        except MQIError as error:
-            yield Finding(about, unseen, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
-            return
-        with opened as client:
-            try:
+            with closing(MQSCClient(self.connection, patience_ms=5_000)) as client:
                 yield from self._told(client, of_queue)
                 yield ok(about, "it answers this user")
-            except CommandRefused as error:
-                yield Finding(about, unseen, str(error), why, "START CMDSERV, or strmqcsv")
+        except CommandRefused as error:
+            yield Finding(about, Severity.UNSEEN, str(error), why, "" if is_zos else "START CMDSERV, or strmqcsv")
+        except MQIError as error:
+            if isinstance(error, ConnectionBroken):
+                raise
+            why += ", nor who holds a status queue, and what units of work hide"
+            yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
 
     def _told(self, client: MQSCClient, of_queue: Facts) -> Iterator[Finding]:
         if self.channel:
@@ -233,10 +226,7 @@ class _Examination:
         if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
         else:
-            found, why = (
-                "there is none, or this user may not display it",
-                "status queues that are not defined are made from it",
-            )
+            found, why = "there is none, or this user may not display it", "other status queues are made from it"
             # With a name and a role it is known whether that owner needs it.
             severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
             remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)
@@ -246,10 +236,9 @@ class _Examination:
             caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
             yield from data_queue_findings(self.queue, caps, ())
 
-    def _data_queue(self, name: str, target: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
-        if target:
-            yield from alias_findings(name, target, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
-        local = target or name
+    def _data_queue(self, name: str, local: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
+        if local != name:
+            yield from alias_findings(name, local, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
         if problem:
             refused = isinstance(problem, NotAuthorised)
             severity = Severity.UNSEEN if refused else Severity.ERROR
@@ -276,6 +265,7 @@ class _Examination:
             yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(self.principal, (name, "INQ")))
         if longest is not None:
             facts["Q.MAXMSGL"] = longest
+        facts["Q.GROUP"] = self.group
         yield from data_queue_findings(name, facts, (Role.PUT,))
         if depth := facts.get("CURDEPTH"):
             found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
@@ -283,7 +273,8 @@ class _Examination:
             yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
         if self.role is Role.GET and self.as_program:
             # With poison="halt" nothing is moved there.
-            yield from self._authorities(subject, name, _BACKOUT_AUTHORITIES, lacking=Severity.WARNING)
+            wanted = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
+            yield from self._authorities(subject, name, wanted, lacking=Severity.WARNING)
 
     def _authorities(
         self, subject: str, name: str, wanted: Collection[tuple[int, str, str]], lacking: Severity = Severity.ERROR
@@ -330,7 +321,7 @@ class _Examination:
         except NotAuthorised as error:
             if not exists and self.as_program:
                 why = "without it the user's programs cannot make their status queues"
-                mends = _granted(self.principal, (STATUS_MODEL, _MODEL_AUTHORITIES))
+                mends = _granted(self.principal, (STATUS_MODEL, "BROWSE,DSP,GET,INQ,PUT"))
                 yield Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
             return
         except OwnerActive as error:
@@ -342,14 +333,9 @@ class _Examination:
             remedy = to_copy(f"mqgroups check {{}} --role {role.value}", name)
             yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
             return
-        words = {
-            OwnerState.UNKNOWN: f"there is none yet; a start makes {own} from {STATUS_MODEL}"
-            + (", and this user may do that" if self.as_program else ""),
-            OwnerState.INTERRUPTED: "a group is interrupted, and the next start resumes it",
-            OwnerState.ACTIVE: "a program works under this name",
-        }
         if found.state is not OwnerState.HIDDEN:
-            yield ok(subject, words.get(found.state, "no group is interrupted"))
+            may = ", and this user may make it" if found.state is OwnerState.UNKNOWN and self.as_program else ""
+            yield ok(subject, f"{found.state.value}: {found.state.means}{may}")
 
     def _owners(self) -> Iterator[Finding]:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
@@ -359,31 +345,20 @@ class _Examination:
         in_order = True
         listed = [each for each in seen.owners if self.queue is None or each.queue in ("", self.queue)]
         for owner in listed:
-            severity, found, why = _STATES.get(owner.state, (Severity.OK, "", ""))
-            if owner.state in DISARRAY:
-                severity, found = Severity.ERROR, f"{owner.state.value}: {owner.problem or 'two programs have used it'}"
+            state = owner.state
+            if state in DISARRAY:
                 why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            if found:
-                in_order = False
-                remedy = "\n".join(owner_remedy(owner, around))
-                yield Finding(f"status queue {owner.status_queue}", severity, found, why, remedy)
+            elif state in (OwnerState.HIDDEN, OwnerState.LOST):
+                why = "its owner waits at its start; with an empty queue it would put or get its group again"
+            elif state is OwnerState.LEFT_OVER:
+                why = "its program ended without closing: no harm"
+            else:
+                continue
+            in_order = False
+            remedy = "\n".join(owner_remedy(owner, around))
+            found = f"{state.value}: {(state in DISARRAY and owner.problem) or state.means}"
+            yield Finding(f"status queue {owner.status_queue}", state.severity, found, why, remedy)
         for sentence in seen.unseen:
             yield Finding("status queues", Severity.UNSEEN, sentence)
         if in_order:
             yield ok("status queues", f"{len(listed)} seen, none in disarray")
-
-
-# By state: how bad it is, what was found, and why it matters.
-_STATES = {
-    OwnerState.HIDDEN: (
-        Severity.WARNING,
-        "a unit of work hides the record, or it is lost",
-        "its owner waits at its start",
-    ),
-    OwnerState.LOST: (
-        Severity.ERROR,
-        "its record is lost: the anchor is there, and no unit of work hides it",
-        "its owner waits at its start; with an empty queue it would put or get its group again",
-    ),
-    OwnerState.LEFT_OVER: (Severity.OK, "a record that nobody needs", "its program ended without closing: no harm"),
-}

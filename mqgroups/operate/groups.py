@@ -136,9 +136,6 @@ class GroupList:
 
         Returns:
             The groups that records of this queue's owners name, and of which no message is there.
-
-        Raises:
-            MQIError: a call failed.
         """
         self._owners = owners_of_groups(owners.owners)
         self.counts.clear()

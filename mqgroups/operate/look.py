@@ -28,11 +28,9 @@ class QueueLook:
     """What was seen of a queue and its owners.
 
     Attributes:
-        queue: its name.
         counts: how many groups there are by cause.
         first: the first group of each cause that needs an operator.
         of_owner: those that a record of the owner in question names.
-        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     queue: str
@@ -52,6 +50,10 @@ class QueueLook:
     def deals_with(self) -> set[str]:
         """Return the status queues whose lost records are what the groups lack: one finding says both."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
+
+    def largest(self) -> int:
+        """Return how many messages a group has that may have to be set aside."""
+        return max((each.group.messages for each in self.first.values() if each.group), default=0)
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.
@@ -104,14 +106,7 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups; raises MQIError.
-
-    Args:
-        browse: ``browse_groups``, or a function that shows its progress.
-        quiet_since: as for ``GroupList.judge``.
-        named: status queues to look at besides those that the command server lists.
-        name, status_queue: of the producer or consumer that the operator asks about.
-    """
+    """Browse a queue, then the status queues, and judge the groups; raises MQIError."""
     look = QueueLook(queue)
     with browse([q_mgr], queue) as found:
         seen = find_owners(q_mgr, status_queues=named)

@@ -49,7 +49,9 @@ _GET = st.gmo(
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
 # States of a status queue that has records which are not, or cannot be, looked at.
-_UNREADABLE = frozenset({OwnerState.UNREADABLE, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN})
+_UNREADABLE = frozenset(
+    {OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN}
+)
 _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 
@@ -81,7 +83,7 @@ def move_group(
     to: str | None = None,
     commit_every: int = 100,
     accept: Collection[Accept] = (),
-    keep_context: bool = True,
+    keep_context: bool = False,
     check: bool = False,
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
@@ -90,7 +92,6 @@ def move_group(
     queues. After a crash, call this again to move the rest.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         queue: the queue that has the group.
         group_id: the group, 24 bytes.
         to: the queue to move it to; by default the queue's BOQNAME.
@@ -99,8 +100,7 @@ def move_group(
             you know that no producer will put the rest of this group; ``"dead-letters"`` moves messages with their dead-letter
             headers (MQDLH), which a consumer would get as data.
         keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
-            +passall for ``to``.
-        check: return what would be done, and change nothing.
+            +passall for ``to``. A Spark query that has read the group before takes it for that one, and removes it unread.
 
     Raises:
         RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works

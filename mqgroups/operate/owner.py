@@ -36,14 +36,9 @@ def inspect_owner(
     """Return what the next start of a producer or consumer would find on its status queue.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: the name of the producer or consumer.
-        role: ``"put"`` for a producer, ``"get"`` for a consumer.
         queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
-        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue that a start would make the status queue from. If there is no status queue, one is made and
             deleted again, to check that a start can do so. ``None`` skips this check.
-        wait_s: how long to wait for another instance of this name to end, seconds.
         tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
             The state is then ``CLEAN``, with that record.
 

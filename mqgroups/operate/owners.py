@@ -9,11 +9,11 @@ Not here: what the next start of one owner would find (``owner.py``), which open
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.core.claim import RecordKind, claim_values, kind_of_record
+from mqgroups.core.claim import RecordKind, claim_values, is_claim_of_another_version, kind_of_record
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.core.status_chain import FoundMessage
@@ -24,6 +24,7 @@ from mqgroups.operate.command_server import holders, queue_names
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner, state_of_queue
 from mqgroups.operate.status_queues import StatusQueueLook, look_at, lost_or_hidden
 from mqgroups.setting import check_collection
+from mqgroups.status.records import of_another_version
 
 _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
@@ -78,7 +79,6 @@ def find_owners(
     """Return the producers and consumers that have a status queue on this queue manager. Nothing is changed.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         names: only owners of these names. Their status queues are also looked at if the command server does not list them.
         status_queues: status queues to look at besides those that the command server lists (``MQGROUPS.PUT.*``, ``.GET.*`` and
             ``.SHARED.*``): those with other names; or all, if this user may not ask it.
@@ -151,7 +151,9 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         return
     for again in range(_MOST_LOOKS):
         look = look_at(connection, name) if again else look
-        state, message, leftovers = state_of_queue(look.messages, len(look.unreadable), is_active=is_active)
+        state, message, leftovers = state_of_queue(
+            look.messages, len(look.unreadable), is_active=is_active, of_another_version=look.of_another_version
+        )
         if message is not None or state is not OwnerState.ACTIVE:
             break
     unknown = f"whether a program has it open is not known: {unasked}" if unasked else ""
@@ -204,6 +206,13 @@ def _shared(
             statuses[_group(each)] = each
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
+        elif is_claim_of_another_version(each.record):
+            look = replace(
+                look,
+                unreadable=(*look.unreadable, (each.msg_id,)),
+                why_unreadable=of_another_version(each.record),
+                of_another_version=True,
+            )
     without, unknown = OwnerState.ACTIVE, ""
     if intents.keys() - statuses.keys() and not is_active:
         without, unknown = lost_or_hidden(connection, look)
@@ -229,7 +238,7 @@ def _shared(
             "put",
             look.name,
             look.name,
-            OwnerState.UNREADABLE,
+            OwnerState.VERSION if look.of_another_version else OwnerState.UNREADABLE,
             unreadable=len(look.unreadable),
             problem=look.why_unreadable,
             is_shared=True,

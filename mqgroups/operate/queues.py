@@ -64,10 +64,6 @@ def look_at_queues(
         also: with ``None``, others besides. A queue whose programs have ended is named by no record any more.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
-
-    Raises:
-        ConnectionBroken: the connection is lost.
-        ConfigurationError: as for ``browse_groups``.
     """
     named = queues
     if named is None:

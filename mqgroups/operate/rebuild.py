@@ -19,7 +19,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
 from mqgroups.core.modes import Accept, RoleName
@@ -32,8 +32,13 @@ from mqgroups.names import checked_name, checked_queue_name, checked_role, check
 from mqgroups.operate.browse import hidden_messages
 from mqgroups.operate.group_names import properties_of_first_message
 from mqgroups.operate.groups import counted
-from mqgroups.operate.other_owners import check_not_owned
-from mqgroups.operate.refusal import checked_accept, checked_group_id, hidden_by_unit_of_work, refused
+from mqgroups.operate.refusal import (
+    check_not_owned,
+    checked_accept,
+    checked_group_id,
+    hidden_by_unit_of_work,
+    refused,
+)
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
@@ -101,9 +106,6 @@ def salvage_owner(
     number of owners cannot be found from the messages.
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
-        name: the name of the producer or consumer.
-        role: ``"put"`` for a producer, ``"get"`` for a consumer.
         queue: the queue it puts to or gets from, by the name that the application uses.
         group_id: the group, 24 bytes; by default the only one on the queue that may have been interrupted.
         checkpoint: the application's checkpoint, to be written into the record.
@@ -120,13 +122,10 @@ def salvage_owner(
         unreadable_to: the queue to move messages on the status queue to, if they cannot be read as records or if there are
             several records. They are moved unchanged, in the same unit of work. By default they are an error. If a valid record
             with its anchor is beside messages that cannot be read, only these are moved, and no record is written.
-        status_queue: its status queue; by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
         status_model: the model queue to make the status queue from, if there is none.
         record_user: the user that the owner runs under. The record is put as its own, which needs the authority +setid for the
             status queue and the queue manager. Records of other users count as unreadable. By default the record is this
             program's user's, and another user's owner has to be started once with ``record_users=``.
-        wait_s: how long to wait for an instance of this name to end, seconds.
-        check: return what would be done, and change nothing.
 
     Raises:
         RepairRefused: the messages do not prove the owner's position in the group; nothing was changed.
@@ -199,7 +198,7 @@ class _Rebuild:
         delete = status.was_made
         try:
             # A lost connection's unit of work may hide a record, here or on another status queue. It will be backed out.
-            waiting = retrying(Patience(self.wait_s), OWNER_ACTIVE, self.connection.sleep)
+            waiting = self.connection.retrying(Patience(self.wait_s), OWNER_ACTIVE)
             done = waiting(lambda: self._salvaged(status))
             delete = delete and (done.record is None or not done.done)
             return done
@@ -368,9 +367,6 @@ def _read(
 
     Returns:
         The record, or ``None``; which messages are to be moved away; whether there is an anchor whose record is lost.
-
-    Raises:
-        OwnerActive: a unit of work hides a record, or may hide one.
     """
     where = f"status queue {status.name}"
     hidden, unasked = hidden_messages(connection, status.name)

@@ -1,4 +1,4 @@
-"""The errors for a salvage or a move that is refused, each with its remedy; and the checks that an operator may override.
+"""The errors for a salvage or a move that is refused; and the check that no other owner has a group.
 
 ``rules/salvage.py`` decides; this module turns its decision into an error that names the remedy.
 """
@@ -8,47 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import get_args
 
-from mqgroups.core.model import GROUP_ID_LENGTH
+from mqgroups.connection.connection import Connection
+from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
+from mqgroups.core.status import StatusRecord
 from mqgroups.errors import ConfigurationError, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle
-
-_REMEDIES = {
-    Obstacle.RECORD_THERE: "The record is not lost, and the next start uses it. `mqgroups doctor --queue` says whether it fits "
-    "the messages; if it does not, clear the status queue before you rebuild it",
-    Obstacle.NOTHING_INTERRUPTED: "All messages of the group may be consumed, or none may be put yet; or they are at another "
-    "instance of a cluster queue (`mqgroups groups --at`). If you know that the group is complete, override this check: then "
-    "only unreadable messages are moved away, and the next start begins a new group",
-    Obstacle.GROUP_MISSING: "`mqgroups groups` shows the groups on the queue",
-    Obstacle.SEVERAL_GROUPS: "`mqgroups groups --group` shows who put each group and when. Give the GroupId of the right one",
-    Obstacle.GROUP_COMPLETE: "The whole group was put, so its producer has nothing to resume. Its next start begins a new "
-    "group: give it the input that follows this one",
-    Obstacle.NOT_BEGUN: "No message of the group was consumed, so a consumer begins it without a record",
-    Obstacle.DISARRAY: "Another program has put messages with the same GroupId. Move the group to another queue",
-    Obstacle.GAP: "The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
-    "them, or move the group to another queue",
-    Obstacle.OTHER_Q_MGR: "The record belongs on the queue manager where the group was put. Move the group to that queue manager "
-    "(`mqgroups salvage move`), wait until all of it is there, and salvage it there",
-    Obstacle.BEING_CONSUMED: "A consumer may have the group's last messages in a unit of work. Stop it and try again",
-    Obstacle.BEGUN: "The first messages are gone. If another program removed them, the last ones may be gone too, and would be "
-    "put twice. If you know that a consumer got them in order, override this check",
-    Obstacle.PIPE: "A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. Clear "
-    "its status queue, and rebuild both records from the messages",
-    Obstacle.IN_USE: "Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again; or, "
-    "if no program that uses the queue works with this group, override this check",
-    Obstacle.OTHER_OWNERS: "If another producer or consumer has this group, it would be put or got twice, or torn in two. Look "
-    "at that status queue; if you know that no other owner has this group, override this check",
-    Obstacle.DEAD_LETTERS: "A move keeps the header, and a consumer would get it as data. The dead-letter handler (runmqdlq, "
-    "ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check",
-}
-# What a user with more authorities would know.
-_UNASKED = {
-    Obstacle.IN_USE: ". A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue is told how many messages are "
-    "hidden; so says DISPLAY QSTATUS, by UNCOM(NO), that there are none",
-    Obstacle.OTHER_OWNERS: ". A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, is "
-    "told; or name them (--other-status-queue)",
-}
+from mqgroups.operate.owners import USUAL, seen_owners
+from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState
+from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, doubt
 
 
 def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
@@ -56,7 +24,7 @@ def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
     known = sorted(get_args(Accept))
     if isinstance(accept, str) or not set(accept) <= set(known):
         raise ConfigurationError(f"accept must be a collection of {', '.join(known)}, got {accept!r}")
-    return frozenset(map(Obstacle, accept))
+    return frozenset(each for each in DOUBTS if each.value in accept)
 
 
 def checked_group_id(group_id: bytes) -> bytes:
@@ -68,11 +36,10 @@ def checked_group_id(group_id: bytes) -> bytes:
 
 def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairRefused:
     """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
-    because = error.because.value
-    accept = f" (accept {because!r})" if error.because in DOUBTS else ""
-    accept += _UNASKED.get(error.because, "") if error.unasked else ""
-    remedy = f"{_REMEDIES[error.because]}{accept}"
-    return refusal(because, where, error.found, error.expected, remedy, status_queue)
+    because = error.because
+    accept = f" (accept {because.value!r})" if because in DOUBTS else ""
+    told = f". {because.unasked}" if error.unasked and because.unasked else ""
+    return refusal(because.value, where, error.found, error.expected, f"{because.remedy}{accept}{told}", status_queue)
 
 
 def refusal(
@@ -97,3 +64,55 @@ def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:
     error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
     error.context = why[0].upper() + why[1:]
     return error
+
+
+def check_not_owned(
+    connection: Connection,
+    role: Role,
+    group_id: bytes,
+    *,
+    own: str,
+    queue: str,
+    named: Collection[str],
+    accepted: Collection[Obstacle],
+) -> None:
+    """Check that no other owner's record names a group, and that no hidden record might: two owners would put or get it twice.
+
+    A record is never overruled. One that a unit of work hides is waited for, also if this user may not see whether it is lost
+    instead; a lost one is a doubt, else two owners whose records are lost would wait for each other. Other queue managers are
+    not asked: a group and its records are on the same one. Considered: marking each message with its owner. Then every consumer
+    would have to read the mark.
+
+    ``role``, ``own`` (its status queue) and ``queue`` are of the owner whose record is rebuilt; ``named``: other status queues;
+    if the command server cannot be asked, all that exist.
+    """
+    seen = seen_owners(connection, status_queues=named)
+
+    def unknown(found: str, expected: str, *, unasked: bool = True) -> None:
+        doubt(Obstacle.OTHER_OWNERS, accepted, f"that {found}", expected, unasked=unasked)
+
+    if not seen.is_listed and not named:
+        unknown(seen.unseen[0], "the list, or the names from the operator")
+    if seen.is_listed and own.startswith(USUAL) and all(each.status_queue != own for each in seen.owners):
+        # The command server leaves out queues that the user may not display. This one exists, because it is open.
+        unknown(f"the list of status queues lacks {own}, so it lacks those that this user may not display", "all")
+    for each in seen.owners:
+        name, record = each.status_queue, each.record
+        if name == own or each.role not in (None, role.value):
+            continue
+        if record is not None:
+            if record.group_id == group_id:
+                raise _owned(record, name)
+        elif each.state in AT_WORK:
+            raise record_hidden(name, group_id, each.problem)
+        elif each.may_have_a_group(role.value, queue):
+            unread = f"status queue {name} cannot be read ({each.problem or each.state.value})"
+            found = f"the record on status queue {name} is lost" if each.state is OwnerState.LOST else unread
+            unknown(found, "its record", unasked=each.state is OwnerState.UNSEEN)
+
+
+def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
+    owner = record.name
+    found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
+    remedy = f"A second owner would put or get the group's messages twice. Start {owner}, on any machine: it resumes the group"
+    return refusal("owned", f"status queue {status_queue}", found, "no other owner", remedy, status_queue, owner=owner)

@@ -22,11 +22,13 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.status.opening import open_keeping_users
 from mqgroups.status.performer import Performer
-from mqgroups.status.queue import TAKE, StatusQueue
+from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import LONGEST_RECORD_BYTES, foreign_record
 
 _T = TypeVar("_T")
-_TAKE_ANY = st.gmo(mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
+# What is moved keeps its properties: MQPUT makes properties of the MQRFH2 again.
+_MOVE = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+_MOVE_ANY, _MOVE_ONE = st.gmo(_MOVE), st.gmo(_MOVE, match_options=mq.MQMO_MATCH_MSG_ID)
 
 
 class RepairedQueue(StatusQueue):
@@ -64,12 +66,7 @@ class RepairedQueue(StatusQueue):
         )
 
     def read(self, *, waits: bool = True) -> StatusRecord | None:
-        """Browse the queue and return its record; ``None`` if the queue is empty.
-
-        Raises:
-            OwnerActive: a record is hidden, and ``waits`` is false; try again.
-            StatusError, MQIError: as for an owner that starts.
-        """
+        """Browse the queue and return its record; ``None`` if the queue is empty."""
         try:
             self.kept, record = self._perform(self.kept.read(waits=waits))
         except RecordHidden:
@@ -96,27 +93,18 @@ class RepairedQueue(StatusQueue):
         self.kept = self._perform(self.kept.replaced(record))
 
     def take_away(self) -> None:
-        """Remove the record, which is no longer needed.
-
-        Raises:
-            CommitOutcomeUnknown, MQIError: a call failed.
-        """
+        """Remove the record, which is no longer needed."""
         self._perform(protocol.taken_away(self.kept))
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
-        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError.
-
-        Args:
-            to: the queue to move them to.
-            msg_ids: their MsgIds, each as often as it occurs; ``None`` for all messages.
-        """
+        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError."""
         if msg_ids is None:
-            while (got := self._queue.get(st.md(), _TAKE_ANY)) is not None:
+            while (got := self._queue.get(st.md(), _MOVE_ANY)) is not None:
                 if to is not None:
                     to.take(got[1], got[0])
             self.kept = self.kept._replace(contents=QueueContents())
         for msg_id in msg_ids or ():
-            got = self._queue.get(st.md(msg_id=msg_id), TAKE)
+            got = self._queue.get(st.md(msg_id=msg_id), _MOVE_ONE)
             if got is not None and to is not None:
                 to.take(got[1], got[0])
 

@@ -16,7 +16,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import GROUP_ID_NONE
-from mqgroups.core.status import RecordRejected, RecordState, StatusRecord
+from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
 from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
@@ -41,6 +41,7 @@ class StatusQueueLook:
         put_times: PutDate and PutTime of each: 16 digits, UTC.
         unreadable: MsgId, CorrelId and GroupId of each other message; nothing of one that is too long.
         why_unreadable: why the first of these is not a record.
+        of_another_version: whether one of them is a record that only another version of this package can read.
     """
 
     name: str
@@ -48,6 +49,7 @@ class StatusQueueLook:
     put_times: tuple[str, ...]
     unreadable: tuple[tuple[bytes, ...], ...] = ()
     why_unreadable: str = ""
+    of_another_version: bool = False
 
     def put_time(self, message: FoundMessage) -> str:
         """Return when one of the messages was put."""
@@ -69,6 +71,7 @@ def look_at(
     put_times: list[str] = []
     unreadable: list[tuple[bytes, ...]] = []
     why = ""
+    of_another_version = False
     try:
         while (got := queue.get(st.md(), _BROWSE)) is not None:
             data, md, _ = got
@@ -78,6 +81,9 @@ def look_at(
                 if isinstance(error, StatusQueueUnusable) and error.because != "corrupt":
                     raise
                 unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
+                if isinstance(error, RecordRejected) and error.because is RejectedBecause.VERSION:
+                    # What another version is needed for comes first.
+                    why, of_another_version = str(error), True
                 why = why or str(error)
                 continue
             messages.append(found_message(data, md, record))
@@ -88,7 +94,7 @@ def look_at(
         why = why or str(error)
     finally:
         queue.close()
-    return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why)
+    return StatusQueueLook(name, tuple(messages), tuple(put_times), tuple(unreadable), why, of_another_version)
 
 
 def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[OwnerState, str]:
@@ -119,9 +125,7 @@ def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = F
     still has a message of the queue, the queue manager refuses (2055; IBM MQ, topic q041250).
 
     Args:
-        q_mgr: a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``).
         status_queue: its name.
-        check: return what would be done, and change nothing.
 
     Returns:
         Whether it was deleted.
@@ -176,10 +180,6 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
 
     If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
     is. Otherwise nothing shows which record is the right one, so all messages go.
-
-    Raises:
-        StatusQueueUnusable: a record is of another version of this package, which can read it.
-        MQIError: a call failed.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
     found = list(seen.messages)

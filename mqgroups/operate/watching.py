@@ -34,8 +34,6 @@ class SeenQueue:
         oldest_complete: since when the group is complete that has been so for longest; empty without one.
         groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
         names: of groups, by GroupId, for the next look.
-        owners: those of the queue.
-        unseen: what could not be seen, and for want of what: a sentence each.
     """
 
     queue: str
@@ -58,14 +56,7 @@ class SeenQueue:
 def seen_queue(
     q_mgr: ConnectionHolder, found: GroupList, owners: SeenOwners, quiet_since: str, before: SeenQueue | None
 ) -> SeenQueue:
-    """Judge a queue that was browsed, and compare it with the look before; raises MQIError.
-
-    Args:
-        q_mgr: where it is.
-        found: its groups, not judged; only one instance.
-        owners, quiet_since: as for ``GroupList.judge``.
-        before: the look before; ``None`` before the first one.
-    """
+    """Judge a queue that was browsed, and compare it with the look before; raises MQIError."""
     (instance,) = found.instances
     before = before or SeenQueue(instance.queue)
     seen = SeenQueue(instance.queue)

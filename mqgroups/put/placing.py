@@ -34,7 +34,7 @@ from mqgroups.telemetry.message_span import MessageSpan
 
 # Looked up once: to look up a member of an enum takes long.
 _WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
-_RESOLVED_Q_MGR_NAME = st.PMO_RESOLVED_Q_MGR_NAME
+_RESOLVED_Q_MGR_NAME, _MSG_ID = st.PMO_RESOLVED_Q_MGR_NAME, st.MD_MSG_ID
 # The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
 # And of one that is too long, perhaps only with its header.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
@@ -126,6 +126,8 @@ class Placing:
             self._put_otherwise(message, error, ends, had_header=bool(header))
             return
         if span is not None:
+            if not unanswered:
+                span.put_as(md_out[_MSG_ID])
             span.end()
         run = self._run
         base = run.base

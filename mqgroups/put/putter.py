@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import NO_ROOM, Patience, retrying
+from mqgroups.connection.retry import NO_ROOM, Patience
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.ownership import PendingCommit
@@ -73,9 +73,7 @@ class Putter(Placing):
         self._keeper = keeper
         # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []
-        self._room = retrying(
-            Patience(settings.full_wait_s), NO_ROOM, connection.sleep, until=lambda: self.work.stopping
-        )
+        self._room = connection.retrying(Patience(settings.full_wait_s), NO_ROOM, until=lambda: self.work.stopping)
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self.remembered = NO_PROPERTIES
         if self.owner.resumed and settings.interrupted == "resume":

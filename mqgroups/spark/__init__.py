@@ -5,6 +5,7 @@
     df.write.format("ibmmq")            puts a group for each key, each row exactly once, even if a task or the job is repeated
     writeStream.format("ibmmq")         the same for each micro-batch
     checked(messages)                   the groups that fail, with the reason
+    lag_listener()                      the lag of streams as OpenTelemetry metrics
 
      driver                                                executors
      data_source.py ──► batch_source, stream_source        read(bundle): browse, by GroupId
@@ -26,6 +27,7 @@ from mqgroups.spark.failures import cause
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQueryListener
 
 
 def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> DataFrame:
@@ -52,11 +54,28 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
     return failures(messages, trailer)
 
 
+def lag_listener() -> StreamingQueryListener:
+    """Return a listener that makes the lag of all streams of a session OpenTelemetry metrics of this process.
+
+    Add it with ``spark.streams.addListener(lag_listener())`` before a query starts. Without a meter provider it does nothing.
+    """
+    from mqgroups.spark.lag import LagListener
+
+    return LagListener()
+
+
 def register(spark: SparkSession) -> None:
     """Make format ``ibmmq`` known to this session."""
+    from pyspark.errors import AnalysisException
+
     from mqgroups.spark.data_source import IbmMqDataSource
 
-    spark.dataSource.register(IbmMqDataSource)
+    try:
+        spark.dataSource.register(IbmMqDataSource)
+    except AnalysisException as error:
+        # Spark 4.0 has found it by itself.
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
 
 
 def is_written(options: Mapping[str, str]) -> bool:
@@ -79,4 +98,4 @@ def is_written(options: Mapping[str, str]) -> bool:
     return completed is not None and completed.number >= number
 
 
-__all__ = ["cause", "checked", "is_written", "register"]
+__all__ = ["cause", "checked", "is_written", "lag_listener", "register"]

@@ -4,7 +4,7 @@ The walker's cursor stays where it was, so a group at the end of the queue costs
 kinds of groups appear behind the cursor: a group whose first message came early and whose last one came late, and messages that
 were committed later than others after them. Only another pass from the start of the queue finds them, and a pass sees every
 complete group on the queue. So the next pass begins when four times the duration of the last one is over: passes take at most a
-fifth of the time, and a short queue is passed at each call.
+fifth of the time. While nothing arrives, the pause grows to four seconds.
 
 A group that was found and does not fit into a micro-batch waits here for the next one. A group is *held* as long as another one
 with its GroupId is not removed: applications may use a GroupId more than once, and messages of the one could be taken for those
@@ -24,6 +24,10 @@ from typing import Protocol
 from mqgroups.spark.offsets import Key, Planned
 
 _REST = 4
+# The longest pause between two passes that find nothing, in seconds.
+_LONGEST_PAUSE_S = 4.0
+# More are not looked for ahead, because each takes about half a kilobyte.
+_MOST_WAITING = 100_000
 
 
 class Planning(Protocol):
@@ -58,11 +62,25 @@ class Arrivals:
         self._in_pass = False
         self._took_s = 0.0
         self._due_s = float("-inf")
+        # Whether a group was found since the last one, and how long to pause because none was.
+        self._is_new = False
+        self._pause_s = 0.0
+        # Whether the cursor is at the end of the queue, so that all groups were found except those behind it.
+        self._at_end = False
 
     @property
     def waiting(self) -> int:
         """How many groups were found and are not planned."""
         return len(self._waiting)
+
+    @property
+    def stamps(self) -> set[str]:
+        """When the first messages of these groups were put: PutDate and PutTime, 16 digits of each."""
+        return {key.stamp for key in self._waiting}
+
+    def waits(self, key: Key) -> bool:
+        """Whether a group with this GroupId, or this message, is among them."""
+        return any(each.name == key.name for each in self._waiting)
 
     @property
     def wait_for_removal(self) -> bool:
@@ -73,7 +91,27 @@ class Arrivals:
         """Find all groups that are on the queue, and no more afterwards. Raises MQIError."""
         for head in self._queue.heads():
             self._note(head)
-        self._is_closed = True
+        self._is_closed = self._at_end = True
+
+    def look_on(self, planning: Planning, most: int = _MOST_WAITING) -> Iterator[None]:
+        """Find groups that are not planned, a step for each one on the queue, until its end, or until so many wait.
+
+        Raises MQIError.
+        """
+        if self._is_closed or len(self._waiting) >= most:
+            return
+        for head in self._walked():
+            if not planning.knows(head.key):
+                self._note(head)
+            if len(self._waiting) >= most:
+                return
+            yield
+
+    def look_for_one(self, planning: Planning) -> None:
+        """Find a group if none waits, and the last micro-batch was full before the end of the queue. Raises MQIError."""
+        if not self._at_end:
+            for _ in self.look_on(planning, 1):
+                pass
 
     def found(self, planning: Planning) -> Iterator[Planned]:
         """Yield the groups that wait, and then those on the queue; one of a GroupId. It does not wait for more.
@@ -92,7 +130,9 @@ class Arrivals:
     def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Planned]:
         """Wait for the next group at the end of the queue; yield it and those that came with it. Raises MQIError."""
         if not self._is_closed:
+            self._at_end = False
             yield from self._new(self._queue.more_heads(wait_ms), planning, set())
+            self._at_end = True
 
     def latest(self, planned: Planned) -> Planned:
         """Return what was planned, with all messages outside groups that have turned out to be like it."""
@@ -133,6 +173,7 @@ class Arrivals:
         before = self._waiting.get(head.key)
         if before is None or before.key.copies < head.key.copies:
             self._waiting[head.key] = head
+        self._is_new = self._is_new or before is None
         return before is None
 
     def _is_free(self, head: Planned, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
@@ -159,6 +200,7 @@ class Arrivals:
             heads = self._queue.heads()
         else:
             heads = self._queue.more_heads(0)
+        self._at_end = False
         while True:
             began_s = self._clock_s()
             head = next(heads, None)
@@ -167,6 +209,8 @@ class Arrivals:
             if head is None:
                 break
             yield head
+        self._at_end = True
         if self._in_pass:
-            self._in_pass = False
-            self._due_s = ended_s + _REST * self._took_s
+            self._pause_s = 0.0 if self._is_new else min(2 * self._pause_s + 0.5, _LONGEST_PAUSE_S)
+            self._in_pass = self._is_new = False
+            self._due_s = ended_s + max(_REST * self._took_s, self._pause_s)

@@ -29,7 +29,7 @@ from typing import NamedTuple, Self, TypeVar
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED, Queue
-from mqgroups.connection.retry import REDO, retrying
+from mqgroups.connection.retry import REDO
 from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MsgFlag
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
@@ -40,7 +40,7 @@ from mqgroups.spark.offsets import Key, Planned
 _T = TypeVar("_T")
 # MQGMO_COMPLETE_MSG has returned only the first segments, because others have another CCSID or Encoding.
 _NOT_JOINED = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
-DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
+DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING
 _STAMP = slice(st.MD_PUT_DATE.start, st.MD_PUT_TIME.stop)
 _UTF_8 = 1208
 _BY_GROUP_ID = mq.MQMO_MATCH_GROUP_ID
@@ -92,7 +92,7 @@ class BrowsedQueue:
         self._read_options = (
             self._whole
             | mq.MQGMO_FAIL_IF_QUIESCING
-            | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else mq.MQGMO_NO_PROPERTIES)
+            | (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if headers else 0)
             | (mq.MQGMO_CONVERT if convert else 0)
         )
         self._read_gmos = {
@@ -107,15 +107,16 @@ class BrowsedQueue:
 
     def _open(self) -> None:
         # Read ahead (DEFREADA) would browse what is gone, and refuses other options in the next MQGET (2457).
-        self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
-        with closed_if_it_fails(self._walker):
-            self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        # A task looks for no groups, so it has no use for it.
+        self._walker: Queue | None = None
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
 
     def close(self) -> None:
         """Close both handles."""
-        self._walker.close()
+        if self._walker is not None:
+            self._walker.close()
         self._looker.close()
 
     def __enter__(self) -> Self:
@@ -195,10 +196,10 @@ class BrowsedQueue:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
-    def first_stamp(self) -> str | None:
-        """Return PutDate and PutTime of the first message on the queue, 16 digits; ``None`` if there is none. Raises MQIError."""
+    def first_key(self) -> Key | None:
+        """Return the key that the first message on the queue would begin; ``None`` if there is none. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
-        return None if found is None else key_of(found[0]).stamp
+        return None if found is None else key_of(found[0])
 
     # --- the messages of a group
 
@@ -343,7 +344,12 @@ class BrowsedQueue:
         return None if found is None else Got(*found)
 
     def _walk(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
-        return self.again(lambda: self._walker.get_descriptor(md, gmo))
+        return self.again(lambda: self._walking().get_descriptor(md, gmo))
+
+    def _walking(self) -> Queue:
+        if self._walker is None:
+            self._walker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
+        return self._walker
 
     def _at(self, key: Key, seq: int) -> tuple[bytes, bytes, int] | None:
         md = st.md(group_id=key.identifier, msg_seq_number=seq)
@@ -376,7 +382,7 @@ class BrowsedQueue:
                 self._open()
             return call()
 
-        return retrying(self._connection.reconnect, REDO, self._connection.sleep)(attempt)
+        return self._connection.retrying(self._connection.reconnect, REDO)(attempt)
 
 
 @contextmanager

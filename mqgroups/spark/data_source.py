@@ -6,7 +6,6 @@ keeps state.
 
 from __future__ import annotations
 
-import pyspark
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -16,27 +15,16 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from mqgroups.errors import ConfigurationError, EnvironmentFailure
+from mqgroups.errors import ConfigurationError
 from mqgroups.spark.failures import told_briefly
+from mqgroups.spark.older import HAS_LIMITS
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import SourceOptions, sink_options, source_options
 from mqgroups.spark.rows import columns
 
-_OLDEST = (4, 2)
-
 
 class IbmMqDataSource(DataSource):
     """Message groups of an IBM MQ queue as rows, and rows as message groups."""
-
-    @told_briefly
-    def __init__(self, options: dict[str, str]) -> None:
-        """Keep the options. Spark does this before anything else."""
-        if tuple(map(int, pyspark.__version__.split(".")[:2])) < _OLDEST:
-            raise EnvironmentFailure(
-                f"format 'ibmmq' needs Spark {'.'.join(map(str, _OLDEST))} or newer, and this is PySpark {pyspark.__version__}: "
-                "its data sources in Python cannot limit a micro-batch. Install a newer Spark on the driver and on each executor"
-            )
-        super().__init__(options)
 
     @classmethod
     def name(cls) -> str:
@@ -60,11 +48,11 @@ class IbmMqDataSource(DataSource):
     @told_briefly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return the reader of a stream."""
-        from mqgroups.spark.stream_source import GroupStreamReader
+        from mqgroups.spark.stream_source import GroupStreamReader, ReaderWithoutLimits
 
         options = source_options(self.options, Use.STREAM_READ)
         _check_schema(schema, options)
-        return GroupStreamReader(options)
+        return GroupStreamReader(options) if HAS_LIMITS else ReaderWithoutLimits(options)
 
     @told_briefly
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

@@ -57,7 +57,7 @@ class IdentityMissing(EnvironmentFailure):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what} is not set in this process, and without it the sink cannot tell which groups were put before. Run the sink "
-            "in tasks of a streaming query or a batch job, on Spark 4.2 or later"
+            "in tasks of a streaming query or a batch job, on Spark 4.0 or later"
         )
         self.what = what
 

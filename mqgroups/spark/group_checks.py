@@ -16,7 +16,7 @@ from pyspark.sql.window import Window
 
 from mqgroups.mqi.constants import MQFB_APPL_FIRST, MQMT_REPORT
 from mqgroups.spark.errors import SparkOptionError
-from mqgroups.spark.verdicts import GroupFacts, Step, Trailers, verdict
+from mqgroups.spark.verdicts import GroupFacts, verdict
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -88,23 +88,11 @@ def _judge(*, has_trailer: bool) -> Any:
 
         kinds = {"key": pyarrow.binary(), "reason": pyarrow.string(), "detail": pyarrow.string()}
         for batch in batches:
-            found = [
-                {"key": row["key"], "reason": problem.reason.value, "detail": problem.detail}
-                for row in batch.to_pylist()
-                if (problem := verdict(_facts(row, has_trailer=has_trailer))) is not None
-            ]
+            found = []
+            for row in batch.to_pylist():
+                key = row.pop("key")
+                if why := verdict(GroupFacts(**row), has_trailer=has_trailer):
+                    found.append({"key": key, "reason": why[0], "detail": why[1]})
             yield pyarrow.RecordBatch.from_pylist(found, pyarrow.schema(kinds))
 
     return judged
-
-
-def _facts(row: dict[str, Any], *, has_trailer: bool) -> GroupFacts:
-    return GroupFacts(
-        in_group=row["in_group"],
-        abandoned=bool(row["abandoned"]),
-        messages=row["messages"],
-        highest=row["highest"],
-        last=row["last"],
-        steps=[Step(**step) for step in row["steps"]],
-        trailers=Trailers(row["trailers"], row["first_trailer"], row["rows"]) if has_trailer else None,
-    )

@@ -22,7 +22,7 @@ from mqgroups.status.records import made_by_a_queue_manager
 
 _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 _PUT = st.pmo(st.PUT_NEW_MESSAGE)
-_NOW = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_NO_PROPERTIES
+_NOW = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
 _BROWSE = tuple(
     st.gmo(_NOW | step, match_options=mq.MQMO_MATCH_CORREL_ID) for step in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 )

@@ -8,6 +8,9 @@ A manifest is on the source's status queue, as one or more messages of JSON with
     {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
     {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
+Each says with ``by`` which version has put it. A version that does not know a name in it, unless that begins with ``optional_``,
+leaves the message to the version that does, as with status records (``core.status``).
+
 The life of a manifest, with the calls of Spark::
 
     latestOffset(N - 1)   put and committed; then the offset that names it is returned, and Spark writes it to its log
@@ -41,15 +44,21 @@ plans from the beginning makes a new identifier, so it never touches the manifes
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mqgroups.core.status import OPTIONAL
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, bundled, hexadecimal, whole_number
+from mqgroups.status.owner import writer
 
 _VERSION = 2
+_NAMES = set("v by manifest seq bundles part parts groups read begun missed removed".split())
+# Who has put a message, also if this version cannot read it: nothing but a name and a version.
+_BY = re.compile(rb'"by": ?"(mqgroups [0-9A-Za-z.+]{1,40})"')
 # A part has at most 1 MB, well below the MAXMSGL of a queue (4 MB by default).
 _GROUPS_IN_A_PART = 10_000
 # A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
@@ -62,13 +71,17 @@ _NOTES = 1 << 32
 
 def note_of(manifest: str, bundle: int, key: Key) -> tuple[bytes, bytes]:
     """Return MsgId and data of the note that the beginning of a group of this bundle is removed for certain."""
-    data = {"v": _VERSION, "manifest": manifest, "begun": str(key)}
-    return _msg_id(manifest, _NOTES + bundle), json.dumps(data).encode()
+    return _msg_id(manifest, _NOTES + bundle), _message(manifest, begun=str(key))
 
 
 def sign_of(manifest: str, bundle: int) -> tuple[bytes, bytes]:
     """Return MsgId and data of the sign that a task has read a bundle of a manifest's micro-batch to its end."""
-    return _msg_id(manifest, bundle), json.dumps({"v": _VERSION, "manifest": manifest, "read": bundle}).encode()
+    return _msg_id(manifest, bundle), _message(manifest, read=bundle)
+
+
+def _message(manifest: str, **what: Any) -> bytes:
+    said = {"v": _VERSION, "by": writer(), "manifest": manifest}
+    return json.dumps(said | what, separators=(",", ":")).encode()
 
 
 def _msg_id(manifest: str, number: int) -> bytes:
@@ -269,7 +282,7 @@ class Manifests:
             and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
         due = [each for each in found if self._manifests[each].since]
-        put = [json.dumps({"v": _VERSION, "manifest": each, "missed": now_s}).encode() for each in due]
+        put = [_message(each, missed=now_s) for each in due]
         for each, msg_id in zip(due, self._change(put, ()) if put else (), strict=True):
             self._on_queue[each].parts.append(msg_id)
         return found
@@ -339,7 +352,7 @@ class Manifests:
             if manifest.keys & missed and not manifest.since:
                 late[each] = manifest.keys & missed
             what = {"missed": now_s} if each in late else {"removed": True}
-            put.append(json.dumps({"v": _VERSION, "manifest": each} | what).encode())
+            put.append(_message(each, **what))
         keys: list[Key] = []
         for each, msg_id in zip(manifests, self._change(put, ()) if put else (), strict=True):
             keys += self._manifests[each].keys
@@ -379,25 +392,32 @@ class Manifests:
         for msg_id, data in self._messages.browse(bytes.fromhex(source)):
             try:
                 self._read(on_queue, msg_id, json.loads(data))
-            except (KeyError, TypeError, ValueError, RecursionError) as error:
-                name = self._messages.name
-                raise StatusQueueUnusable(
-                    f"status queue {name} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
-                    f"({error!r}). Run the query with the version that wrote it, until its last micro-batch is done; or, if "
-                    "another program put the message, remove it",
-                    status_queue=name,
-                    because="version",
-                    found=repr(error),
-                ) from None
+            except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+                raise self._not_read(msg_id, data, error) from None
         for found in on_queue.values():
             # A bundle has a group. Whoever may put to the queue writes any number.
             found.bundles = min(found.bundles, sum(map(len, found.read.values())))
         return on_queue
 
+    def _not_read(self, msg_id: bytes, data: bytes, error: Exception) -> StatusQueueUnusable:
+        found = _BY.search(data)
+        by = f"put by {found[1].decode()}" if found else "which does not say by whom"
+        name = self._messages.name
+        return StatusQueueUnusable(
+            f"status queue {name} has a message (MsgId {msg_id.hex()}) that this version of format 'ibmmq' did not write "
+            f"({error!r}), {by}. Run the query with the version that wrote it, until its last micro-batch is done; "
+            "or, if another program put the message, remove it",
+            status_queue=name,
+            because="version",
+            found=repr(error),
+        )
+
     @staticmethod
     def _read(on_queue: dict[str, _OnQueue], msg_id: bytes, value: Any) -> None:
         if value["v"] != _VERSION:
             raise ValueError(f"version {value['v']!r}")
+        if unknown := sorted(name for name in value.keys() - _NAMES if not name.startswith(OPTIONAL)):
+            raise ValueError(f"{unknown[0]!r:.100}")
         found = on_queue.setdefault(hexadecimal(value["manifest"], MANIFEST_DIGITS), _OnQueue())
         if value.get("removed"):
             found.marks.append(msg_id)
@@ -424,13 +444,11 @@ class Manifests:
 def _parts(offset: Offset, groups: Sequence[Planned], bundles: int) -> Iterator[bytes]:
     starts = range(0, len(groups), _GROUPS_IN_A_PART)
     for part, start in enumerate(starts, 1):
-        value = {
-            "v": _VERSION,
-            "manifest": offset.manifest,
-            "seq": offset.seq,
-            "bundles": bundles,
-            "part": part,
-            "parts": len(starts),
-            "groups": [[str(each.key), each.messages] for each in groups[start : start + _GROUPS_IN_A_PART]],
-        }
-        yield json.dumps(value, separators=(",", ":")).encode()
+        yield _message(
+            offset.manifest,
+            seq=offset.seq,
+            bundles=bundles,
+            part=part,
+            parts=len(starts),
+            groups=[[str(each.key), each.messages] for each in groups[start : start + _GROUPS_IN_A_PART]],
+        )

@@ -4,7 +4,7 @@ An offset names the *manifest* of the micro-batch that ends there, which lists t
 small, however many groups there are. Spark stores them in its write-ahead log, and shows them in progress reports. As JSON::
 
     {"v": 3, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
-     "pending": ["<32 hex digits>", "<32 hex digits>"]}
+     "pending": ["<32 hex digits>", "<32 hex digits>"], "queue": "ORDERS"}
 
 ``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all its manifests. ``messages`` is 0 if the
 messages were not counted.
@@ -30,6 +30,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mqgroups.printable import brief
 from mqgroups.spark.errors import CheckpointUnusable
 
 _VERSION = 3
@@ -135,6 +136,7 @@ class Offset:
         manifest: the identifier of the manifest; empty at the beginning.
         groups, messages: of the micro-batch.
         pending: the manifests of earlier micro-batches that may have groups on the queue.
+        queue: that the query began with, for an error's text.
     """
 
     source: str = ""
@@ -143,6 +145,7 @@ class Offset:
     groups: int = 0
     messages: int = 0
     pending: tuple[str, ...] = ()
+    queue: str = ""
 
     @property
     def manifests(self) -> tuple[str, ...]:
@@ -160,7 +163,7 @@ class Offset:
         counts = [planned.messages for planned in groups]
         pending = tuple(each for each in self.manifests if each not in gone)
         messages = sum(counts) if all(counts) else 0
-        return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending)
+        return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending, self.queue)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON that Spark stores."""
@@ -172,6 +175,7 @@ class Offset:
             "groups": self.groups,
             "messages": self.messages,
             "pending": list(self.pending),
+            "queue": self.queue,
         }
 
     @classmethod
@@ -190,7 +194,7 @@ class Offset:
                 for name, digits in (("source", _SOURCE_DIGITS), ("manifest", MANIFEST_DIGITS))
             )
             pending = tuple(hexadecimal(each, MANIFEST_DIGITS) for each in value["pending"])
-            return cls(source, seq, manifest, groups, messages, pending)
+            return cls(source, seq, manifest, groups, messages, pending, brief(value["queue"]))
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointUnusable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "

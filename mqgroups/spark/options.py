@@ -97,7 +97,7 @@ class SourceOptions(_Options):
     include_headers: Annotated[bool, Use.READ] = False
     max_groups_per_trigger: Annotated[int, _COUNT, Use.STREAM_READ] = 1000
     max_messages_per_trigger: Annotated[int | None, _COUNT, Use.STREAM_READ] = None
-    poll_timeout_ms: Annotated[int, _NUMBER, Use.STREAM_READ] = 500
+    poll_timeout_ms: Annotated[int, _NUMBER, Use.STREAM_READ] = 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ConfigurationError, MQIError, OwnerActive
 from mqgroups.mqi import constants as mq
@@ -57,7 +57,7 @@ class ReservedQueue(BrowsedQueue):
     def _open(self) -> None:
         self._removers.close()
         try:
-            self._handle = retrying(Patience(self._wait_s), OWNER_ACTIVE, self._connection.sleep)(self._reserve)
+            self._handle = self._connection.retrying(Patience(self._wait_s), OWNER_ACTIVE)(self._reserve)
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
                 raise QueueReserved(self.name, self._wait_s) from error
@@ -116,7 +116,7 @@ class ReservedQueue(BrowsedQueue):
             MQIError: a call failed. Committed removals are final; all keys can be removed again.
         """
         try:
-            retrying(Patience(self._wait_s), OWNER_ACTIVE, self._connection.sleep)(self.again, self._finish)
+            self._connection.retrying(Patience(self._wait_s), OWNER_ACTIVE)(self.again, self._finish)
         except OwnerActive:
             # Messages that a remover got have not reappeared in time. They are returned as missed.
             pass

@@ -13,8 +13,9 @@ which attempt puts a group (``core.claim``). This module only identifies the bat
 
 The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but have existed for long. If
 they are not set, the task fails. A batch write is not identified by them, because two writes in one foreachBatch are two batches.
-But its high-water mark says which query it belongs to. So a new checkpoint, whose micro-batches begin at 0 again, is told from a
-repetition: as that it would put nothing, and the source would remove what it has read.
+But its high-water mark says which query it belongs to, which run of it, and which write. So a new checkpoint, whose micro-batches
+begin at 0 again, and a second write of the same name in one foreachBatch are told from a repetition: as that they would put
+nothing, and the source would remove what it has read.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from mqgroups.batch.completion import complete_batch
-from mqgroups.batch.errors import BatchRefused
+from mqgroups.batch.errors import BatchRefused, second_write
 from mqgroups.batch.producer import BatchProducer, BatchSettings
+from mqgroups.core.claim import CompletedBatch
 from mqgroups.core.unit_of_work import LONGEST_S, Every
 from mqgroups.spark.connections import lent
 from mqgroups.spark.errors import IdentityMissing, WriteRefused
 from mqgroups.spark.failures import told_briefly
+from mqgroups.spark.older import DataSourceStreamArrowWriter
 from mqgroups.spark.options import SinkOptions
 from mqgroups.spark.sink_rows import columns_of, groups_of
+from mqgroups.status.owner import new_owner_id
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.place import Place
 
@@ -48,6 +52,8 @@ _log = logging.getLogger("mqgroups.spark.sink")
 
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
+# Of a query, the id of its run.
+_JOB_GROUP = "spark.jobGroup.id"
 # So that large messages do not fill the queue manager's log.
 _BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
 _DAY_S = 24 * 60 * 60
@@ -59,12 +65,14 @@ class Batch(WriterCommitMessage):
 
     Attributes:
         sink, number: they identify it.
-        query: for a batch write, the id of the query whose foreachBatch writes it; ``None`` if there is none.
+        query, query_run: for a batch write, the id of the query whose foreachBatch writes it, and that of the query's run;
+            ``None`` if there is none.
     """
 
     sink: str
     number: int
     query: str | None = None
+    query_run: str | None = None
 
 
 class _GroupWriter:
@@ -91,7 +99,7 @@ class _GroupWriter:
             run=self._run,
             partition=task.partitionId(),
             # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
-            token=f"{task.taskAttemptId()}-{uuid.uuid4().hex}",
+            token=f"{task.taskAttemptId()}-{new_owner_id()}",
             status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, _BYTES_IN_A_UNIT_OF_WORK, LONGEST_S),
             owner_wait_s=options.connection.reconnect_wait_s,
@@ -105,6 +113,9 @@ class _GroupWriter:
             try:
                 completed = producer.completed()
                 if completed is not None:
+                    this = CompletedBatch(batch.number, batch.query, self._run, batch.query_run)
+                    if this.is_second(completed):
+                        raise second_write(batch.sink, options.queue, batch.number)
                     if batch.query is not None and completed.query not in (None, batch.query):
                         raise BatchRefused(
                             f"batches up to {completed.number} of txnAppId {batch.sink} count as written: status queue "
@@ -115,7 +126,7 @@ class _GroupWriter:
                         )
                     # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
                     extra = self._log_fields()
-                    _log.info(
+                    _log.warning(
                         "batch %d of %s was completed earlier; nothing is put", batch.number, batch.sink, extra=extra
                     )
                 else:
@@ -139,8 +150,10 @@ class _GroupWriter:
                     batch.sink,
                     self._options.queue,
                     batch.number,
-                    f"driver-{uuid.uuid4().hex}",
+                    f"driver-{new_owner_id()}",
                     query=batch.query,
+                    run=self._run,
+                    within=batch.query_run,
                     mark_expires_s=mark_expires_s(self._options.keep_mark_days, can_be_repeated=can_be_repeated),
                     owner_wait_s=self._options.connection.reconnect_wait_s,
                     record_users=self._options.record_users,
@@ -158,7 +171,9 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
     def write(self, iterator: Iterator[RecordBatch]) -> Batch:
         """Put the groups of a task's rows."""
         task = _task()
-        return self._put(iterator, replace(self._batch, query=task.getLocalProperty(_QUERY_ID)), task)
+        query = task.getLocalProperty(_QUERY_ID)
+        run = None if query is None else task.getLocalProperty(_JOB_GROUP)
+        return self._put(iterator, replace(self._batch, query=query, query_run=run), task)
 
     @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

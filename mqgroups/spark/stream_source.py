@@ -25,6 +25,7 @@ waited for that. ``COMES_BACK_WITHIN_S`` is assumed to be longer.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,25 +34,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from mqgroups.errors import ConfigurationError
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.batch_source import Bundle, read_bundle
 from mqgroups.spark.connections import connected, lent
+from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.manifest_queue import ManifestQueue, put_note, put_sign
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
+from mqgroups.spark.older import ReadMaxRows, SupportsTriggerAvailableNow
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.rows import put_time_us
+from mqgroups.telemetry import logs
+from mqgroups.telemetry.place import Place
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+    from pyspark.sql.streaming.datasource import ReadLimit
 
     from mqgroups.connection.connection import Connection
+
+_log = logging.getLogger("mqgroups.spark")
 
 # Counting the messages of a group takes a call, or several. In a micro-batch with more groups their sizes even out.
 _MOST_COUNTED = 1000
@@ -75,7 +83,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset at which a new query begins. Raises QueueReserved."""
         self._reserved()
-        return Offset().to_json()
+        return self._beginning.to_json()
 
     @told_briefly
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
@@ -101,21 +109,19 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the offset of the next micro-batch, or ``start`` if no group arrives within ``pollTimeoutMs``."""
         _, manifests, arrivals = self._reserved()
-        offset = Offset.from_json(start)
-        manifests.learn(offset)
+        offset = self._learned(start)
         if (offered := manifests.offered(offset)) is not None:
             return offered.to_json()
         limits = self._limits(limit)
         self._note_removed(wait=False)
         groups = self._groups_of(arrivals.found(manifests), limits)
-        if not groups:
-            if self._note_removed(wait=arrivals.wait_for_removal):
-                self._remove(offset)
-                self._note_removed(wait=arrivals.wait_for_removal)
-            # Those that others with their GroupId have held; or what arrives at the end of the queue.
-            groups = self._groups_of(arrivals.found(manifests), limits) or self._groups_of(
-                arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits
-            )
+        if not groups and self._note_removed(wait=arrivals.wait_for_removal):
+            self._remove(offset)
+            if arrivals.wait_for_removal:
+                self._note_removed(wait=True)
+                # Those that others with their GroupId have held.
+                groups = self._groups_of(arrivals.found(manifests), limits)
+        groups = groups or self._groups_of(arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits)
         if not groups:
             self._note_removed(wait=False)
             manifests.tidy(offset)
@@ -129,17 +135,23 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return what waits, for the query's progress (``sources[0].latestOffset``); Spark asks after each ``latestOffset``.
 
-        ``depth``: messages on the queue, also of groups that are incomplete or being read; ``oldest``: when the first of them was
-        put; ``unfinished``: groups of micro-batches that are not removed; ``waiting``: groups that were found and are in no
-        micro-batch yet.
+        Of complete groups in no micro-batch: ``waiting``, how many were found, and ``oldest``, when the oldest of them was put.
+        ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: groups of
+        micro-batches that are not removed. ``depth``: all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
+        arrivals.look_for_one(manifests)
+        depth = queue.depth()
+        first = queue.first_key() if depth else None
+        is_whole = first is None or not first.is_group or manifests.holds(first) or arrivals.waits(first)
         return {
+            "queueManager": self._options.connection.q_mgr_name,
             "queue": queue.name,
-            "depth": queue.depth(),
-            "oldest": _shown(queue.first_stamp()),
-            "unfinished": manifests.unfinished,
             "waiting": arrivals.waiting,
+            "oldest": _shown(arrivals.stamps),
+            "incomplete": None if is_whole or first is None else _shown([first.stamp]),
+            "unfinished": manifests.unfinished,
+            "depth": depth,
         }
 
     @told_briefly
@@ -147,10 +159,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
         # When a query restarts with an unfinished micro-batch, Spark calls this first.
         _, manifests, _ = self._reserved()
-        offset = Offset.from_json(end)
-        if Offset.from_json(start).seq == offset.seq:
+        if Offset.from_json(start).seq == Offset.from_json(end).seq:
             return []
-        manifests.learn(offset)
+        offset = self._learned(end)
         bundles = [
             Bundle(tuple(bundle), (offset.source, offset.manifest, number))
             for number, bundle in enumerate(manifests.bundles(offset))
@@ -184,6 +195,28 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._q_mgr.close()
             self._q_mgr = self._reservation = None
 
+    @property
+    def _beginning(self) -> Offset:
+        return Offset(queue=self._options.queue)
+
+    def _learned(self, value: dict[str, Any]) -> Offset:
+        """Return an offset whose manifests are read. Raises CheckpointUnusable."""
+        offset = Offset.from_json(value)
+        try:
+            self._opened[1].learn(offset)
+        except CheckpointUnusable as error:
+            if offset.queue == self._options.queue:
+                raise
+            raise CheckpointUnusable(
+                f"the query's checkpoint is of queue {offset.queue}, and this source reads queue {self._options.queue}. Start "
+                "the query with its own queue, and several in the order of before, or with another checkpoint",
+                "missing",
+                status_queue=error.status_queue or self._options.status_queue,
+                found=self._options.queue,
+                expected=offset.queue,
+            ) from None
+        return offset
+
     def _limits(self, limit: ReadLimit) -> Limits:
         """Return the limits of a micro-batch; no limits if Spark asks for everything."""
         if not isinstance(limit, ReadMaxRows):
@@ -214,11 +247,12 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 arrivals.counted(counted)
             yield counted
 
-    def _look_ahead(self) -> Iterator[Planned]:
-        """Yield the groups of the next micro-batch as they are found and counted; they wait."""
+    def _look_ahead(self) -> Iterator[object]:
+        """Find and count the groups of the next micro-batch, and find those behind them; all of them wait."""
         _, manifests, arrivals = self._opened
         limits = self._limits(self._default_limit)
-        return admitted(self._candidates(arrivals.found(manifests), limits), limits)
+        yield from admitted(self._candidates(arrivals.found(manifests), limits), limits)
+        yield from arrivals.look_on(manifests)
 
     def _remove(self, offset: Offset) -> None:
         """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises CheckpointUnusable."""
@@ -277,7 +311,46 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return queue, Manifests(messages), Arrivals(queue)
 
 
-def _shown(stamp: str | None) -> str | None:
-    """Return PutDate and PutTime as Spark shows its own timestamps; ``None`` if it is no time."""
-    us = None if stamp is None else put_time_us(stamp.encode("latin-1"))
-    return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+class ReaderWithoutLimits(GroupStreamReader):
+    """The same for a Spark that gives ``latestOffset`` neither start nor limit (4.0 and 4.1).
+
+    It calls ``partitions(start, end)`` for each micro-batch; when a query starts again, it first calls ``partitions(seen, seen)``
+    with the last offset of its log. So the next micro-batch starts at the last ``end``, or at the beginning.
+    """
+
+    _at: Offset | None = None
+
+    @told_briefly
+    def latestOffset(self, start: object = None, limit: object = None) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's
+        """Return the offset of the next micro-batch, or where Spark is if no group arrives."""
+        self._at = self._at or self._beginning
+        at = self._at.to_json()
+        if (following := super().latestOffset(at, self._default_limit)) == at:
+            # With availableNow there is no other call.
+            self._note_removed(wait=True)
+        return following
+
+    @told_briefly
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
+        """Return the bundles of the micro-batch that ends at ``end``. Raises ConfigurationError."""
+        if self._at and not self._at.seq and Offset.from_json(start).seq:
+            raise ConfigurationError(
+                "Spark asked for new groups before it named the last offset of its log. Set "
+                "spark.sql.streaming.triggerAvailableNowWrapper.enabled to false, and start the query again"
+            )
+        self._at = Offset.from_json(end)
+        return super().partitions(start, end)
+
+    def _open(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
+        _log.warning(
+            "this Spark gives sources in Python no limit, as 4.2 does: trigger(availableNow=True) takes one micro-batch of "
+            "maxGroupsPerTrigger groups, whose messages stay on the queue until the next run; the progress has no lag",
+            extra=logs.fields(Place(self._options.connection.q_mgr_name), queue=self._options.queue),
+        )
+        return super()._open(q_mgr)
+
+
+def _shown(stamps: Iterable[str]) -> str | None:
+    """Return the first of several PutDates and PutTimes, as Spark shows its own timestamps; ``None`` if none is a time."""
+    times_us = [us for each in stamps if (us := put_time_us(each.encode("latin-1"))) is not None]
+    return datetime.fromtimestamp(min(times_us) / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if times_us else None

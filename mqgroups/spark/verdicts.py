@@ -16,62 +16,14 @@ a message by hand, if other applications get messages from the queue, or with ``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 _SHOWN = 5
 
 
-class Reason(Enum):
-    """Why a group fails, the most important first."""
-
-    ABANDONED = "abandoned"
-    NOT_IN_GROUP = "not_in_group"
-    DUPLICATE = "duplicate"
-    GAP = "gap"
-    INCOMPLETE = "incomplete"
-    SEQUENCE = "sequence"
-    TRAILER = "trailer"
-
-
-_ORDER = {reason: place for place, reason in enumerate(Reason)}
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a group, described with numbers."""
-
-    reason: Reason
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """From a sequence number to the next one in ascending order, if that is not greater by one; from 0 to the first one."""
-
-    before: int
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Trailers:
-    """The messages that are trailers.
-
-    Attributes:
-        count: how many there are.
-        first: the lowest sequence number of them; ``None`` if there is none.
-        rows: the number that the trailer gives, if the group's last message is one.
-    """
-
-    count: int = 0
-    first: int | None = None
-    rows: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFacts:
-    """Counts and facts of a group.
+class GroupFacts(NamedTuple):
+    """Counts of a group, as Spark collects them.
 
     Attributes:
         in_group: whether it has a GroupId.
@@ -79,59 +31,56 @@ class GroupFacts:
         messages: how many messages it has, with the trailer.
         highest: the highest sequence number.
         last: the lowest sequence number that is marked as the last; ``None`` if there is none.
-        steps: ascending; empty if the numbers are 1 to ``highest``, each once.
-        trailers: ``None`` if groups have no trailer.
+        steps: each ``number`` that is not greater by one than the one ``before`` it, which is 0 for the first one, ascending.
+        trailers: how many messages are trailers.
+        first_trailer: the lowest sequence number of them.
+        rows: the number that the trailer gives, if the group's last message is one.
     """
 
     in_group: bool
-    abandoned: bool
+    abandoned: bool | None
     messages: int
     highest: int
     last: int | None
-    steps: Sequence[Step] = ()
-    trailers: Trailers | None = None
+    steps: Sequence[Mapping[str, int]] = ()
+    trailers: int = 0
+    first_trailer: int | None = None
+    rows: int | None = None
 
 
-def verdict(facts: GroupFacts) -> Problem | None:
+def verdict(facts: GroupFacts, *, has_trailer: bool) -> tuple[str, str] | None:
     """Return why a group fails, with the most important reason and all details; ``None`` if it is good."""
-    found = problems(facts)
-    return Problem(found[0].reason, "; ".join(each.detail for each in found)) if found else None
+    found = list(problems(facts, has_trailer=has_trailer))
+    return (found[0][0], "; ".join(detail for _, detail in found)) if found else None
 
 
-def problems(facts: GroupFacts) -> list[Problem]:
-    """Return all problems of a group, the most important first."""
-    found = []
+def problems(facts: GroupFacts, *, has_trailer: bool) -> Iterator[tuple[str, str]]:
+    """Yield all problems of a group, reason and detail, the most important first."""
     if facts.abandoned:
-        found.append(Problem(Reason.ABANDONED, "the producer ended the group without completing it"))
+        yield "abandoned", "the producer ended the group without completing it"
     if not facts.in_group:
-        found.append(Problem(Reason.NOT_IN_GROUP, "the message is not in a group"))
-    if twice := dict.fromkeys(each.number for each in facts.steps if each.number == each.before):
-        found.append(Problem(Reason.DUPLICATE, f"repeated sequence numbers: {_some(twice)}"))
-    gaps = [(each.before + 1, each.number - 1) for each in facts.steps if each.number > each.before + 1]
+        yield "not_in_group", "the message is not in a group"
+    steps = [(each["before"], each["number"]) for each in facts.steps]
+    if twice := dict.fromkeys(str(number) for before, number in steps if number == before):
+        yield "duplicate", f"repeated sequence numbers: {_some(list(twice))}"
+    gaps = [(before + 1, number - 1) for before, number in steps if number > before + 1]
     if gaps:
         texts = [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
-        found.append(Problem(Reason.GAP, f"missing sequence numbers: {_some(texts)}"))
+        yield "gap", f"missing sequence numbers: {_some(texts)}"
     if facts.last is None:
-        found.append(Problem(Reason.INCOMPLETE, "no message is marked as the last of the group"))
+        yield "incomplete", "no message is marked as the last of the group"
     elif facts.last != facts.highest:
-        text = f"message {facts.last} is marked as the last, but there are messages up to {facts.highest}"
-        found.append(Problem(Reason.SEQUENCE, text))
-    if facts.trailers is not None and (text := _of_trailers(facts.trailers, facts.messages)):
-        found.append(Problem(Reason.TRAILER, text))
-    return sorted(found, key=lambda problem: _ORDER[problem.reason])
+        yield "sequence", f"message {facts.last} is marked as the last, but there are messages up to {facts.highest}"
+    if has_trailer:
+        others = facts.messages - 1
+        if facts.rows is None:
+            yield "trailer", "the last message is not a trailer"
+        elif facts.trailers > 1:
+            yield "trailer", f"message {facts.first_trailer} is a trailer, but not the last message"
+        elif facts.rows != others:
+            yield "trailer", f"the trailer says {facts.rows:,} rows, but there are {others:,} messages besides it"
 
 
-def _of_trailers(trailers: Trailers, messages: int) -> str:
-    if trailers.rows is None:
-        return "the last message is not a trailer"
-    if trailers.count > 1:
-        return f"message {trailers.first} is a trailer, but not the last message"
-    if trailers.rows != messages - 1:
-        return f"the trailer says {trailers.rows:,} rows, but there are {messages - 1:,} messages besides it"
-    return ""
-
-
-def _some(values: Sequence[object] | dict[int, None]) -> str:
-    texts = [str(each) for each in values]
+def _some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
     return ", ".join(texts[:_SHOWN]) + more

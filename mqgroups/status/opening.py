@@ -40,8 +40,9 @@ def open_or_make(
         )
     try:
         return open_as(name, ""), False
-    except QueueMissing:
-        if not model:
+    except MQIError as error:
+        # A queue manager in a cluster asks the full repositories for a name that it does not know, and they may be away.
+        if error.reason not in (mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_CLUSTER_RESOLUTION_ERROR) or not model:
             raise
     try:
         made = open_as(model, name)

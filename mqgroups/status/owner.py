@@ -187,15 +187,16 @@ class Owner:
 
 def new_owner_id() -> str:
     """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
-    return f"{uuid.uuid4().hex} mqgroups {_version()}"
+    return f"{uuid.uuid4().hex} {writer()}"
 
 
 @lru_cache(1)
-def _version() -> str:
+def writer() -> str:
+    """Return who writes records here: the name and the version of this package."""
     try:
-        return version("mqgroups")
+        return f"mqgroups {version('mqgroups')}"
     except PackageNotFoundError:  # a program that took the files along, and not the distribution
-        return "?"
+        return "mqgroups ?"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:

@@ -23,7 +23,7 @@ from typing import Any
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, Pauses, retrying
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience, Pauses
 from mqgroups.core import steps
 from mqgroups.core.kept_record import KeptRecord
 from mqgroups.core.restart import Mismatch, idle_record
@@ -128,13 +128,14 @@ class StatusQueue(Keeper):
         began_s = time.monotonic()
         try:
             say = self._tell_waiting if for_owner else None
-            self._queue = retrying(self._patience, OWNER_ACTIVE, connection.sleep, say)(self._open, model)
+            self._queue = connection.retrying(self._patience, OWNER_ACTIVE, say)(self._open, model)
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
                 raise
             raise self._in_use(error.verb, error.reason) from None
         finally:
-            metrics.waited_for_status_queue(name, time.monotonic() - began_s)
+            if for_owner:  # a look at names that were never used would leave a series of each
+                metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
             check_kind(self._queue)
         except BaseException:
@@ -200,7 +201,7 @@ class StatusQueue(Keeper):
 
     def _wait_for_record(self, first: bool, at_start: bool) -> None:
         if first or self._pauses is None:
-            self._pauses = Pauses(self._patience, OWNER_ACTIVE, self._connection.sleep)
+            self._pauses = Pauses(self._connection.retrying(self._patience, OWNER_ACTIVE))
         try:
             self._pauses.after(self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE))
         except OwnerActive:

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.core.claim import kind_of_record
+from mqgroups.core.claim import is_claim_of_another_version, kind_of_record
 from mqgroups.core.model import MsgFlag
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import (
@@ -135,6 +135,8 @@ def read_record(data: bytes, md: bytes) -> StatusRecord:
         raise RecordRejected(RejectedBecause.CORRUPT, why, "a datagram that a program has put")
     record = decode(data)
     if kind_of_record(record) is None and not has_name_of_owner(record):
+        if is_claim_of_another_version(record):
+            raise RecordRejected(RejectedBecause.VERSION, of_another_version(record), "a claim of this version")
         raise RecordRejected(
             RejectedBecause.CORRUPT, f"the name {shown(record.name)}", "the name of a producer or consumer"
         )
@@ -147,14 +149,25 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
         return read_record(data, md)
     except RecordRejected as error:
         if error.because is RejectedBecause.VERSION:
-            raise StatusQueueUnusable(
-                f"status queue {name}: {error}. Use the version of mqgroups that wrote this record",
-                status_queue=name,
-                because="version",
-                found=error.found,
-                expected=error.expected,
-            ) from None
+            raise later_record(name, error.found, error.expected) from None
         raise corrupt_record(name, error.found, error.expected) from None
+
+
+def of_another_version(record: StatusRecord) -> str:
+    """Return what the claim of another version is, for an error text."""
+    return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
+
+
+def later_record(name: str, found: str, expected: str) -> StatusQueueUnusable:
+    """Return the error for a record on status queue ``name`` that another version of this package has written."""
+    return StatusQueueUnusable(
+        f"status queue {name}: found {found}, expected {expected}. The record is valid: another version of mqgroups has written "
+        "it. Start that version, which goes on with its group. Do not move or remove the record",
+        status_queue=name,
+        because="version",
+        found=found,
+        expected=expected,
+    )
 
 
 def corrupt_record(name: str, found: str, expected: str) -> StatusQueueUnusable:

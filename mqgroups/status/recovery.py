@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import NO_ROOM, OWNER_ACTIVE, REDO_LATER, Patience, Relapses, retrying
+from mqgroups.connection.retry import NO_ROOM, OWNER_ACTIVE, REDO_LATER, Patience, Relapses
 from mqgroups.core import protocol
 from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.steps import Steps
@@ -119,8 +119,8 @@ class RecoveringOwners:
         try:
             self.redoing = True
             noticed = Patience(min(_NOTICED_S, connection.reconnect.wait_s))
-            one_try = retrying(noticed, OWNER_ACTIVE, connection.sleep)
-            retrying(connection.reconnect, REDO_LATER, connection.sleep, say, self.is_stopping)(one_try, again)
+            one_try = connection.retrying(noticed, OWNER_ACTIVE)
+            connection.retrying(connection.reconnect, REDO_LATER, say, self.is_stopping)(one_try, again)
             first.telemetry.recovered()
         except BaseException as last:
             first.telemetry.recovered(last)
@@ -194,7 +194,8 @@ class RecoveringOwners:
         Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
         MQIError if a call failed: call again.
         """
-        verdicts = self._perform(protocol.settled(self._performer.ownerships))
+        with self._first.telemetry.in_span():
+            verdicts = self._perform(protocol.settled(self._performer.ownerships))
         for owner, verdict in zip(self.owners, verdicts, strict=True):
             owner.witness.concluded(
                 verdict, owner.log_fields(verdict.before.pending.reason if verdict.before.pending else 0)

@@ -170,7 +170,9 @@ class Witness:
         if pending is None or not messages:
             return
         number = verdict.before.number
-        _log.warning("%s %s: unit of work %d was %s", self._role, self._name, number, outcome.value, extra=log_fields)
+        with self.telemetry.in_span():
+            text = "%s %s: unit of work %d was %s"
+            _log.warning(text, self._role, self._name, number, outcome.value, extra=log_fields)
         self._outcomes.append(
             InDoubt(
                 role=self._role,

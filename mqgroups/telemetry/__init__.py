@@ -3,7 +3,7 @@
     owner.py                 the spans and metrics of a producer or consumer
     message_span.py          the spans of messages
     repair.py                the span of an operator's repair
-    metrics.py               the instruments
+    metrics.py, lag.py       the instruments
     context.py               W3C trace context as message properties
     logs.py                  the fields of every log record
     child_process.py         the environment of a process that is started

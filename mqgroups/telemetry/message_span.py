@@ -80,6 +80,12 @@ class MessageSpan(Timed, Span):
         self._made: Span | None = None
         super().__init__()
 
+    def put_as(self, msg_id: bytes) -> None:
+        """Note the MsgId that MQPUT has returned."""
+        self._msg_id = msg_id
+        if self._made is not None:
+            self._made.set_attribute(sc.MESSAGE_ID, msg_id.hex())
+
     def finish(self) -> None:
         """Make the span if it was not made yet, and end it with the noted end time."""
         span = self._span()

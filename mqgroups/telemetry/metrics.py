@@ -51,7 +51,7 @@ class Instruments:
         self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
         what = "Poison messages, moved to a backout queue or left on their queue."
         self.poison_messages = counter(sc.POISON_MESSAGES, "{message}", what)
-        what = "Connections made, and made again; says which queue manager a name means."
+        what = "Tries to connect, the first one and later ones; those that failed with an error.type."
         self.connections = counter(sc.CONNECTIONS, "{connection}", what)
         self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
         what = "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up."
@@ -73,9 +73,16 @@ def connected(place: Place) -> None:
 
 
 @guarded
-def retried(reason: int) -> None:
+def could_not_connect(place: Place, reason: int) -> None:
+    """Count one MQCONNX that failed with this reason, whether it is retried or ends the program."""
+    INSTRUMENTS.connections.add(1, {sc.SYSTEM: sc.IBMMQ, **place.attributes, **reason_attributes(reason)})
+
+
+@guarded
+def retried(q_mgr_name: str, reason: int) -> None:
     """Count one retry after a call that failed with this reason."""
-    INSTRUMENTS.retries.add(1, {sc.SYSTEM: sc.IBMMQ, **reason_attributes(reason)})
+    attributes = {sc.SYSTEM: sc.IBMMQ, sc.QUEUE_MANAGER: q_mgr_name, **reason_attributes(reason)}
+    INSTRUMENTS.retries.add(1, attributes)
 
 
 @guarded

@@ -164,10 +164,10 @@ class OwnerTelemetry:
         return self._unit.below if self._unit is not None else None
 
     def in_span(self) -> AbstractContextManager[object]:
-        """Make the span of the open unit of work current for a ``with`` block that cannot raise; nothing outside one."""
+        """Make the span of the open unit of work current for a ``with`` block; nothing outside one."""
         if self._unit is None:
             return nullcontext()
-        return trace.use_span(self._unit.span)
+        return trace.use_span(self._unit.span, record_exception=False, set_status_on_exception=False)
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
         """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
@@ -253,6 +253,10 @@ class OwnerTelemetry:
     @guarded
     def _finish_messages(self) -> None:
         finished = self.messages.finish()
+        if self._role == sc.PUT and self._unit is not None and self._unit.span.is_recording():
+            # "The Send span should link to the creation contexts", also if these are below it (conventions, messaging spans).
+            for span in finished:
+                self._unit.span.add_link(span.get_span_context())
         if self._role == sc.GET:
             record, attributes = metrics.INSTRUMENTS.process_duration.record, self._operations[sc.PROCESS]
             for span in finished:

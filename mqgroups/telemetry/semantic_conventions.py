@@ -80,6 +80,9 @@ POISON_MESSAGES: Final = "mqgroups.poison_messages"
 CONNECTIONS: Final = "mqgroups.connections"
 RETRIES: Final = "mqgroups.retries"
 STATUS_QUEUE_WAIT: Final = "mqgroups.status.queue.wait"
+SPARK_LAG: Final = "mqgroups.spark.lag"
+SPARK_WAITING: Final = "mqgroups.spark.waiting"
+SPARK_INCOMPLETE: Final = "mqgroups.spark.incomplete"
 
 # Message properties, named by the W3C's Trace Context.
 TRACEPARENT: Final = "traceparent"

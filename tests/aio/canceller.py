@@ -32,7 +32,7 @@ class Canceller:
         waits: how often the task has waited.
     """
 
-    def __init__(self, *cancellations: Cancellation, then: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, *cancellations: Cancellation, then: Callable[[], object] = int) -> None:
         """``then`` is called when the task is about to be cancelled the first time."""
         self.came = 0
         self.waits = 0

@@ -115,6 +115,11 @@ def _spark(name: str, asked: str, measured: str, at_least: float | None = None, 
     return Question("spark", name, asked, f"rows a second{measured}", None, at_least, digits=digits)
 
 
+def _stream(name: str, words: str, at_least: float | None = None) -> Question:
+    asked = f"How fast is a stream over 1 ms {words}?"
+    return _spark(f"stream {name}", asked, ", 4 partitions ÷ 4 loops that get", at_least)
+
+
 QUESTIONS = (
     *_client("put", 0.8, None, 1.3),
     *_client("put sync", 1.08, None, 1.3),
@@ -155,6 +160,9 @@ QUESTIONS = (
     ),
     _spark("read", "How fast does Spark read groups without removal?", " ÷ loops that browse by hand", 0.95),
     _spark("stream", "How fast does a stream read groups and remove them?", " ÷ loops that browse and get by hand"),
+    _stream("steady", "in steady state, with 2,000 rows in a micro-batch", 0.85),
+    _stream("whole", "from the start of its query to the end, with ten of them"),
+    _stream("one", "with one micro-batch, from start to end"),
     _spark("write", "How fast does Spark write groups?", " ÷ loops that put by hand", 0.9),
     _spark("partitions", "How much do more partitions help over 1 ms?", ", read by 4 ÷ by one", 3, 1),
     _spark("stream partitions", "How much do they help a stream over 1 ms?", ", read and removed by 4 ÷ by one", 3, 1),

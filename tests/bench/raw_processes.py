@@ -25,18 +25,20 @@ PAYLOAD = b"x" * 100
 _PUT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SYNC_RESPONSE | CMQC.MQPMO_NEW_MSG_ID | CMQC.MQPMO_FAIL_IF_QUIESCING
 _BROWSE = CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_IF_QUIESCING
 _TAKE = CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_ACCEPT_TRUNCATED_MSG | CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_FAIL_IF_QUIESCING
-_OPEN = {"put": CMQC.MQOO_OUTPUT, "browse": CMQC.MQOO_BROWSE, "take": CMQC.MQOO_BROWSE | CMQC.MQOO_INPUT_SHARED}
-# What to do: "put"; "browse"; or "take", which browses and then removes. To which queue, groups, messages of each; the seconds.
+_TO_GET = CMQC.MQOO_BROWSE | CMQC.MQOO_INPUT_SHARED
+_OPEN = {"put": CMQC.MQOO_OUTPUT, "browse": CMQC.MQOO_BROWSE, "take": _TO_GET, "get": _TO_GET}
+# What to do: "put"; "browse"; "get", as a consumer does; or "take", which browses and then removes without the data. To which
+# queue, groups, messages of each; the seconds.
 Raw = Callable[[str, str, int, int], float]
 
 
 @contextmanager
-def raw_processes(qmgr: EmbeddedQueueManager) -> Iterator[Raw]:
-    """Have the processes; what is given lets each of them do a share, and returns the seconds."""
+def raw_processes(qmgr: EmbeddedQueueManager, processes: int = PROCESSES) -> Iterator[Raw]:
+    """Have so many processes; what is given lets each of them do a share, and returns the seconds."""
     os.environ.update(qmgr.environment())
     context = multiprocessing.get_context("spawn")
     pipes = []
-    for number in range(PROCESSES):
+    for number in range(processes):
         mine, its = context.Pipe()
         context.Process(
             target=_process, args=(its, number, qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name), daemon=True
@@ -45,7 +47,7 @@ def raw_processes(qmgr: EmbeddedQueueManager) -> Iterator[Raw]:
 
     def work(what: str, queue: str, groups: int, messages: int) -> float:
         for pipe in pipes:
-            pipe.send((what, queue, groups // PROCESSES, messages))
+            pipe.send((what, queue, groups // processes, messages))
         for pipe in pipes:
             pipe.recv()  # it is ready: queues open, groups known
         began_s = time.perf_counter()
@@ -70,7 +72,7 @@ def _process(pipe: Any, number: int, q_mgr_name: str, channel: str, conn_name: s
             work = partial(_put, qmgr, queue, groups, messages)
         else:
             group_ids = _group_ids(queue)[number * groups : (number + 1) * groups]
-            work = partial(_get, qmgr, queue, group_ids, messages, removing=what == "take")
+            work = partial(_get, qmgr, queue, group_ids, messages, what)
         pipe.send("ready")
         pipe.recv()
         work()
@@ -93,9 +95,7 @@ def _group_ids(queue: pymqi.Queue) -> list[bytes]:
         found.append(md.GroupId)
 
 
-def _get(
-    qmgr: pymqi.QueueManager, queue: pymqi.Queue, group_ids: list[bytes], messages: int, *, removing: bool
-) -> None:
+def _get(qmgr: pymqi.QueueManager, queue: pymqi.Queue, group_ids: list[bytes], messages: int, what: str) -> None:
     hconn, hobj, mqget, mqcmit = qmgr.get_handle(), queue.get_handle(), pymqe.MQGET, pymqe.MQCMIT
     first, following, taking = (
         bytearray(pymqi.GMO(Version=2, Options=options, MatchOptions=CMQC.MQMO_MATCH_GROUP_ID).pack())
@@ -104,14 +104,14 @@ def _get(
     for group_id in group_ids:
         md = bytearray(pymqi.MD(Version=2, GroupId=group_id).pack())
         gmo = first
-        for _ in range(messages):
+        for _ in range(messages if what != "get" else 0):
             # The library writes into the bytes it is given: every call gets a copy of its own.
             *_, comp, reason = mqget(hconn, hobj, bytes(md), bytes(gmo), 4096)
             if comp:
                 raise RuntimeError(reason)
             gmo = following
-        for number in range(1, messages + 1 if removing else 1):
-            *_, comp, reason = mqget(hconn, hobj, bytes(md), bytes(taking), 0)
+        for number in range(1, messages + 1 if what != "browse" else 1):
+            *_, comp, reason = mqget(hconn, hobj, bytes(md), bytes(taking), 4096 if what == "get" else 0)
             if comp == CMQC.MQCC_FAILED:
                 raise RuntimeError(reason)
             if (number % EVERY == 0 or number == messages) and mqcmit(hconn)[0]:

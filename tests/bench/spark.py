@@ -3,6 +3,9 @@
 Both sides have two processes, each with half of the groups; what is compared is rows in a second with two of them. Loops and
 Spark take turns, the session and its workers are warm, and the time is that of the whole action: planning, tasks, the end of the
 batch. A read browses and removes nothing; a stream reads and then removes, in its driver.
+
+A user would write a loop that gets, in place of a stream. So over the slow line a stream is measured beside four of these: in
+steady state, which is all but the first and the last micro-batch; as a whole, from start to end; and with one micro-batch.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from mqembedded import EmbeddedQueueManager
-from tests.bench.raw_processes import EVERY, PAYLOAD, PROCESSES, raw_processes
+from tests.bench.raw_processes import EVERY, PAYLOAD, PROCESSES, Raw, raw_processes
 from tests.bench.run import Run
 from tests.bench.site import MODEL, queue_manager
 from tests.faults.reader import Reader
@@ -72,7 +75,34 @@ def measure(run: Run) -> dict[str, float]:
         ):
             told = run.rounds(f"{what} at 1 ms", rounds, 60)
             figures[name] = _faster(partial(work, **one), partial(work, **other), told, prepare)
+        with raw_processes(qmgr, _SLOW_PARTITIONS) as raw:
+            figures |= _beside_get_loops(run, raw, queues, by_spark)
     return figures
+
+
+def _beside_get_loops(run: Run, raw: Raw, queues: _Queues, by_spark: _Spark) -> dict[str, float]:
+    groups, messages, rounds = run.of((40, 500, 3), (12, 20, 1))
+    found: dict[str, list[float]] = {"stream steady": [], "stream whole": [], "stream one": []}
+    for number in run.rounds("stream beside loops that get, at 1 ms", rounds, 200):
+        for queue in (RAW_STREAMED, STREAMED):
+            queues.empty(queue)
+            raw("put", queue, groups, messages)
+        by_hand = groups * messages / raw("get", RAW_STREAMED, groups, messages)
+        began_s = time.perf_counter()
+        batches = by_spark.stream(_SLOW_PARTITIONS, maxGroupsPerTrigger=str(_SLOW_PARTITIONS))
+        whole_s = time.perf_counter() - began_s
+        queues.empty(STREAMED)
+        raw("put", STREAMED, groups, messages)
+        one_s = _seconds(partial(by_spark.stream, _SLOW_PARTITIONS))
+        if number:
+            rows, steady_s = (sum(values) for values in zip(*batches[1:-1], strict=True))
+            for name, rate in (
+                ("stream steady", rows / steady_s),
+                ("stream whole", groups * messages / whole_s),
+                ("stream one", groups * messages / one_s),
+            ):
+                found[name].append(rate / by_hand)
+    return {name: statistics.median(ratios) for name, ratios in found.items()}
 
 
 def _faster(one: Work, other: Work, rounds: Iterable[int], prepare: Callable[[], None]) -> float:
@@ -126,13 +156,16 @@ class _Spark:
         reader = self._spark.read.format("ibmmq").options(**self._options, queue=INPUT, maxPartitions=partitions)
         reader.load().write.format("noop").mode("overwrite").save()
 
-    def stream(self, partitions: int) -> None:
-        """Read the queue for streams until it is empty."""
-        options = {**self._options, "queue": STREAMED, "maxPartitions": partitions}
+    def stream(self, partitions: int, **more: str) -> list[tuple[int, float]]:
+        """Read the queue for streams until it is empty; returns rows and seconds of each micro-batch."""
+        options = {**self._options, "queue": STREAMED, "maxPartitions": partitions, **more}
         with tempfile.TemporaryDirectory() as checkpoint:
             rows = self._spark.readStream.format("ibmmq").options(**options).load()
             writer = rows.writeStream.format("noop").option("checkpointLocation", checkpoint)
-            writer.trigger(availableNow=True).start().awaitTermination()
+            query = writer.trigger(availableNow=True).start()
+            query.awaitTermination()
+            told = [each for each in query.recentProgress if each.numInputRows]
+            return [(each.numInputRows, each.durationMs["triggerExecution"] / 1000) for each in told]
 
     def write(self, queue: str, **more: str) -> None:
         """Put groups to a queue, with more options."""

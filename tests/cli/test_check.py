@@ -49,7 +49,7 @@ def complete_and_die(owner, status="classic", checkpoint=None):
         raise Died
 
 
-NEVER = "unknown: there is no status queue, so this name was never used or its status queue was deleted"
+NEVER = "unknown: there is no status queue: the name was never used, or its queue was deleted"
 
 
 def record(owner, **fields):
@@ -94,7 +94,7 @@ def test_who_was_never_here_is_told_from_who_is_clean(owner, check):
     assert state() == "unknown"
     owner.put_group(THIS)
     assert state() == "clean"
-    assert check("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
+    assert check("--role", "put").stdout.splitlines()[0] == f"put {owner.name}: clean: no group is interrupted"
     # A status queue that exists is not deleted.
     assert owner.has_status_queue("put")
 
@@ -113,7 +113,10 @@ def test_a_checkpoint_is_never_taken_away(owner, check):
         complete_and_die(owner, checkpoint={"line": 5})
     result = check()
     assert result.exit_code == MAY_START
-    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, with a checkpoint; no group is interrupted"
+    assert (
+        result.stdout.splitlines()[0]
+        == f"put {owner.name}: checkpoint kept: no group is interrupted; its checkpoint is kept"
+    )
     assert "  checkpoint    {'line': 5}" in result.stdout.splitlines()
     with owner.producer() as producer:
         assert producer.checkpoint == {"line": 5}
@@ -143,7 +146,7 @@ def test_an_interrupted_group_is_left_for_the_start(owner, check, status):
     result = check()
     assert (result.exit_code, result.stderr) == (MAY_START, "")
     assert result.stdout.splitlines() == [
-        f"put {owner.name}: a group is interrupted, and the next start resumes it",
+        f"put {owner.name}: interrupted: a group is interrupted, and the next start resumes it",
         f"  status queue  MQGROUPS.PUT.{owner.name}",
         "  record        in group, unit of work 3, epoch 1",
         f"  put by        user {owner.on_queue()[0].md.UserIdentifier.decode().rstrip()}",
@@ -205,7 +208,7 @@ def test_an_active_owner_is_told_with_its_record_and_not_disturbed(owner, check)
         result = check()
         assert result.exit_code == OWNER_ACTIVE
         assert result.stdout.splitlines()[0] == (
-            f"put {owner.name}: another instance of this name is active, or not gone yet"
+            f"put {owner.name}: active: a program works under this name, or is not gone yet"
         )
         assert "  committed     4 messages" in result.stdout.splitlines()
         group.put(THIS[5])
@@ -224,7 +227,7 @@ def test_an_owner_that_goes_in_time_is_waited_for(owner, check, faults, backgrou
     producer.close()
     result = waiting.result(60)
     assert result.exit_code == MAY_START
-    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean, no group is interrupted"
+    assert result.stdout.splitlines()[0] == f"put {owner.name}: clean: no group is interrupted"
 
 
 def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, check):
@@ -234,7 +237,7 @@ def test_a_record_that_a_unit_of_work_hides_is_not_gone_yet(owner, check):
     said = json.loads(check("--role", "put", "-o", "json").stdout)
     assert owner.eye.back_out() == OK
     assert result.exit_code == said["exit_code"] == OWNER_ACTIVE
-    assert f"put {owner.name}: not gone yet: its status record is hidden by a unit of work" in result.stdout
+    assert f"put {owner.name}: hidden: a unit of work hides the record" in result.stdout
     assert said["owners"][0]["state"] == "hidden"
     assert check("--role", "put").exit_code == MAY_START
 
@@ -294,7 +297,7 @@ def test_what_could_not_be_seen_is_no_reason_to_start(owner, check, monkeypatch)
     assert check(*given).exit_code == FAILED
     monkeypatch.setattr(mqgroups.operate.command_server, "_COMMAND_QUEUE", "NO.SUCH.QUEUE")
     result = check(*given)
-    assert (result.exit_code, "not seen: whether a group" in result.stderr) == (NOT_SEEN, True)
+    assert (result.exit_code, "not seen: whether a start" in result.stderr) == (NOT_SEEN, True)
     assert check(*given, "--accept", "no-record").exit_code == MAY_START
 
 

@@ -199,7 +199,7 @@ def test_what_a_charset_lacks_is_escaped(owner, charset, shown, terminal):
     ("words", "begun", "expected"),
     [
         ([], "ow", ["owners"]),
-        (["owners"], "--un", ["--unused"]),
+        (["owners"], "--on", ["--only"]),
         (["owners"], "--password-", ["--password-env", "--password-file"]),
         (["doctor", "-o"], "", ["table", "json", "mqsc"]),
     ],

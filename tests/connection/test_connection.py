@@ -38,7 +38,9 @@ def test_a_wrong_password_is_2035_and_is_not_shown(owner):
         errors.NotAuthorised, match=r"MQCONNX for queue manager QM1 at .* failed: reason 2035"
     ) as caught:
         owner.connect(user="app", password="wr0ng-secret")
-    assert "Check user and password" in str(caught.value)
+    assert "AMQ9776 or AMQ9777: a CHLAUTH record" in str(caught.value)
+    assert f"DISPLAY CHLAUTH('{owner.target.channel}') MATCH(RUNCHECK)" in str(caught.value)
+    assert "AMQ5534: user or password" in str(caught.value)
     assert "wr0ng" not in str(caught.value) + repr(caught.value) + repr(caught.value.__dict__)
 
 
@@ -385,7 +387,7 @@ def test_a_wrapped_connection_in_another_thread_is_a_clear_error_and_commits_not
     producer = owner.producer(qmgr)
     group = producer.group()
     owner.put_all(group, THIS[:4])
-    with pytest.raises(errors.ConnectionBroken, match="not valid in this process or thread") as caught:
+    with pytest.raises(errors.ConnectionBroken, match="not valid in this thread") as caught:
         background(group.put, THIS[4]).result()
     assert caught.value.reason == 2018
     producer.close()

@@ -15,6 +15,7 @@ from mqgroups.core.claim import (
     Sink,
     claim_action,
     claim_values,
+    completed_batch,
     high_water_mark,
     kind_of_record,
     new_intent,
@@ -90,7 +91,7 @@ def test_what_is_taken_over_keeps_what_was_committed_and_says_who_has_it():
 
 
 SAID: dict[str, Any] = {**claim_values(BEGUN.checkpoint)}
-MARK = high_water_mark(SINK, CompletedBatch(7, None), "driver")
+MARK = high_water_mark(SINK, CompletedBatch(7), "driver")
 WRONG: list[dict[str, Any]] = [
     {"kind": ["status"]},
     {"sink": None},
@@ -110,8 +111,9 @@ WRONG: list[dict[str, Any]] = [
         (INTENT, RecordKind.INTENT),
         (BEGUN, RecordKind.STATUS),
         (MARK, RecordKind.HIGH_WATER_MARK),
-        (high_water_mark(SINK, CompletedBatch(7, "query-2"), "driver"), RecordKind.HIGH_WATER_MARK),
+        (high_water_mark(SINK, CompletedBatch(7, "query-2", "run", "of"), "driver"), RecordKind.HIGH_WATER_MARK),
         (replace(MARK, checkpoint={"kind": "high-water mark", "sink": "query-1", "batch": 7, "query": 2}), None),
+        (replace(MARK, checkpoint={"kind": "high-water mark", "sink": "query-1", "batch": 7, "within": None}), None),
         (replace(BEGUN, checkpoint=None), None),
         (replace(BEGUN, checkpoint={"kind": "status", "sink": "query-1", "batch": 7}), None),
         (replace(BEGUN, checkpoint={"kind": "other", "sink": "query-1", "batch": 7}), None),
@@ -123,6 +125,26 @@ WRONG: list[dict[str, Any]] = [
 def test_a_record_says_what_it_is(record, kind):
     assert decode(encode(record)) == record
     assert kind_of_record(record) is kind
+
+
+@table(
+    ("first", "is_second", "repeats"),
+    [
+        (CompletedBatch(7, "query", "write-1", "run-2"), True, False),
+        (CompletedBatch(7, "query", "write-2", "run-2"), False, False),
+        (CompletedBatch(7, "query", "write-1", "run-1"), False, True),
+        (CompletedBatch(7, "query", "write-1", None), False, True),
+        (CompletedBatch(6, "query", "write-1", "run-2"), False, False),
+        (CompletedBatch(6, "query", "write-1", "run-1"), False, False),
+    ],
+)
+def test_a_mark_tells_a_second_batch_of_one_name_from_a_repetition(first, is_second, repeats):
+    batch = CompletedBatch(7, "query", "write-2", "run-2")
+    assert completed_batch(high_water_mark(SINK, first, "driver").checkpoint) == first
+    assert (batch.is_second(first), batch.repeats(first)) == (is_second, repeats)
+    outside = batch._replace(query=None, within=None)
+    assert not outside.is_second(first._replace(within=None))
+    assert not outside.repeats(first)
 
 
 def test_the_digest_tells_where_one_message_ends_and_the_next_begins():

@@ -261,12 +261,17 @@ def test_bytes_that_were_changed_under_a_right_digest_are_a_good_record_or_rejec
     assert decode(encode(found)) == found
 
 
-def test_a_missing_field_is_rejected():
-    for name in ("epoch", "queue", "group_id", "first_msg_id", "checkpoint"):
-        values = values_of(RECORD)
-        del values[name]
-        with pytest.raises(RecordRejected, match="field"):
+def test_a_record_without_a_field_is_of_another_version_and_named_with_its_writer():
+    whole = values_of(replace(RECORD, owner_id="0123456789abcdef mqgroups 0.0.9"))
+    for name in whole.keys() - {"schema", "owner_id"}:
+        values = {each: value for each, value in whole.items() if each != name}
+        with pytest.raises(RecordRejected, match=f"found no field '{name}', written by 'mqgroups 0.0.9'") as caught:
             decode(sealed(values))
+        assert caught.value.because is RejectedBecause.VERSION
+
+
+def test_a_later_field_that_need_not_be_known_is_passed_over():
+    assert decode(sealed(values_of(RECORD) | {"optional_colour": {"red": 1}})) == RECORD
 
 
 def test_properties_that_json_does_not_have_come_back():

@@ -68,11 +68,13 @@ class Spec:
             raise Rejected("corrupt") from None
         if "schema" not in fields:
             raise Rejected("corrupt")
-        if type(fields["schema"]) is not int or fields["schema"] != 1 or fields.keys() - cls.FIELDS.keys():
+        if type(fields["schema"]) is not int or fields["schema"] != 1:
             raise Rejected("version")
-        for name, is_valid in cls.FIELDS.items():
-            if name not in fields or not is_valid(fields[name]):
-                raise Rejected("corrupt")
+        fields = {name: value for name, value in fields.items() if not name.startswith("optional_")}
+        if fields.keys() != cls.FIELDS.keys():
+            raise Rejected("version")
+        if not all(is_valid(fields[name]) for name, is_valid in cls.FIELDS.items()):
+            raise Rejected("corrupt")
         in_group, nothing = fields["state"] == "in group", fields["msg_seq_number"] == fields["offset"] == 0
         if (in_group and not int(fields["group_id"], 16)) or (nothing and fields["state"] in ("in group", "completed")):
             raise Rejected("corrupt")

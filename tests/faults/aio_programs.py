@@ -31,7 +31,7 @@ class _AioProgram(Application):
         try:
             self.canceller.run(self._run(connection))
         finally:
-            # No thread may be there when this process forks the next time.
+            # What a thread of this start does is not to be counted in the next one.
             for thread in threading.enumerate():
                 if thread.name.startswith("mqgroups.aio"):
                     thread.join()

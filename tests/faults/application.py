@@ -20,10 +20,13 @@ PATIENCE_S = 20
 
 
 class Notebook:
-    """What a program has written down, line by line. Inherited over fork; a SIGKILL takes nothing of it."""
+    """What a program has written down, line by line. Other processes share it; a SIGKILL takes nothing of it."""
 
     def __init__(self) -> None:
         self._file = os.memfd_create("notebook")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _shared, (f"/proc/{os.getpid()}/fd/{self._file}",)
 
     def lines(self) -> list[bytes]:
         """Return what is written down."""
@@ -41,6 +44,12 @@ class Notebook:
     def close(self) -> None:
         """Throw it away."""
         os.close(self._file)
+
+
+def _shared(path: str) -> Notebook:
+    notebook = Notebook.__new__(Notebook)
+    notebook._file = os.open(path, os.O_RDWR)
+    return notebook
 
 
 def forget(owner: Any) -> None:
@@ -97,7 +106,7 @@ class Application:
         faults: how many disturb it, if they are at calls.
         asks_again: whether it is doing what may end with a lost connection, to be asked for again at its next start.
         places: where each group was found, as far as ``wrong`` asks.
-        errors: the errors that its starts ended with, by class and text; a forked start leaves them here.
+        errors: the errors that its starts ended with, by class and text; a start in a process of its own leaves them here.
         patience_s: how long it waits for others, and for what ought to be there.
         wait_s: how long it waits for a group before it takes it that there is none.
         hand: what of the library it has in hand: the producer, consumer or pipe, and the group; for other threads.
@@ -124,6 +133,10 @@ class Application:
         self._there = Notebook()
         self._payloads = pattern.payloads()
         self._patience = 5
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a process of its own gets: all but what of the library is in hand here."""
+        return {**self.__dict__, "hand": {}}
 
     def run(self, connection: mqgroups.QueueManager) -> None:
         """One start of the application, to its end."""

@@ -28,13 +28,14 @@ the full form take of all this.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,11 @@ class Campaign:
         workers: ProcessPoolExecutor,
         *,
         stranger: bool = False,
+        more_workers: Callable[[], ProcessPoolExecutor] | None = None,
     ) -> None:
+        """``more_workers``: returns others where one of the workers has died. By default that ends the campaign."""
         self._is_stranger = stranger
+        self._more_workers = more_workers
         self._all = extents
         self._extents = {pattern: extents.of(pattern) for pattern in patterns}
         self._plain = [pattern for pattern in patterns if pattern.role in PLAIN_ROLES]
@@ -114,21 +118,29 @@ class Campaign:
         self._workers = workers
         self._holdings: dict[str, list[int]] = {}
         self.results: dict[tuple[str, str], Result] = {}
+        # Why a phase was left out, or what ended it.
+        self.left_out: dict[str, str] = {}
+        self.ended: dict[str, str] = {}
 
-    def run(self, say: Callable[[str], None]) -> None:
-        """Do all of it, phase by phase."""
+    def run(self, say: Callable[[str], None], after_phase: Callable[[], None] = lambda: None) -> None:
+        """Do all of it, phase by phase. What ends a phase is told as a violation, and the next one begins."""
         names = [one.name for one in self._extents]
         calls = dict(zip(self._extents, self._workers.map(pool.undisturbed, names), strict=True))
         plain_calls = {pattern: calls[pattern] for pattern in self._plain}
         extents, plain, sample = self._extents, self._all.plain, self._sample
         races = plain.races if self._plain else 0
         made: dict[str, int] = {}
+
+        def singles() -> Iterator[Task]:
+            return call_faults.singles(calls, extents, sample)
+
         if self._takes(call_faults.SINGLE) or self._takes(call_faults.DOUBLE):
-            made = self._phase(call_faults.singles(calls, extents, sample), say)
+            self._phase(call_faults.SINGLE, singles, say, made)
+            after_phase()
         # What each phase is made of is worked out when its turn comes.
         rest: tuple[tuple[str, Callable[[], Iterable[Task]]], ...] = (
             (call_faults.DOUBLE, lambda: call_faults.doubles(made, extents, sample)),
-            (call_faults.SILENT, lambda: self._silences(plain_calls, say)),
+            (call_faults.SILENT, lambda: self._silences(plain_calls)),
             (zombies.PHASE, lambda: zombies.tasks(calls, extents, sample)),
             (interruptions.PHASE, self._interruptions),
             (cancellations.PHASE, self._cancellations),
@@ -143,19 +155,20 @@ class Campaign:
         )
         for phase, tasks in rest:
             if self._takes(phase):
-                self._phase(tasks(), say)
+                self._phase(phase, tasks, say)
+                after_phase()
 
     def _takes(self, phase: str) -> bool:
         return not self._phases or phase in self._phases
 
-    def _silences(self, calls: Mapping[Pattern, list[tuple[str, int]]], say: Callable[[str], None]) -> Iterator[Task]:
+    def _silences(self, calls: Mapping[Pattern, list[tuple[str, int]]]) -> Iterator[Task]:
         """Yield silent lines, where the campaign has a line of its own, and heartbeats are soon missed."""
         if not self._is_stranger or not self._all.plain.silences:
             return iter(())
-        heartbeat_s = self._workers.submit(pool.heartbeat_s).result()
+        heartbeat_s, why = self._workers.submit(pool.heartbeat_s).result()
         if not 0 < heartbeat_s <= _LONGEST_HEARTBEAT_S:
-            say(
-                f"no silent lines: HBINT of the channel is {heartbeat_s}; with 1 to {_LONGEST_HEARTBEAT_S} they end in time"
+            self.left_out[call_faults.SILENT] = (
+                f"{why or f'HBINT of the channel is {heartbeat_s}'}; with 1 to {_LONGEST_HEARTBEAT_S} they end in time"
             )
             return iter(())
         return call_faults.silences(calls, self._all.plain.silences, self._sample)
@@ -183,9 +196,30 @@ class Campaign:
         )
         return dict(zip(every, found, strict=True))
 
-    def _phase(self, tasks: Iterable[Task], say: Callable[[str], None]) -> dict[str, int]:
-        """Have tasks done; returns the calls of each case, those of a killed program before it was started again too."""
-        calls: dict[str, int] = {}
+    def _phase(
+        self,
+        phase: str,
+        tasks: Callable[[], Iterable[Task]],
+        say: Callable[[str], None],
+        calls: dict[str, int] | None = None,
+    ) -> None:
+        """Do a phase; what ends it is noted.
+
+        ``calls`` gets the calls of each case, those of a killed program before it was started again too.
+        """
+        try:
+            self._do(tasks(), say, {} if calls is None else calls)
+        except Exception as error:
+            self.ended[phase] = f"ended with {type(error).__name__}: {error}"
+            say(f"{phase} {self.ended[phase]}")
+            if isinstance(error, BrokenExecutor):
+                if self._more_workers is None:
+                    raise
+                self._workers = self._more_workers()
+        if phase in self.left_out:
+            say(f"{phase} left out: {self.left_out[phase]}")
+
+    def _do(self, tasks: Iterable[Task], say: Callable[[str], None], calls: dict[str, int]) -> None:
         todo = [task for task in tasks if task.cases]
         cases = sum(len(task.cases) for task in todo)
         begun_s = said_s = time.monotonic()
@@ -202,7 +236,6 @@ class Campaign:
             if number == len(todo) or now_s - said_s > _SAY_AFTER_S:
                 said_s = now_s
                 say(f"{task.phase}: {len(calls):,} of {cases:,} cases in {now_s - begun_s:.0f} s")
-        return calls
 
     def _done(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Result, list[int], dict[str, int]]]:
         """Yield what comes of tasks as they are done."""
@@ -257,19 +290,26 @@ class _Runs:
         """Do all of it under one setting, and print what came of it; ``turn`` counts settings that share out the patterns."""
         arguments, console = self._arguments, self._console
         began_s = time.monotonic()
-        with worker_processes(1 if self._is_stranger else arguments.workers, setting) as workers:
+        count = 1 if self._is_stranger else arguments.workers
+
+        with contextlib.ExitStack() as stack:
+
+            def workers() -> ProcessPoolExecutor:
+                return stack.enter_context(worker_processes(count, setting))
+
             patterns = [each for each in self._patterns if not is_refused(each, setting.readings)]
             campaign = Campaign(
                 extents,
                 arguments.seed,
                 extents.among(patterns, turn),
                 arguments.phase,
-                workers,
+                workers(),
                 stranger=self._is_stranger,
+                more_workers=workers,
             )
-            campaign.run(self._say)
+            under = "".join(f", {name}: {value}" for name, value in setting.readings.items())
+            campaign.run(self._say, lambda: self._keep(campaign, under, began_s))
         took_s = round(time.monotonic() - began_s)
-        under = "".join(f", {name}: {value}" for name, value in setting.readings.items())
         binding = setting.binding or os.environ.get("MQGROUPS_MQI", "pymqi")
         where = given(os.environ).q_mgr_name if self._is_stranger else "embedded queue manager (not IBM MQ)"
         title = f"Fault campaign, seed {arguments.seed}, {where}, {binding}{under}, {took_s} s"
@@ -277,15 +317,21 @@ class _Runs:
         kept = campaign.kept()
         for line in kept:
             console.print(line)
-        total = campaign.total()
-        self.violations += len(total.wrong) + len(kept)
-        figures: dict[str, Any] = {"seconds": took_s, "total": _figures(total), "kept": kept}
+        self.violations += len(campaign.total().wrong) + len(kept) + len(campaign.ended)
+        self._keep(campaign, under, began_s)
+
+    def _keep(self, campaign: Campaign, under: str, began_s: float) -> None:
+        """Write down what is known so far: what ends the campaign later does not take it away."""
+        took_s = round(time.monotonic() - began_s)
+        figures: dict[str, Any] = {"seconds": took_s, "total": _figures(campaign.total()), "kept": campaign.kept()}
+        figures["left out"] = campaign.left_out | campaign.ended
         figures |= {f"phase {phase}": _figures(campaign.total(phase)) for phase in PHASES}
         figures |= {f"{phase}: {name}": asdict(result) for (phase, name), result in campaign.results.items()}
         if under:
             self.figures[f"under{under}"] = figures
         else:
             self.figures |= figures
+        self._write()
 
     def without(self, safeties: Sequence[str], extent: Extent, setting: Setting) -> None:
         """Run single faults of the producers on clusters without these safeties."""
@@ -303,11 +349,14 @@ class _Runs:
         self.noticed = self.noticed and taken_out.noticed
 
     def write(self) -> None:
-        """Write the figures down."""
+        """Write the figures down, and say where."""
+        self._write()
+        self._console.print(f"{self.violations} violations; figures in {self._arguments.json}")
+
+    def _write(self) -> None:
         path = self._arguments.json
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self.figures) + "\n")
-        self._console.print(f"{self.violations} violations; figures in {path}")
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)

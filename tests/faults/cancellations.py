@@ -12,13 +12,15 @@ Allowed is that work is done again as far as it is not committed. No error of th
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from mqembedded import Fault
 from mqgroups.errors import ConnectionBroken, MQGroupsError
 from tests.aio.canceller import Cancellation, Canceller
 from tests.faults.aio_programs import AioGetProgram, AioPipeProgram, AioPutProgram
@@ -47,15 +49,7 @@ def run(site: Site, name: str, level: str, *points: str) -> Result:
     faults = [fault_at(point) for point in points if not point.startswith(WHENS)]
     is_killed = any(fault.action == "kill_client" for fault in faults)
     result = Result(runs=1)
-
-    def then() -> None:
-        for fault in faults:
-            if fault.action == "kill_client":
-                nth = len(machine.watch.seen.calls) + fault.nth
-                machine.watch.hooks[fault.when, nth] = lambda: os.kill(os.getpid(), signal.SIGKILL)
-            else:
-                machine.qmgr.arm(replace(fault, appl_name=PROGRAM))
-
+    then = functools.partial(_then, machine, faults)
     program.canceller = canceller = Canceller(*cancellations, then=then)
     with machine.prepared(program), machine.deadline(result):
         machine.watch.begin(program, machine.reader)
@@ -80,6 +74,16 @@ def run(site: Site, name: str, level: str, *points: str) -> Result:
         result.wrong += seen.wrong
         machine.look(program, result)
     return result
+
+
+def _then(machine: Machine, faults: Sequence[Fault]) -> None:
+    """Have the faults come that are counted from the cancellation on."""
+    for fault in faults:
+        if fault.action == "kill_client":
+            nth = len(machine.watch.seen.calls) + fault.nth
+            machine.watch.hooks[fault.when, nth] = lambda: os.kill(os.getpid(), signal.SIGKILL)
+        else:
+            machine.qmgr.arm(replace(fault, appl_name=PROGRAM))
 
 
 def _here(machine: Machine, program: _Program) -> str:

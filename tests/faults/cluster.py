@@ -15,6 +15,7 @@ from mqembedded.channels.settings import ChannelSettings
 from mqembedded.serve.cluster_file import ClusterFile, QueueManagerEntry
 from tests.faults.application import PATIENCE_S, Program
 from tests.faults.cluster_programs import ALL, ClusterGetProgram
+from tests.faults.forker import Forker
 from tests.faults.machine import NAP_S, Machine, wait_s
 from tests.faults.patterns import AnyProgram
 from tests.faults.reader import Reader, Seen
@@ -116,11 +117,11 @@ class ClusterReader(Reader):
 class Member(Machine):
     """One queue manager of a cluster, and the programs there; the programs beside one are at the others."""
 
-    def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str, watch: Watch) -> None:
-        super().__init__(cluster[q_mgr_name], ClusterReader(cluster, q_mgr_name), watch)
+    def __init__(self, cluster: EmbeddedCluster, q_mgr_name: str, watch: Watch, forker: Forker) -> None:
+        super().__init__(cluster[q_mgr_name], ClusterReader(cluster, q_mgr_name), watch, forker)
         self._embedded = cluster[q_mgr_name]
         self._others = {
-            name: Machine(cluster[name], Reader(cluster[name]), watch) for name in ALL if name != q_mgr_name
+            name: Machine(cluster[name], Reader(cluster[name]), watch, forker) for name in ALL if name != q_mgr_name
         }
         self._beside: dict[str, int] = {}
 

@@ -12,6 +12,7 @@ each start from then on. Nothing is lost, doubled, or looks whole and is not, wi
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -93,7 +94,7 @@ class _Case:
         """One start; returns whether it ended in order."""
         machine, program, result = self._machine, self._program, self._result
         if self._is_killed and result.starts == 1:
-            code = machine.reap(machine.fork(program, start=lambda: machine.run(program, wrapped=True)))
+            code = machine.reap(machine.fork(program, start=functools.partial(machine.run, program, wrapped=True)))
             machine.wait_until_closed(program)
             said = program.errors.lines()[-1].decode() if code == ENDED_WITH_ERROR else ""
             result.fired += code == -signal.SIGKILL

@@ -32,7 +32,7 @@ class GoingOn:
         level: str,
         connection: str,
         catches: tuple[type[BaseException], ...] = INTERRUPTIONS,
-        caught: Callable[[BaseException], None] = lambda _: None,
+        caught: Callable[[BaseException], object] = str,
     ) -> None:
         """``catches``: what it goes on after; ``caught`` is called with each of them."""
         self._machine = machine

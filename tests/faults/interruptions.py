@@ -10,9 +10,10 @@ of the library's is: the application has done nothing wrong, and neither has any
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mqgroups.errors import MQGroupsError
@@ -47,12 +48,8 @@ def run(site: Site, name: str, level: str, connection: str, *points: str) -> Res
         parts = [(point_at(point),) for point in points] if level == "process" else [tuple(map(point_at, points))]
         while result.starts < MOST_STARTS:
             result.starts += 1
-            interrupter = Interrupter(parts.pop(0)) if parts else None
-            if level == "process":
-                ended = _in_a_process(machine, program, going_on, interrupter, result)
-            else:
-                ended = _here(machine, program, going_on, interrupter, result)
-            if ended:
+            here = _in_a_process if level == "process" else _here
+            if here(machine, program, going_on, parts.pop(0) if parts else (), result):
                 break
         else:
             result.wrong.append(f"not done: after {MOST_STARTS} starts")
@@ -65,14 +62,12 @@ def run(site: Site, name: str, level: str, connection: str, *points: str) -> Res
     return result
 
 
-def _here(
-    machine: Machine, program: AnyProgram, going_on: GoingOn, interrupter: Interrupter | None, result: Result
-) -> bool:
+def _here(machine: Machine, program: AnyProgram, going_on: GoingOn, points: Sequence[Point], result: Result) -> bool:
     """One start in this process; returns whether it ended in order."""
-    if interrupter is None:
+    if not points:
         error = machine.attempt(going_on.run)
     else:
-        with interrupter:
+        with Interrupter(points) as interrupter:
             error = machine.attempt(going_on.run)
         result.fired += interrupter.fired
     if error is not None:
@@ -83,17 +78,10 @@ def _here(
 
 
 def _in_a_process(
-    machine: Machine, program: AnyProgram, going_on: GoingOn, interrupter: Interrupter | None, result: Result
+    machine: Machine, program: AnyProgram, going_on: GoingOn, points: Sequence[Point], result: Result
 ) -> bool:
     """One start in a process of its own; returns whether it ended in order."""
-
-    def start() -> MQGroupsError | None:
-        if interrupter is None:
-            return machine.attempt(going_on.run)
-        with interrupter:
-            return machine.attempt(going_on.run)
-
-    code = machine.reap(machine.fork(program, start=start))
+    code = machine.reap(machine.fork(program, start=functools.partial(_started, machine, going_on, points)))
     machine.wait_until_closed(program, patience_s=PATIENCE_S)
     if code == ENDED_BY_INTERRUPTION:
         result.fired += 1
@@ -102,6 +90,13 @@ def _in_a_process(
     elif code:
         result.wrong.append(f"ended with exit code {code}")
     return not code
+
+
+def _started(machine: Machine, going_on: GoingOn, points: Sequence[Point]) -> MQGroupsError | None:
+    if not points:
+        return machine.attempt(going_on.run)
+    with Interrupter(points):
+        return machine.attempt(going_on.run)
 
 
 def _judge(error: str, result: Result) -> None:

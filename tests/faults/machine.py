@@ -1,13 +1,14 @@
 """One queue manager to do harm to, and one program at a time that is started again until it says that it is done.
 
 A program runs in this process, on a new connection at each start, as long as nothing kills it; where a fault of the case
-will, it runs in a fork of this process.
+will, it runs in a process of its own (``forker.py``).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import signal
@@ -16,17 +17,18 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import mqgroups
 from mqembedded import ControlError, EmbeddedQueueManager, EmbeddedQueueManagerError
 from mqgroups.errors import MQGroupsError
 from tests.faults.application import PATIENCE_S, Program
+from tests.faults.forker import Forker
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS, AnyProgram
 from tests.faults.reader import Reader, Seen
 from tests.faults.result import Result
-from tests.faults.stranger.queue_manager import Stranger
+from tests.faults.stranger.queue_manager import Address, Stranger
 from tests.faults.watch import Watch
 
 # What a queue manager needs for it.
@@ -52,9 +54,10 @@ AnyQueueManager: TypeAlias = EmbeddedQueueManager | Stranger
 class Machine:
     """A queue manager, the reader on it, and the watch on this process's library."""
 
-    def __init__(self, qmgr: AnyQueueManager, reader: Reader, watch: Watch, names: str = "") -> None:
+    def __init__(self, qmgr: AnyQueueManager, reader: Reader, watch: Watch, forker: Forker, names: str = "") -> None:
         """``names``: what the names of its programs and queues have, where others may have left theirs behind."""
         self.qmgr = qmgr
+        self._forker = forker
         self._names = names
         self.reader = reader
         self.watch = watch
@@ -64,6 +67,12 @@ class Machine:
         self.raw: Any = None
         self._children: set[int] = set()
         self._mine = os.getpid()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a process of its own gets one: it connects to the same queue manager, and controls nothing."""
+        qmgr = self.qmgr
+        address = Address(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name, dict(credentials_of(qmgr)))
+        return _far, (address, self.watch)
 
     def stop(self) -> None:
         """End the queue manager."""
@@ -175,34 +184,12 @@ class Machine:
     def fork(self, program: Program, stop_at: int = 0, start: Callable[[], MQGroupsError | None] | None = None) -> int:
         """Start the program in a process of its own; returns its number. ``start`` is what it does instead of ``run``.
 
-        Its error, if it ends with one, is in its notebook of errors.
+        Its error, if it ends with one, is in its notebook of errors. All of it is pickled: what it changes, it changes there.
         """
-        pid = os.fork()
-        if pid:
-            self._children.add(pid)
-            return pid
-        code = ENDED_UNEXPECTEDLY
-        try:
-            hooks = self.watch.hooks
-            self.watch.begin(None, None)
-            self.watch.hooks = hooks
-            if stop_at:
-                self.watch.stop_before(stop_at)
-            error = start() if start is not None else self.run(program)
-            code = 0 if error is None else ENDED_WITH_ERROR
-            if error is not None:
-                program.errors.write(_one_line(error))
-        except INTERRUPTIONS:
-            code = ENDED_BY_INTERRUPTION
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            while True:
-                try:
-                    os._exit(code)
-                except BaseException:
-                    # A signal that came before the end.
-                    continue
+        start = start or functools.partial(self.run, program)
+        pid = self._forker.fork(functools.partial(_forked, self.watch, program, self.watch.hooks, stop_at, start))
+        self._children.add(pid)
+        return pid
 
     def has_ended(self, pid: int) -> int | None:
         """Return how a process that was forked ended; ``None`` if it lives."""
@@ -314,13 +301,44 @@ class Machine:
         return {queue: self.reader.browse(queue) for queue in queues_of(program)}
 
 
+def _far(address: Address, watch: Watch) -> Machine:
+    machine = Machine(cast("AnyQueueManager", address), cast("Reader", None), watch, cast("Forker", None))
+    # Whoever started this process starts the queue manager again.
+    machine._mine = 0
+    return machine
+
+
+def _forked(
+    watch: Watch,
+    program: Program,
+    hooks: dict[tuple[str, int], Callable[[], None]],
+    stop_at: int,
+    start: Callable[[], MQGroupsError | None],
+) -> int:
+    """Run a program in a process of its own; returns its exit code."""
+    try:
+        watch.begin(None, None)
+        watch.hooks = hooks
+        if stop_at:
+            watch.stop_before(stop_at)
+        error = start()
+        if error is not None:
+            program.errors.write(_one_line(error))
+    except INTERRUPTIONS:
+        return ENDED_BY_INTERRUPTION
+    except BaseException:
+        traceback.print_exc()
+        return ENDED_UNEXPECTEDLY
+    return 0 if error is None else ENDED_WITH_ERROR
+
+
 class Stuck(BaseException):
     """A case took too long."""
 
 
 def credentials_of(qmgr: AnyQueueManager) -> Mapping[str, Any]:
     """Return the arguments with which its programs say who they are."""
-    return qmgr.credentials if isinstance(qmgr, Stranger) else {}
+    return qmgr.credentials if isinstance(qmgr, (Stranger, Address)) else {}
 
 
 def queues_of(program: Program) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pymqi
+
+from mqgroups.mqi import constants as mq
 from tests.faults import (
     call_faults,
     cancellations,
@@ -125,10 +128,16 @@ def reached(name: str, connection: str, opcodes: bool) -> dict[Place, int]:
     return interruptions.reached(_site, PATTERNS[name], connection, opcodes=opcodes)
 
 
-def heartbeat_s() -> int:
-    """Return HBINT of the channel."""
+def heartbeat_s() -> tuple[int, str]:
+    """Return HBINT of the channel; 0 if it is not told, and why."""
     machine = _site.single()
-    return machine.reader.heartbeat_s(machine.qmgr.channel)
+    try:
+        return machine.reader.heartbeat_s(machine.qmgr.channel), ""
+    except pymqi.MQMIError as error:
+        needed = (
+            "it needs DSP for the channel" if error.reason == mq.MQRC_NOT_AUTHORIZED else "the command server refuses"
+        )
+        return 0, f"HBINT of the channel is not told, reason {error.reason}: {needed}"
 
 
 def waits(name: str) -> int:

@@ -6,6 +6,7 @@ repeated exactly.
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import signal
@@ -65,20 +66,7 @@ def _start(
     machine: Machine, program: AnyProgram, going_on: GoingOn, draw: random.Random, signals: int
 ) -> tuple[int, int]:
     """Start the program in a process of its own and send it signals; returns how it ended, and how many were sent."""
-
-    def start() -> MQGroupsError | None:
-        machine.watch.stand_aside()
-        # Whoever waits for a program may wait for it in peace before it works.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-        try:
-            return machine.attempt(going_on.run)
-        finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-    pid = machine.fork(program, start=start)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    pid = machine.fork(program, start=functools.partial(_started, machine, going_on))
     sent = 0
     while sent < signals:
         time.sleep(draw.uniform(0, _WORKS_S / signals))
@@ -88,6 +76,17 @@ def _start(
         os.kill(pid, signal.SIGINT)
         sent += 1
     return machine.reap(pid), sent
+
+
+def _started(machine: Machine, going_on: GoingOn) -> MQGroupsError | None:
+    machine.watch.stand_aside()
+    # Whoever waits for a program may wait for it in peace before it works: SIGINT is blocked until now.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+    try:
+        return machine.attempt(going_on.run)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def tasks(count: int, sample: Sample) -> Iterator[Task]:

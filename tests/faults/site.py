@@ -11,6 +11,7 @@ from typing import Any
 from mqembedded import EmbeddedCluster, EmbeddedQueueManager
 from mqembedded.testing.under_test import given
 from tests.faults.cluster import Member, embedded_cluster
+from tests.faults.forker import Forker
 from tests.faults.machine import MQSC, AnyQueueManager, Machine
 from tests.faults.pattern import Pattern
 from tests.faults.patterns import PROGRAMS
@@ -42,6 +43,7 @@ class Site:
         self._cluster: EmbeddedCluster | None = None
         self._members: dict[str, Member] = {}
         begin_program()
+        self._forker = Forker()
 
     def machine(self, pattern: Pattern) -> Machine:
         """Return the machine for programs of a pattern."""
@@ -53,12 +55,12 @@ class Site:
         if self._single is None and self._stranger:
             stranger = Stranger(given(os.environ), self._directory, PROGRAM)
             names = f"{int(time.time()) % 1_000_000}."
-            self._single = Machine(stranger, Reader(stranger.address), self._watch, names)
+            self._single = Machine(stranger, Reader(stranger.address), self._watch, self._forker, names)
             self._single.hides = self._hides
         elif self._single is None:
             qmgr = EmbeddedQueueManager("QMF", data=self._directory / "data", mqsc=[MQSC], **self._more)
             qmgr.start()
-            self._single = Machine(qmgr, Reader(qmgr), self._watch)
+            self._single = Machine(qmgr, Reader(qmgr), self._watch, self._forker)
             self._single.hides = self._hides
         return self._single
 
@@ -68,7 +70,7 @@ class Site:
             self._cluster = embedded_cluster(self._directory / "cluster", MQSC, **self._more)
             self._cluster.start()
         if at not in self._members:
-            self._members[at] = Member(self._cluster, at, self._watch)
+            self._members[at] = Member(self._cluster, at, self._watch, self._forker)
             self._members[at].hides = self._hides
         return self._members[at]
 
@@ -79,6 +81,7 @@ class Site:
                 machine.stop()
         if self._cluster is not None:
             self._cluster.stop()
+        self._forker.stop()
 
     def holdings(self) -> dict[str, int]:
         """Return memory (KiB) and open files of this process and of each queue manager, by who has them."""

@@ -6,6 +6,7 @@ call loses its reply. The start ends in order, or with ``Stopped``, which says h
 
 from __future__ import annotations
 
+import functools
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,25 +33,25 @@ def run(site: Site, name: str, when_at: str, *faults: str) -> Result:
     program = machine.program(pattern)
     result = Result(runs=1)
     when, _, nth = when_at.partition("@")
-
-    def stop() -> None:
-        owner = program.hand.get("owner")
-        if owner is not None:
-            result.fired = 1
-            owner.stop()
-
     with machine.prepared(program), machine.deadline(result):
         for fault in faults:
             machine.qmgr.arm(replace(fault_at(fault), appl_name=PROGRAM))
         is_killed = any("kill_client" in fault for fault in faults)
         seen = machine.watch.begin(program, machine.reader)
-        machine.watch.hooks[when, int(nth)] = stop
+        machine.watch.hooks[when, int(nth)] = functools.partial(_stop, program, result)
         _until_done(machine, program, result, is_killed=is_killed)
         result.calls = seen.calls
         result.in_doubt, result.verdicts, result.wrong_verdicts = seen.in_doubt, seen.verdicts, len(seen.wrong)
         result.wrong += seen.wrong
         machine.look(program, result)
     return result
+
+
+def _stop(program: AnyProgram, result: Result) -> None:
+    owner = program.hand.get("owner")
+    if owner is not None:
+        result.fired = 1
+        owner.stop()
 
 
 def _until_done(machine: Machine, program: AnyProgram, result: Result, *, is_killed: bool) -> None:

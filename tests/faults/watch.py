@@ -27,6 +27,7 @@ from tests.faults.reader import Reader, says_nothing
 
 _VERBS = ("MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQSTAT")
 _settle = UnitsOfWork.settle
+_installed: Watch
 
 
 @dataclass
@@ -68,8 +69,14 @@ class Watch:
         """Return what of the binding is not counted."""
         return getattr(self._binding, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process gets one: it has its own."""
+        return _of_process, ()
+
     def install(self) -> None:
-        """Have the library of this process use it."""
+        """Have the library of this process use it, and of those forked from it."""
+        global _installed
+        _installed = self
 
         def settle(work: UnitsOfWork) -> CommitOutcome:
             known = [owner.own for owner in work.owners]
@@ -192,3 +199,7 @@ class Watch:
             if there != should:
                 wrong.append(f"verdict {verdict.value}, expected {should} of the group, on the queue {there}")
         return wrong
+
+
+def _of_process() -> Watch:
+    return _installed

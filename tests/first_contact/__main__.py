@@ -1,9 +1,9 @@
 """All of a first contact: contract tests with the open questions, then the fault campaign; one JSON, and a page for people.
 
-``python -m tests.first_contact [--mq=url|container] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
+``python -m tests.first_contact [--mq=url|container|imitation] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
 MQTEST_QMGR and so on name (``embedded/mqembedded/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
-lists. ``container`` starts IBM MQ's developer container. Exit code 1 if a test failed or a fault did harm; a surprise is no
-failure.
+lists. ``container`` starts IBM MQ's developer container, ``imitation`` an embedded queue manager that has what it has, as a
+rehearsal. Exit code 1 if a test failed or a fault did harm; a surprise is no failure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from mqembedded.testing import IMAGE
-from mqembedded.testing.provision import CONTAINER, GIVEN, LICENSE_VARIABLE, NotToBeHad, Wanted, check, running
+from mqembedded.testing.provision import (
+    CONTAINER,
+    GIVEN,
+    IMITATION,
+    LICENSE_VARIABLE,
+    NotToBeHad,
+    Wanted,
+    check,
+    running,
+)
 from tests.faults.machine import MQSC
 from tests.first_contact.record import record
 from tests.first_contact.report import page
@@ -31,7 +40,7 @@ def main() -> int:
     """Do it; see the module's docstring."""
     parser = argparse.ArgumentParser(description="What is there to know about a queue manager that nobody has seen?")
     parser.add_argument(
-        "--mq", choices=(GIVEN, CONTAINER), default=GIVEN, help="default: url, named in the environment"
+        "--mq", choices=(GIVEN, CONTAINER, IMITATION), default=GIVEN, help="default: url, named in the environment"
     )
     parser.add_argument("--mq-image", default=IMAGE, help="of the container, with its tag")
     parser.add_argument("--to", type=Path, default=Path("build"), help="where the two files go")
@@ -73,13 +82,7 @@ def _run(module: str, *arguments: str, environment: Mapping[str, str] | None = N
 def _environment(wanted: Wanted) -> Iterator[Mapping[str, str]]:
     """Start the container, if it is one, for the campaign; yield the variables that name the queue manager."""
     with running(wanted, [MQSC]) as under_test:
-        yield {
-            "MQTEST_QMGR": under_test.q_mgr_name,
-            "MQTEST_CHANNEL": under_test.channel,
-            "MQTEST_CONN_NAME": under_test.conn_name,
-            **({} if under_test.user is None else {"MQTEST_USER": under_test.user}),
-            **({} if under_test.password is None else {"MQTEST_PASSWORD": under_test.password}),
-        }
+        yield under_test.environment()
 
 
 if __name__ == "__main__":

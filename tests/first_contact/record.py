@@ -6,7 +6,8 @@ It has no address and no password, so that it can be sent to anybody::
      "contract": {"passed": 412, "failed": [["tests/...", "AssertionError: ..."]], "skipped": {"why": 3}},
      "readings": {"curdepth": ["excludes uncommitted gets"], ...},
      "findings": [{"test": "...", "question": "...", "answer": "..."}],
-     "faults": {"cases": 4801, "fired": 4612, "seconds": 402, "phases": {"single": 1730, ...}, "violations": []},
+     "faults": {"cases": 4801, "fired": 4612, "seconds": 402, "phases": {"single": 1730, ...}, "left_out": {},
+                "violations": []},
      "surprises": ["..."]}
 
 ``readings`` is what ``EmbeddedQueueManager(answers=FILE)`` follows. ``faults`` is missing where the campaign was left out.
@@ -61,6 +62,7 @@ def record(
                 for name, figures in faults.items()
                 if name.startswith("phase ") and figures["runs"]
             },
+            "left_out": faults["left out"],
             "violations": sorted(total["kinds"]) + faults["kept"],
         }
     made["surprises"] = list(_surprises(made))

@@ -95,6 +95,7 @@ def _faults(made: Mapping[str, Any]) -> str:
     return (
         f"The fault campaign ran {faults['cases']:,} cases in {faults['seconds']} s, {faults['fired']:,} faults fired: "
         f"{len(faults['violations'])} kinds of violations."
+        + "".join(f" Not asked, or not to the end: {phase}: {why}." for phase, why in faults["left_out"].items())
     )
 
 

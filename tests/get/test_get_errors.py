@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+import mqgroups
 from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
@@ -107,3 +108,32 @@ def test_a_message_that_is_not_the_next_one_of_its_group_is_put_back(owner, what
     qmgr.close()
     assert owner.data() == THIS[2:]
     assert owner.record("get")["msg_seq_number"] == 2
+
+
+ALIAS = """
+DEFINE QMODEL('MQGROUPS.STATUS.MODEL') DEFTYPE(PERMDYN) DEFPSIST(YES) NOSHARE DEFSOPT(EXCL) MSGDLVSQ(FIFO) REPLACE
+DEFINE QLOCAL(PAY.BASE) DEFPSIST(YES)
+DEFINE QALIAS(PAY.IN) TARGET(PAY.BASE)
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('sink') AUTHADD(CONNECT,INQ)
+SET AUTHREC PROFILE('PAY.IN') OBJTYPE(QUEUE) PRINCIPAL('sink') AUTHADD(BROWSE,GET,INQ,PUT)
+SET AUTHREC PROFILE('MQGROUPS.STATUS.MODEL') OBJTYPE(QUEUE) PRINCIPAL('sink') AUTHADD(BROWSE,DSP,GET,INQ,PUT)
+"""
+
+
+@pytest.mark.embedded
+def test_who_may_use_an_alias_only_gets_its_groups_if_nothing_is_to_be_moved(
+    own_queue_manager, binding, monkeypatch, caplog, tmp_path
+):
+    monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
+    (file := tmp_path / "alias.mqsc").write_text(ALIAS)
+    q_mgr = own_queue_manager(mqsc=[file], users={"sink": "pw"})
+    with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name, user="sink", password="pw") as qmgr:
+        with qmgr.group_producer("PAY.IN", name="P") as producer, producer.group() as group:
+            group.put(b"1")
+        with pytest.raises(errors.NotAuthorised, match="With poison='halt' and stalled='halt'"):
+            qmgr.group_consumer("PAY.IN", name="C", poison="quarantine")
+        with pytest.raises(errors.NotAuthorised, match="With poison='halt' and stalled='halt'"):
+            qmgr.group_consumer("PAY.IN", name="C", stalled="quarantine")
+        with qmgr.group_consumer("PAY.IN", name="C", wait_s=0, poison="halt", stalled="halt") as consumer:
+            assert [[message.data for message in group] for group in consumer] == [[b"1"]]
+    assert "poison messages are not noticed, because BOTHRESH cannot be read" in caplog.text

@@ -20,7 +20,8 @@ GROUP = b"G" * 24
     ("structure", "length", "struc_id", "version"),
     [
         (st.md(), 364, b"MD  ", 2),
-        (st.pmo(0), 184, b"PMO ", 2),
+        (st.pmo(0), 184, b"PMO ", 1),
+        (st.pmo(0, 4711), 184, b"PMO ", 3),
         (st.gmo(0), 112, b"GMO ", 2),
         (st.od("Q"), 424, b"OD  ", 3),
         (st.sts(), 280, b"STAT", 1),
@@ -56,9 +57,15 @@ def test_every_field_of_an_md_is_where_it_belongs():
 
 def test_every_field_of_a_gmo_is_where_it_belongs():
     gmo = bytes(st.gmo(0x8002, match_options=12, wait_interval_ms=1000))
-    assert struct.unpack_from("4i", gmo, 8) == (0x8002, 1000, 0, 0)
+    assert struct.unpack_from("4i", gmo, 8) == (0x8002 | mq.MQGMO_NO_PROPERTIES, 1000, 0, 0)
     assert struct.unpack_from("i", gmo, 72) == (12,)
     assert gmo[76:80] == b"    "
+
+
+def test_properties_that_nobody_asks_for_are_not_returned():
+    # A queue's PROPCTL would put them before the data otherwise, those of an API exit too.
+    asked = mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    assert [st.long_at(st.gmo(options), 8) for options in (0, asked)] == [mq.MQGMO_NO_PROPERTIES, asked]
 
 
 def test_match_options_are_never_the_mqi_s_default():
@@ -114,12 +121,12 @@ def test_the_layouts_are_the_binding_s(package):
     binding = importlib.import_module(package)
     md = binding.MD(Version=2, GroupId=GROUP, MsgSeqNumber=7, MsgFlags=8, Persistence=1, Format=mq.MQFMT_NONE)
     assert md.pack() == st.md(group_id=GROUP, msg_seq_number=7, msg_flags=8)
-    gmo = binding.GMO(Version=2, Options=0x8002, WaitInterval=5, MatchOptions=12)
+    gmo = binding.GMO(Version=2, Options=0x8002 | mq.MQGMO_NO_PROPERTIES, WaitInterval=5, MatchOptions=12)
     ours = st.gmo(0x8002, match_options=12, wait_interval_ms=5)
     assert gmo.pack()[:76] == ours[:76]
     assert len(gmo.pack()) == len(ours)
     # pymqi gives PubLevel, a field of Version 3, another default.
-    assert binding.PMO(Version=2, Options=0x8002).pack()[:180] == st.pmo(0x8002)[:180]
+    assert binding.PMO(Version=1, Options=0x8002).pack()[:180] == st.pmo(0x8002)[:180]
     assert len(binding.OD().pack()) == len(st.od("Q"))
     if package == "ibmmq":
         sts = binding.STS(Version=1).pack()

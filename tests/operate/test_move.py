@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from embedded_tests.fix_mqi import EMPTY, OK
@@ -12,13 +14,16 @@ from mqgroups.mqi import constants as mq
 from mqgroups.operate.groups import counted
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, placed, put, rest
 
+# With the put time, so that nothing of the messages changes.
+move_group = partial(operate.move_group, keep_context=True)
+
 
 def test_a_group_is_moved_as_it_is_and_the_others_stay(owner, make_queue):
     owner.put_raw_group(THIS)
     group_id = owner.on_queue()[0].group_id
     put(owner, A, 1, 2)
     was, away = owner.on_queue(), make_queue()
-    moved = operate.move_group(owner.qmgr, owner.queue, group_id, to=away, commit_every=3)
+    moved = move_group(owner.qmgr, owner.queue, group_id, to=away, commit_every=3)
     assert (moved.done, moved.to, moved.group.messages) == (True, away, 7)
     assert placed(owner.on_queue(away)) == placed(was[:7])
     assert placed(owner.on_queue()) == placed(was[7:])
@@ -28,7 +33,7 @@ def test_a_tail_of_segments_is_moved_as_it_is(owner, make_queue):
     for number, offset, flags in ((4, 8, MIG | SEG | mq.MQMF_LAST_SEGMENT), (5, 0, LAST | SEG), (5, 3, LAST | SEG)):
         owner.put_raw(b"abc", GroupId=A, MsgSeqNumber=number, Offset=offset, MsgFlags=flags, Priority=5)
     was, away = owner.on_queue(), make_queue()
-    operate.move_group(owner.qmgr, owner.queue, A, to=away)
+    move_group(owner.qmgr, owner.queue, A, to=away)
     assert placed(owner.on_queue(away)) == placed(was)
     assert owner.on_queue() == []
 
@@ -104,9 +109,9 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
     assert (group.dead_letters, group.is_doubled, group.has_end, group.data_bytes) == (2, False, True, 6)
     was, away = owner.on_queue(), make_queue()
     with pytest.raises(errors.RepairRefused, match=r"2 messages with a dead-letter header .*runmqdlq") as caught:
-        operate.move_group(owner.qmgr, owner.queue, A, to=away)
+        move_group(owner.qmgr, owner.queue, A, to=away)
     assert (caught.value.because, placed(owner.on_queue())) == ("dead-letters", placed(was))
-    assert operate.move_group(owner.qmgr, owner.queue, A, to=away, accept=["dead-letters"]).done
+    assert move_group(owner.qmgr, owner.queue, A, to=away, accept=["dead-letters"]).done
     assert placed(owner.on_queue(away)) == placed(was)
 
 
@@ -118,7 +123,7 @@ def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, 
     with pytest.raises(
         errors.QueueUnavailable, match=f"moved to {away} before stays there; the same move moves the rest"
     ):
-        operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
+        move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
     assert placed(owner.on_queue(away)) + placed(owner.on_queue()) == placed(was)
 
 
@@ -148,10 +153,10 @@ def test_a_group_is_not_moved_while_a_record_that_may_name_it_cannot_be_read(own
     was = owner.on_queue()
     for check in (True, False):
         with pytest.raises(errors.RepairRefused) as caught:
-            operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, check=check)
+            move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, check=check)
         assert caught.value.because == "other-owners"
     assert (placed(owner.on_queue()), owner.on_queue(away)) == (placed(was), [])
-    assert operate.move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, accept=["other-owners"]).done
+    assert move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, accept=["other-owners"]).done
     assert placed(owner.on_queue(away)) == placed(was)
 
 
@@ -233,19 +238,27 @@ def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue,
     monkeypatch.setattr("mqgroups.operate.move.counted", looked)
     qmgr = owner.connect(reconnect_wait_s=30)
     connection_of(qmgr).sleep = sleep
-    assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away).done
+    assert move_group(qmgr, owner.queue, was[0].group_id, to=away).done
     assert naps == [OK]
     # Where a message lies that was backed out is not written anywhere.
     assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))
 
 
-def test_who_put_a_message_is_the_mover_where_context_is_not_kept(owner, make_queue):
+def test_a_group_that_is_moved_has_a_new_put_time_unless_it_keeps_its_context(owner, make_queue):
     put(owner, A, 1)
     (was,), away = owner.on_queue(), make_queue()
-    operate.move_group(owner.qmgr, owner.queue, A, to=away, keep_context=False)
-    (moved,) = owner.on_queue(away)
-    assert (was.md.PutDate + was.md.PutTime) <= (moved.md.PutDate + moved.md.PutTime)
-    assert moved.md.MsgId == was.md.MsgId
+
+    def moved(queue, to, **how):
+        operate.move_group(owner.qmgr, queue, A, to=to, **how)
+        (found,) = owner.on_queue(to)
+        assert found.md.MsgId == was.md.MsgId
+        return found.md.PutDate + found.md.PutTime
+
+    kept = moved(owner.queue, away, keep_context=True)
+    assert kept == was.md.PutDate + was.md.PutTime
+    while (new := moved(away, owner.queue)) == kept:
+        assert moved(owner.queue, away) >= kept
+    assert new > kept
 
 
 @pytest.mark.embedded
@@ -255,6 +268,6 @@ def test_a_move_goes_on_by_itself_when_a_commit_loses_the_connection(owner, faul
     was, away = owner.on_queue(), make_queue()
     faults.arm(Fault("drop", when, verb="MQCMIT", nth=2))
     qmgr = owner.connect(reconnect_wait_s=30)
-    assert operate.move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2).done
+    assert move_group(qmgr, owner.queue, was[0].group_id, to=away, commit_every=2).done
     assert faults.faults_fired() == 1
     assert (owner.on_queue(), sorted(placed(owner.on_queue(away)))) == ([], sorted(placed(was)))

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark import checked
 from mqgroups.spark.errors import SparkOptionError
-from mqgroups.spark.verdicts import GroupFacts, Step, Trailers, verdict
+from mqgroups.spark.verdicts import GroupFacts, verdict
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[2] / "docs" / "spark" / "pipelines.md"
@@ -86,10 +86,8 @@ def test_any_rows_are_judged_as_one_by_one(spark):
         bytes(row.key): (row.reason, row.detail)
         for row in checked(spark.createDataFrame(rows, ROWS), trailer="declared").collect()
     }
-    judged = {key: verdict(_facts(messages)) for key, messages in groups.items()}
-    assert found == {
-        key: (problem.reason.value, problem.detail) for key, problem in judged.items() if problem is not None
-    }
+    judged = {key: verdict(_facts(messages), has_trailer=True) for key, messages in groups.items()}
+    assert found == {key: problem for key, problem in judged.items() if problem is not None}
     assert {reason for reason, _ in found.values()} == {"duplicate", "gap", "incomplete", "sequence", "trailer"}
     assert len(found) < len(groups)
 
@@ -107,7 +105,9 @@ def _facts(messages):
     numbers = sorted(number for number, _, _ in messages)
     trailers = [(number, declared) for number, _, declared in messages if declared is not None]
     steps = [
-        Step(before, number) for before, number in zip([0, *numbers], numbers, strict=False) if number != before + 1
+        {"before": before, "number": number}
+        for before, number in zip([0, *numbers], numbers, strict=False)
+        if number != before + 1
     ]
     return GroupFacts(
         in_group=True,
@@ -116,11 +116,9 @@ def _facts(messages):
         highest=numbers[-1],
         last=min((number for number, last, _ in messages if last), default=None),
         steps=steps,
-        trailers=Trailers(
-            len(trailers),
-            min((number for number, _ in trailers), default=None),
-            max((declared for _, last, declared in messages if last and declared is not None), default=None),
-        ),
+        trailers=len(trailers),
+        first_trailer=min((number for number, _ in trailers), default=None),
+        rows=max((declared for _, last, declared in messages if last and declared is not None), default=None),
     )
 
 

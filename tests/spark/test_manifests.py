@@ -18,6 +18,7 @@ from mqgroups.spark.manifests import Manifests, note_of, sign_of
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.status.owner import writer
 
 SOURCE = "ab" * 24
 MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
@@ -117,6 +118,7 @@ def test_a_manifest_is_put_and_another_process_reads_it():
     assert messages.values() == [
         {
             "v": 2,
+            "by": writer(),
             "manifest": named("1"),
             "seq": 1,
             "bundles": 2,
@@ -385,6 +387,7 @@ def test_no_more_bundles_are_believed_than_a_manifest_has_groups():
         b'{"v": 2, "manifest": "%s", "bundles": 1, "part": 1, "parts": 1, "groups": [["M%s%s%s", 1]]}'
         % (b"1" * 32, b"A" * 32, b"2" * 16, b"9" * 10),
         b'{"v": 2, "manifest": "%s", "seq": 1, "bundles": 0, "part": 1, "parts": 1, "groups": []}' % (b"1" * 32),
+        b'{"v": 2, "by": "mqgroups 9.0", "manifest": "%s", "read": 0, "colour": 1}' % (b"1" * 32),
         # The MsgId of its sign could not be made.
         b'{"v": 2, "manifest": "x", "bundles": 1, "part": 1, "parts": 1, "groups": []}',
     ],
@@ -394,6 +397,18 @@ def test_what_is_no_manifest_is_refused_by_its_msg_id(data):
     messages.data[b"\x01\x02"] = data
     with pytest.raises(StatusQueueUnusable, match="MsgId 0102"):
         Manifests(messages).learn(Offset(SOURCE, 1, named("1")))
+
+
+def test_what_another_version_has_put_names_it_and_what_need_not_be_known_is_passed_over():
+    messages = Messages()
+    said = b'{"v": 2, "by": "mqgroups 9.0", "manifest": "%s", "missed": 7, "%s": 1}' % (b"1" * 32, b"optional_colour")
+    messages.data[b"\x01"] = said
+    one = Manifests(messages)
+    with pytest.raises(CheckpointUnusable):
+        one.learn(Offset(SOURCE, 1, named("2")))
+    messages.data[b"\x01"] = said.replace(b"optional_", b"")
+    with pytest.raises(StatusQueueUnusable, match=r"'colour'.*, put by mqgroups 9\.0\. Run the query"):
+        Manifests(messages).learn(Offset(SOURCE, 1, named("2")))
 
 
 # --- the status queue itself, on the queue manager under test

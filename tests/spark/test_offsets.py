@@ -41,7 +41,7 @@ def test_an_offset_comes_back_from_json_as_it_was(offset):
 
 
 def test_the_json_of_an_offset():
-    assert Offset(SOURCE, 7, ONE, 1000, 25000, (TWO, THREE)).to_json() == {
+    assert Offset(SOURCE, 7, ONE, 1000, 25000, (TWO, THREE), "ORDERS").to_json() == {
         "v": 3,
         "source": SOURCE,
         "seq": 7,
@@ -49,6 +49,7 @@ def test_the_json_of_an_offset():
         "groups": 1000,
         "messages": 25000,
         "pending": [TWO, THREE],
+        "queue": "ORDERS",
     }
 
 
@@ -71,6 +72,7 @@ GOOD = Offset(SOURCE, 7, ONE, 1, 1, (TWO,)).to_json()
         GOOD | {"manifest": ONE[:16] + " " * 16},
         GOOD | {"pending": [[TWO, 0]]},
         GOOD | {"pending": ["x"]},
+        GOOD | {"queue": 7},
         {name: value for name, value in GOOD.items() if name != "pending"},
     ],
 )

@@ -39,7 +39,7 @@ def test_the_defaults_are_those_of_the_documentation():
     assert options.connection == Connecting("QM1", connect_wait_s=10, reconnect_wait_s=60)
     assert (options.queue, options.max_partitions, options.max_groups_per_trigger) == ("ORDERS", 8, 1000)
     assert (options.fail_on_data_loss, options.include_mqmd) == (True, False)
-    assert options.poll_timeout_ms == 500
+    assert options.poll_timeout_ms == 3000
     assert options.max_messages_per_trigger is None
     sink = sink_options({**LEAST, "statusqueue": "S"}, Use.BATCH_WRITE)
     assert (sink.status_queue, sink.messages_per_unit_of_work) == ("S", 100)

@@ -13,18 +13,23 @@ import runpy
 import shutil
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from embedded_tests.fix_mqi import OK
+from embedded_tests.fix_mqi import OK, wait_until
 from mqembedded import Fault
 from mqgroups.mqi import constants as mqi
-from mqgroups.spark import cause, register
+from mqgroups.spark import cause, lag_listener, register
+from mqgroups.telemetry.lag import REPORTS
 from tests.fix_batches import Died, dying, messages
 from tests.spark.test_browse import put_pairs, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
+from mqgroups.spark.older import HAS_LIMITS
+from tests.spark.model import RUNS
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
@@ -164,7 +169,8 @@ class Stream:
     def run(self, **options):
         """Run until all that is there is processed; returns the new micro-batches."""
         before = len(self.batches)
-        assert self.start(trigger={"availableNow": True}, **options).awaitTermination(120)
+        for _ in range(RUNS):
+            assert self.start(trigger={"availableNow": True}, **options).awaitTermination(120)
         return self.batches[before:]
 
     def _keep(self, frame, _):
@@ -201,14 +207,19 @@ def test_available_now_takes_what_is_there_in_micro_batches_also_after_one_faile
     assert owner.data() == []
 
 
-def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(owner, stream):
+def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(spark, owner, stream):
+    listener = lag_listener()
+    spark.streams.addListener(listener)
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
     for name in (b"a", b"b"):
         put_pairs(owner, name)
         # It returns when Spark has asked for more and there was none.
         query.processAllAvailable()
         assert owner.data() == []
+    wait_until(lambda: [each["queue"] for reports in REPORTS.values() for each in reports] == [owner.queue])
     query.stop()
+    wait_until(lambda: not REPORTS)
+    spark.streams.removeListener(listener)
     assert stream.batches == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
     # A query that goes on from there reads nothing again.
     assert stream.run() == []
@@ -227,8 +238,9 @@ def test_a_new_checkpoint_with_an_old_folder_removes_no_group_that_nobody_has_re
     def run(checkpoint, folder):
         frame = spark.readStream.format("ibmmq").options(**mq_options, queue=owner.queue).load()
         writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / checkpoint))
-        query = writer.option("path", str(tmp_path / folder)).trigger(availableNow=True).start()
-        assert query.awaitTermination(120)
+        for _ in range(RUNS):
+            query = writer.option("path", str(tmp_path / folder)).trigger(availableNow=True).start()
+            assert query.awaitTermination(120)
 
     owner.put_raw_group([b"a1"])
     run("one", "folder")
@@ -247,6 +259,29 @@ def test_a_foreach_batch_that_reads_a_part_of_its_rows_loses_none(owner, stream)
     assert (stream.batches, len(owner.data())) == ([1], 4)
 
 
+USES = {
+    "first": (lambda frame, _: frame.first(), True),
+    "limit and collect": (lambda frame, _: frame.limit(1).collect(), True),
+    "isEmpty": (lambda frame, _: frame.isEmpty(), False),
+    "limit and count": (lambda frame, _: frame.limit(1).count(), False),
+    "limit and write": (lambda frame, folder: frame.limit(1).write.parquet(str(folder / "part")), False),
+}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("use", USES)
+def test_of_rows_that_are_not_used_only_a_partition_without_a_task_is_noticed(owner, stream, tmp_path, use):
+    """Why a foreachBatch has to use all rows, as docs/spark/reading.md says: a task is not told how many of them Spark takes."""
+    function, is_noticed = USES[use]
+    put_pairs(owner, b"abcd")
+    stream._keep = lambda frame, _: function(frame, tmp_path) and None
+    if is_noticed:
+        assert "of its 4 partitions were read to their end" in error_of(lambda: stream.run(maxPartitions="4"))
+    else:
+        stream.run(maxPartitions="4")
+    assert len(owner.data()) == (8 if is_noticed else 0)
+
+
 def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_is_refused(
     spark, owner, mq_options, tmp_path
 ):
@@ -257,12 +292,13 @@ def test_a_stream_united_with_itself_has_each_row_twice_and_joined_with_itself_i
         return frame.select("key", "value")
 
     def run(frame, name):
-        writer = frame.writeStream.format("memory").queryName(name).trigger(availableNow=True)
-        assert writer.option("checkpointLocation", str(tmp_path / name)).start().awaitTermination(120)
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / f"{name}.checkpoint"))
+        for _ in range(RUNS):
+            assert writer.trigger(availableNow=True).start(str(tmp_path / name)).awaitTermination(120)
 
     frame = load()
     run(frame.union(frame), "twice")
-    assert values(spark.table("twice")) == [b"a1", b"a1", b"a2", b"a2"]
+    assert values(spark.read.parquet(str(tmp_path / "twice"))) == [b"a1", b"a1", b"a2", b"a2"]
     assert owner.data() == []
     owner.put_raw_group([b"b1"])
     frame = load(**{"mq.waitMs": "0"})
@@ -292,7 +328,8 @@ def test_two_queues_united_are_read_and_removed_in_one_query_which_goes_on_after
         for other in others:
             first = first.union(other)
         writer = first.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint"))
-        assert writer.trigger(availableNow=True).start().awaitTermination(120)
+        for _ in range(RUNS):
+            assert writer.trigger(availableNow=True).start().awaitTermination(120)
 
     put_pairs(owner, b"ab")
     owner.put_raw(b"c1", queues[1])
@@ -418,8 +455,8 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     other = make_batches()
     other.options = {**target.options, "queue": other.queue}
 
-    def put(batch, number):
-        for one in (target, other):
+    def put(batch, number, sinks=(target, other)):
+        for one in sinks:
             write(batch, one, txnAppId=one.sink, txnVersion=str(number))
 
     def start(writer):
@@ -431,9 +468,17 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     files.run(start)
     assert target.groups() == other.groups() == groups("A", "B")
     assert records(target) == [("high-water mark", 0)] * 2
+    # A second write to one queue needs a name of its own, also when the query is started again.
+    twice = partial(put, sinks=(target, target))
+    files.add(frame("C"))
+    for _ in range(2):
+        said = cause(error_of(lambda: files.run(lambda writer: writer.foreachBatch(twice))))
+        assert re.match(r"BatchRefused: batch 1 of .* another name for each write of a foreachBatch", said)
+    files.run(start)
+    assert target.groups() == other.groups() == groups("A", "B", "C")
     shutil.rmtree(files.checkpoint)
     said = cause(error_of(lambda: files.run(start)))
-    assert re.search(r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is", said)
+    assert re.search(r"batches up to 1 of txnAppId .* count as written: .* of query .*, but this is", said)
 
 
 def test_an_empty_batch_removes_what_a_batch_that_is_never_repeated_has_left(spark, frame, target):
@@ -474,6 +519,7 @@ def test_the_example_that_reads_has_a_queue_in_files(spark, owner, tmp_path, mon
     assert "|    2|" in capfd.readouterr().out
 
 
+@pytest.mark.skipif(not HAS_LIMITS, reason="this Spark does not ask a source what waits")
 def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["spark_watch.py", str(tmp_path)])
     with owner.producer(queue="ORDERS") as producer:
@@ -483,10 +529,8 @@ def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner
                     group.put(row)
     runpy.run_path(str(ROOT / "examples" / "spark_watch.py"), run_name="__main__")
     told = capfd.readouterr().out
-    assert (
-        "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: {'queue': 'ORDERS', 'depth': 3, " in told
-    )
-    assert "'unfinished': 2, 'waiting': 0}" in told
+    assert "micro-batch 0: {'groups': 2, 'messages': 3, 'bytes': 7}; the queue: {'queueManager': " in told
+    assert "'waiting': 0, 'oldest': None, 'incomplete': None, 'unfinished': 2, 'depth': 3}" in told
 
 
 def test_the_example_that_writes_has_groups_once(spark, owner, monkeypatch, capsys):

@@ -55,11 +55,11 @@ def groups(*keys, number=5):
     return {key: [f"{key}:{n}".encode() for n in range(1, number + 1)] for key in keys}
 
 
-def write(target, *partitions, query=None, **more):
-    """Write a batch, as a job does or one in the foreachBatch of a query."""
+def write(target, *partitions, query=None, run=None, **more):
+    """Write a batch, as a job does or one in the foreachBatch of a query, in a run of it."""
     options = sink_options({**target.options, **more}, Use.BATCH_WRITE)
     writer = GroupBatchWriter(from_arrow_schema(partitions[0][0].schema), options, overwrite=False)
-    writer.commit(tasks(writer, partitions, {} if query is None else {"sql.streaming.queryId": query}))
+    writer.commit(tasks(writer, partitions, {"sql.streaming.queryId": query, "spark.jobGroup.id": run}))
 
 
 def write_micro_batch(target, number, *partitions, query="query-1"):
@@ -178,6 +178,41 @@ def test_a_batch_in_foreach_batch_that_another_query_has_written_is_refused(targ
     assert target.groups() == groups("A")
     write(target, rows("B"), query="other", **{**job, "txnAppId": f"{target.sink}.2"})
     assert target.groups() == groups("A", "B")
+
+
+def test_a_second_write_of_one_micro_batch_under_one_name_is_refused_in_each_run_of_the_query(target):
+    """As a repetition the second would not be put, and a source would remove what the query has read."""
+
+    def write_both(run, *keys, **more):
+        for key in keys:
+            write(target, rows(key), query="one", run=run, **{"txnAppId": target.sink, "txnVersion": "0", **more})
+
+    for run in ("run-1", "run-2", "run-3"):
+        with pytest.raises(BatchRefused, match="another name for each write") as refused:
+            write_both(run, "A", "B")
+        assert refused.value.because == "second-write"
+    assert target.groups() == groups("A")
+    assert records(target) == [("high-water mark", 0)]
+    # With another name it is put. The first one is repeated by each run, and by late attempts of its tasks.
+    write_both("run-4", "A")
+    write_both("run-4", "B", txnAppId=f"{target.sink}-2")
+    write_both("run-5", "A")
+    assert target.groups() == groups("A", "B")
+    # Outside a query nothing tells a job that is run again from another write of its name.
+    write(target, rows("C"), run="run-5", txnAppId=target.sink, txnVersion="0")
+    assert target.groups() == groups("A", "B")
+
+
+def test_two_writes_of_one_name_at_the_same_time_are_refused_when_the_second_ends(target):
+    job = sink_options({**target.options, "txnAppId": target.sink, "txnVersion": "0"}, Use.BATCH_WRITE)
+    writers = [GroupBatchWriter(from_arrow_schema(rows("A")[0].schema), job, overwrite=False) for _ in range(2)]
+    run = {"sql.streaming.queryId": "one", "spark.jobGroup.id": "run-1"}
+    put = [tasks(writer, [rows(key)], run) for writer, key in zip(writers, "AB", strict=True)]
+    writers[0].commit(put[0])
+    with pytest.raises(BatchRefused, match="another name for each write"):
+        writers[1].commit(put[1])
+    # A late attempt of the first, and its end once more, are repetitions.
+    writers[0].commit(tasks(writers[0], [map(pytest.fail, ["a row is asked for"])], run))
 
 
 def test_what_does_not_identify_a_micro_batch_is_refused(target):

@@ -3,6 +3,8 @@ session shows."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from embedded_tests.fix_mqi import OK, wait_until
@@ -19,6 +21,8 @@ from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_pairs, put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
+from pyspark.sql.streaming.datasource import ReadMaxRows
+
 from mqgroups.errors import MQIError, StatusQueueUnusable, mqi_error
 from mqgroups.spark import rows as rows_module
 from mqgroups.spark import stream_source
@@ -225,15 +229,39 @@ def test_the_progress_tells_what_waits(owner, stream):
     assert all(least <= each["depth"] <= 6 for least, each in zip((6, 4, 2), stream.reports, strict=True))
 
 
-def test_the_progress_tells_when_the_first_message_was_put(owner, stream):
-    reader = stream.reader()
-    assert reader.reportLatestOffset()["oldest"] is None
-    put_stamped(owner, (b"first", b"13482001"), (b"no time", b"99999999"))
-    assert reader.reportLatestOffset()["oldest"] == "2026-11-21T13:48:20Z"
-    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
-    assert handle.get().data == b"first"
-    assert reader.reportLatestOffset()["oldest"] is None
-    handle.close()
+def test_the_lag_is_that_of_complete_groups_and_a_stalled_one_stands_apart(owner, stream):
+    put_stamped(owner, (b"in no time", b"99999999"), *((b"%d" % number, b"1348200%d" % number) for number in range(4)))
+    stalled = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
+    stalled.put(b"s1", mqi.MQPMO_LOGICAL_ORDER, MsgFlags=mqi.MQMF_MSG_IN_GROUP)
+    owner.put_raw_group([b"a1", b"a2"])
+    now = datetime.now(UTC)
+    # Under any trigger: the others are looked for while the first ones are read.
+    reader = stream.reader(pollTimeoutMs="0")
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadMaxRows(2))
+    told = reader.reportLatestOffset()
+    assert (told["queue"], told["oldest"], told["incomplete"]) == (owner.queue, "2026-11-21T13:48:20Z", None)
+    bundles = reader.partitions(start, end)
+    _, _, arrivals = reader._opened
+    wait_until(lambda: arrivals.waiting == 4)
+    rows(reader, bundles)
+    start, end = end, reader.latestOffset(end, ReadMaxRows(3))
+    told = reader.reportLatestOffset()
+    assert (told["unfinished"], told["waiting"]) == (5, 1)
+    assert abs(now - datetime.fromisoformat(told["oldest"])) < timedelta(minutes=10)
+    assert told["incomplete"] is None
+    rows(reader, reader.partitions(start, end))
+    start, end = end, reader.latestOffset(end, ReadMaxRows(3))
+    rows(reader, reader.partitions(start, end))
+    wait_until(
+        lambda: reader.latestOffset(end, ReadMaxRows(3)) == end and not reader.reportLatestOffset()["unfinished"]
+    )
+    told = reader.reportLatestOffset()
+    reader.stop()
+    stalled.close()
+    assert owner.data() == [b"s1"]
+    assert (told["waiting"], told["oldest"]) == (0, None)
+    assert abs(now - datetime.fromisoformat(told["incomplete"])) < timedelta(minutes=10)
 
 
 @pytest.mark.parametrize("available_now", [True, False])
@@ -392,7 +420,7 @@ def test_a_group_that_always_fails_is_moved_away_and_comes_back(owner, stream, m
     assert stream.run(failOnDataLoss="false") == [[[b"a"], [b"c"]]]
     assert owner.data() == []
     stream.checkpoint._process = process
-    assert move_group(owner.qmgr, other, group_id, to=owner.queue, keep_context=False).done
+    assert move_group(owner.qmgr, other, group_id, to=owner.queue).done
     # Ten minutes for messages that a dead program may have got; then the group is a new one.
     assert stream.run() == []
     clock.now_s += 600
@@ -423,6 +451,16 @@ def test_a_status_queue_that_was_emptied_stops_the_query(owner, stream):
     with pytest.raises(CheckpointUnusable, match=f"is not on status queue MQGROUPS.SOURCE.{owner.queue}"):
         stream.run()
     assert owner.data() == [b"a1"]
+
+
+def test_another_queue_with_the_same_checkpoint_is_named(owner, stream, make_queue):
+    owner.put_raw_group([b"a"])
+    stream.run()
+    other = make_queue()
+    with pytest.raises(CheckpointUnusable, match=f"is of queue {owner.queue}, and this source reads queue {other}"):
+        stream.run(queue=other)
+    owner.put_raw_group([b"b"])
+    assert stream.run() == [[[b"b"]]]
 
 
 def test_the_status_queue_of_a_sink_is_refused(owner, stream, batches):

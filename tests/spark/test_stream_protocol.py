@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from embedded_tests.fix_mqi import OK
+from mqgroups.errors import ConfigurationError
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
 from mqgroups.spark.manifest_queue import put_sign
@@ -29,7 +30,7 @@ from tests.spark.test_removal import hide
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 from mqgroups.spark import stream_source
-from mqgroups.spark.stream_source import GroupStreamReader
+from mqgroups.spark.stream_source import GroupStreamReader, ReaderWithoutLimits
 
 
 class DriverKilled(Exception):
@@ -253,21 +254,27 @@ class Spark:
         self._now_s = 0
         self._steps = -1
 
-    def run(self, dies_at, available_now):
+    def run(self, dies_at, available_now, *, older=False):
         """Start a driver; it dies at its ``dies_at``-th step, or ends when there is no more. Returns whether it ended."""
         self._steps = dies_at
-        reader = GroupStreamReader(source_options(self.options, Use.STREAM_READ))
-        reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
-        reader._ahead = AheadAtOnce(self.queue.pace)
+        reader = self.reader(older=older)
         try:
             with patch.object(stream_source, "put_note", self._note):
-                self.checkpoint.run(reader, available_now=available_now, step=self._step)
-            assert not (available_now and self.queue.is_removing)
+                self.checkpoint.run(reader, available_now=available_now, older=older, step=self._step)
+            assert not (available_now != older and self.queue.is_removing)
         except DriverKilled:
             return False
         finally:
             self.queue.driver_ends()
         return True
+
+    def reader(self, *, older):
+        """Return the reader of a new driver."""
+        kind = ReaderWithoutLimits if older else GroupStreamReader
+        reader = kind(source_options(self.options, Use.STREAM_READ))
+        reader._reservation = self.queue, Manifests(self.status), Arrivals(self.queue, self._clock_s)
+        reader._ahead = AheadAtOnce(self.queue.pace)
+        return reader
 
     def _note(self, _, source, *of):
         manifest, bundle, _, key = of
@@ -314,6 +321,7 @@ LIVES = some.lists(
         some.sampled_from(["before", "after", "committed later", "backed out later"]),  # and how
         some.booleans(),  # whether it runs with availableNow
         some.integers(0, 5),  # how many messages its removers get at each of its calls
+        some.booleans(),  # whether Spark is older
     ),
     max_size=12,
 )
@@ -324,26 +332,27 @@ def query(queue, most=1):
     return Spark(queue, {"mq.queueManager": "Q", "queue": "Q", "maxGroupsPerTrigger": str(most)})
 
 
-@given(lives=LIVES, most=some.integers(1, 3))
-def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, most):
+@given(lives=LIVES, most=some.integers(1, 3), older=some.booleans())
+def test_every_group_is_in_one_micro_batch_however_often_the_driver_dies(lives, most, older):
     queue = Queue()
     spark = query(queue, most)
     with pytest.MonkeyPatch.context() as patched:
         clock = patch_time(patched)
-        for hides_for, groups, dies_at, kill_in, die_in, dies, available_now, pace in lives:
+        for hides_for, groups, dies_at, kill_in, die_in, dies, available_now, pace, was_older in lives:
             for group in groups:
                 queue.put(*group)
             queue.kill_in, queue.hides_for, queue.pace = kill_in, hides_for, pace
             status = spark.status
             status.die_in, status.dies, status.hides_for = die_in, dies, hides_for
-            spark.run(dies_at, available_now)
+            spark.run(dies_at, available_now, older=was_older)
             clock.now_s += 60
         queue.kill_in = spark.status.die_in = None
         queue.come_back()
         spark.status.come_back()
-        assert spark.run(-1, True)
+        # An older Spark ends without availableNow when nothing more comes.
+        assert spark.run(-1, not older, older=older)
         clock.now_s += 600
-        assert spark.run(-1, True)
+        assert spark.run(-1, not older, older=older)
     counted = [key for batch in spark.delivered for key in batch]
     assert sorted(counted, key=lambda key: key.stamp) == list(queue.sizes)
     last = Offset.from_json(spark.checkpoint.offsets[-1]) if spark.checkpoint.offsets else Offset()
@@ -359,6 +368,29 @@ def patch_time(patch):
     clock = Clock()
     patch.setattr(stream_source, "time", clock)
     return clock
+
+
+def test_with_an_older_spark_each_run_with_available_now_is_a_micro_batch_and_the_next_one_removes_it():
+    queue = Queue()
+    spark = query(queue, 2)
+    queue.pace = 10
+    for _ in range(3):
+        queue.put(2)
+    for batches, left in ((1, 3), (2, 1), (2, 0)):
+        assert spark.run(-1, True, older=True)
+        assert (len(spark.delivered), len(queue.groups)) == (batches, left)
+
+
+def test_an_older_spark_that_asks_for_groups_before_it_names_the_end_of_its_log_is_refused():
+    queue = Queue()
+    spark = query(queue)
+    queue.put(2)
+    assert spark.run(-1, False, older=True)
+    seen = spark.checkpoint.offsets[-1]
+    reader = spark.reader(older=True)
+    reader.latestOffset()
+    with pytest.raises(ConfigurationError, match=r"triggerAvailableNowWrapper\.enabled to false"):
+        reader.partitions(seen, seen)
 
 
 @pytest.mark.parametrize("available_now", [True, False])

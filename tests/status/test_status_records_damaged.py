@@ -139,10 +139,10 @@ def test_what_is_no_record_at_all_is_left_to_an_operator(owner, role):
 
 
 def forged(data, **other):
-    """The record with other values, and the digest that goes with them."""
-    values = json.loads(data)
+    """The record with other values, or without those that are ``...``, and the digest that goes with them."""
+    values = {**json.loads(data), **other}
     del values["sha256"]
-    body = json.dumps({**values, **other}).encode()[1:]
+    body = json.dumps({name: value for name, value in values.items() if value is not ...}).encode()[1:]
     return b'{"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'",' + body
 
 
@@ -156,10 +156,11 @@ def test_a_record_of_another_version_is_left_to_that_version(owner, role):
         {"schema": None},
         {"schema": True},
         {"how_often": 3},
+        {"first_msg_id": ...},
     ]
     for other in others:
         owner.put_raw(forged(data, **other), owner.status_queue(role))
-        assert refuses(owner, role, "version", "Use the version of mqgroups that wrote this record")
+        assert refuses(owner, role, "version", "Start that version, which goes on with its group")
         assert refuses(owner, role, "version", r"written by 'mqgroups \d")
         owner.take_record(role)
 

@@ -95,10 +95,12 @@ def test_a_line_about_a_unit_of_work_is_logged_in_its_span(owner, spans, caplog,
 
     caplog.handler.addFilter(note)
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
-        faults.arm(Fault("drop", verb="MQPUT", nth=2))
+        faults.arm(Fault("drop", verb="MQCMIT"))
         owner.put_all(group, THIS)
-    lost = next(at for at, record in enumerate(caplog.records) if "Finding out" in record.getMessage())
-    assert current[lost] == ids(spans.named(f"put {owner.queue}")[0])
+    unit = ids(spans.named(f"put {owner.queue}")[0])
+    for text in "Finding out", "is connected again", "unit of work 1 was backed out":
+        said = next(at for at, record in enumerate(caplog.records) if text in record.getMessage())
+        assert current[said] == unit
 
 
 @pytest.mark.embedded

@@ -29,6 +29,11 @@ def where(owner):
     }
 
 
+def of_q_mgr(owner):
+    """The attributes of metrics of a queue manager."""
+    return {key: value for key, value in where(owner).items() if key != "messaging.destination.name"}
+
+
 def at(owner, role, **more):
     """The attributes of this package's own metrics."""
     own = {**where(owner), "mqgroups.role": role}
@@ -153,8 +158,10 @@ def test_verdicts_are_counted_and_tries_by_reason(owner, measured, faults, when,
         owner.put_all(group, THIS)
     found = measured()
     assert found["mqgroups.in_doubt"] == {at(owner, "put", outcome=outcome): 1}
-    retries = {dict(attributes)["error.type"]: count for attributes, count in found["mqgroups.retries"].items()}
-    assert retries["MQRC_Q_MGR_NOT_AVAILABLE"] == 2
+    not_available = {**of_q_mgr(owner), "error.type": "MQRC_Q_MGR_NOT_AVAILABLE", "messaging.ibmmq.reason_code": 2059}
+    assert found["mqgroups.retries"][frozenset(not_available.items())] == 2
+    where_to = {key: value for key, value in place_of(owner).items() if not key.endswith(".id")}
+    assert found["mqgroups.connections"][frozenset({**not_available, **where_to}.items())] == 2
     error = {"error.type": "MQRC_CONNECTION_BROKEN"}
     assert found["messaging.client.operation.duration"][of_operation(owner, "commit", "settle", **error)][0] == 1
 
@@ -171,6 +178,19 @@ def test_one_metric_says_which_queue_manager_a_name_means_and_the_others_have_th
     assert found.pop("mqgroups.connections") == {here: 3}
     names = {name for points in found.values() for attributes in points for name, _ in attributes}
     assert not names & {"server.address", "server.port", "messaging.ibmmq.queue_manager.id"}
+
+
+@pytest.mark.embedded
+def test_a_start_that_fails_in_its_only_try_to_connect_is_counted(owner, measured, faults):
+    owner.connect().close()
+    faults.arm(Fault("answer", verb="MQCONNX", reason=2393))
+    with pytest.raises(errors.MQIError):
+        owner.connect()
+    tries = {
+        dict(attributes).get("error.type", ""): count
+        for attributes, count in measured()["mqgroups.connections"].items()
+    }
+    assert tries == {"": 1, "MQRC_SSL_INITIALIZATION_ERROR": 1}
 
 
 @pytest.mark.embedded

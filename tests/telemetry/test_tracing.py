@@ -251,13 +251,17 @@ def test_with_trace_message_every_message_that_is_put_is_a_span(owner, spans):
     creates = [span for span in ended if span.name == f"create {owner.queue}"]
     assert (len(puts), len(creates), len(ended)) == (2, 7, 11)
     assert {span.kind for span in creates} == {SpanKind.PRODUCER}
-    assert dict(creates[4].attributes) == {
+    assert dict(creates[3].attributes) == {
         "messaging.system.name": "ibmmq",
         "messaging.operation.name": "create",
         "messaging.operation.type": "create",
         "messaging.destination.name": owner.queue,
-        "messaging.ibmmq.msg_seq_number": 5,
+        "messaging.ibmmq.msg_seq_number": 4,
+        "messaging.message.id": owner.on_queue()[3].md.MsgId.hex(),
     }
+    # Puts in between are asynchronous, and return no MsgId.
+    assert [sc.MESSAGE_ID in span.attributes for span in creates] == [True, False, False, True, False, False, True]
+    assert [linked(put) for put in puts] == [list(map(ids, creates[:4])), list(map(ids, creates[4:]))]
     assert [span.parent.span_id for span in creates] == [ids(puts[0])[1]] * 4 + [ids(puts[1])[1]] * 3
 
 

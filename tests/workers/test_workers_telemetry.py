@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,9 +16,12 @@ import yaml
 
 from embedded_tests.tables import table
 from mqgroups.telemetry.child_process import traced_as, variables
+from mqgroups.workers.status import Board
+from mqgroups.workers.worker import Job, Worker
 from tests import fix_otlp
 from tests.fix_cli import environment, free_port
 from tests.fix_otlp import collecting
+from tests.workers import handlers
 from tests.workers.conftest import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +55,25 @@ def test_the_environment_is_as_before_when_the_process_is_started():
     with traced_as("N.1", given):
         assert given == {"OTEL_RESOURCE_ATTRIBUTES": "a=b,service.instance.id=N.1"}
     assert given == {"OTEL_RESOURCE_ATTRIBUTES": "a=b"}
+
+
+def test_one_of_fifty_workers_has_series_of_its_own_work_only_and_none_of_the_names_it_looks_at(site, measured):
+    """A stream is a metric with its attributes: for Prometheus one series, or the 13 to 17 of a histogram."""
+    groups = site.put_groups(3)
+    forward = functools.partial(handlers.forward, site.directory)
+    job = Job(forward, site.connect, site.pipe_opener(), site.owner.name, range(1, 51), 0.0, None)
+    worker = Worker(job, 1, Board())
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    wait_until(site.is_done)
+    worker.stop()
+    thread.join()
+    assert site.forwarded() == groups
+    found = measured()
+    waits = {dict(attributes)["messaging.destination.name"] for attributes in found["mqgroups.status.queue.wait"]}
+    of_the_test = f"MQGROUPS.PUT.{site.owner.name}"
+    assert waits - {of_the_test} == {f"MQGROUPS.{role}.{site.owner.name}.1" for role in ("GET", "PUT")}
+    assert sum(map(len, found.values())) < 25
 
 
 @pytest.fixture(scope="module", params=fix_otlp.VERSIONS)

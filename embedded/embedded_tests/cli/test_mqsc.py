@@ -36,6 +36,13 @@ def test_mqsc_goes_on_after_a_command_that_is_refused(q_mgr):
     assert done.stderr.startswith("line 4: AMQ8150E: DEFINE QLOCAL(D.NEW)")
 
 
+def test_mqsc_has_no_comments_of_c(q_mgr):
+    done = mqsc(q_mgr, text="/* 1. CHANNEL for the CHANNEL of others */\n")
+    assert done.stderr.startswith(
+        "line 1: MQSC has no comments like those of C: a comment is a line that begins with an"
+    )
+
+
 def test_mqsc_reads_what_a_start_file_may_have_and_names_the_line_of_what_it_may_not(q_mgr):
     done = mqsc(
         q_mgr, text="\ufeffDEFINE LISTENER(L) TRPTYPE(TCP)\n\nALTER QMGR NO.SUCH(1)\nNONSENSE X\nEND\nNONSENSE Y\n"

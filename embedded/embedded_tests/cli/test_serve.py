@@ -221,6 +221,22 @@ q_mgr = mq.connect("QM1", "DEV.APP.SVRCONN", os.environ["MQGROUPS_CONN_NAME"])
 
 
 @pytest.mark.embedded
+def test_a_start_file_that_would_change_what_exists_is_told(tmp_path, execute):
+    file, data = tmp_path / "start.mqsc", str(tmp_path / "QM1")
+    channel = "DEFINE CHANNEL(DEV.ADMIN.SVRCONN) CHLTYPE(SVRCONN) MCAUSER('{}')\n"
+    arguments = ("--data", data, "--mqsc", str(file), "--", "true")
+    file.write_text("DEFINE QLOCAL(A) MAXDEPTH(5)\n" + channel.format("admin"))
+    assert execute(*arguments)[0] == 0
+    # The same again says nothing, as at each second start.
+    _, _, same = execute(*arguments)
+    file.write_text("DEFINE QLOCAL(A) MAXDEPTH(9)\n" + channel.format("another"))
+    _, _, said = execute(*arguments)
+    stays = "AMQ8150E: DEFINE {}: it exists, and REPLACE is not given, so it stays as it is"
+    told = [stays.format(what) in said for what in ("QLOCAL(A)", "CHANNEL(DEV.ADMIN.SVRCONN)")]
+    assert (told, "QLOCAL(A)" in same) == ([True, True], False)
+
+
+@pytest.mark.embedded
 def test_exec_says_by_its_exit_code_that_its_program_was_killed_or_not_started(tmp_path, execute):
     assert invoke("exec").exit_code == 2
     assert execute("--", "sh", "-c", "kill -TERM $$")[0] == 143

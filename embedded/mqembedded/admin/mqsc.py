@@ -224,6 +224,8 @@ def _is_of_another_type(reader: _Reader, verb: str, kind: str, parameters: dict[
 
 def _command(line: int, text: str) -> Command:
     reader = _Reader(line, text)
+    if text.lstrip().startswith("/*"):
+        raise reader.error("MQSC has no comments like those of C: a comment is a line that begins with an asterisk")
     verb = reader.word()
     verb = _VERBS.get(verb, verb)
     kind = reader.word()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from mqembedded import constants as mq
 from mqembedded.admin import forcing, stopping
@@ -195,10 +196,22 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
         return
     existing = catalogue.get(command.name)
     if existing is not None and existing.type == kind and not replace:
-        # A start-up file is read at every start. IBM MQ also reports this, and continues.
-        _log.info("line %d: %s exists and is not replaced", command.line, command.name)
+        _stays(command, existing.values, values)
         return
     catalogue.define(kind, command.name, values, like=like, replace=replace)
+
+
+def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
+    """Tell that a definition counts for nothing: a warning if it would have changed something.
+
+    A start-up file is read at every start. IBM MQ also reports this, and continues.
+    """
+    differs = any(existing.get(selector) != value for selector, value in given.items())
+    level = logging.WARNING if differs else logging.INFO
+    about = f"DEFINE {command.kind}({command.name})"
+    _log.log(
+        level, "line %d: AMQ8150E: %s: it exists, and REPLACE is not given, so it stays as it is", command.line, about
+    )
 
 
 def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
@@ -213,8 +226,10 @@ def _object(catalogue: Catalogue, command: Command, kind: Kind) -> None:
         values[pcf.MQCA_NAMES] = [name.strip() for name in names.split(",") if name.strip()]
     if command.verb == "ALTER":
         catalogue.objects.alter(kind, command.name, values)
-    elif replace or command.name not in catalogue.objects.of(kind):
+    elif replace or (existing := catalogue.objects.of(kind).get(command.name)) is None:
         catalogue.objects.define(kind, command.name, values, like=like, replace=replace)
+    else:
+        _stays(command, existing, values)
 
 
 def _subscription(subscriptions: Subscriptions, command: Command) -> None:
@@ -231,7 +246,7 @@ def _subscription(subscriptions: Subscriptions, command: Command) -> None:
     existing = subscriptions.named(command.name)
     if command.verb == "DEFINE":
         if existing is not None and not replace:
-            _log.info("line %d: %s exists and is not replaced", command.line, command.name)
+            _stays(command, {}, {})
             return
         administration.define(subscriptions, command.name, values, replace=replace)
         return

@@ -17,10 +17,10 @@ from mqembedded.connection import Connection
 from mqembedded.messages.handle import Handle
 from mqembedded.messages.logical_order import IS_SEGMENT
 from mqembedded.properties import rfh2
-from mqembedded.properties.control import Delivery, delivery, kept
+from mqembedded.properties.control import Delivery, delivery, kept, read
 from mqembedded.properties.message_handle import MessageHandle
-from mqembedded.properties.names import MOST_PROPERTIES, PropertyError, check_name
-from mqembedded.properties.sets import combined
+from mqembedded.properties.names import MOST_PROPERTIES, PropertyError, check_name, path_of
+from mqembedded.properties.sets import Property, combined
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire.structures import (
     GetMessageOptions,
@@ -34,6 +34,7 @@ from mqembedded.wire.structures import (
 # The queue manager's own limit, whatever MAXPROPL says.
 _LONGEST_PROPERTIES = 104_857_600
 _HEADERS = frozenset({mq.MQFMT_RF_HEADER_2, mq.MQFMT_MD_EXTENSION})
+_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def properties_ahead(
@@ -65,6 +66,13 @@ def properties_ahead(
 
         return refuse
     return lambda: properties
+
+
+def with_property_of_exit(properties: bytes, name: str) -> bytes:
+    """Return the properties of a message, in their stored form, with the one that an API exit for tracing adds."""
+    added = Property(path_of(name), mq.MQTYPE_STRING, _TRACE)
+    known = read(properties)
+    return properties if any(one.path == added.path for one in known) else kept([*known, added])
 
 
 def properties_to_put(

@@ -8,6 +8,7 @@ from mqembedded import constants as mq
 from mqembedded.answer import Failed
 from mqembedded.calls.context import PASSES, SETS
 from mqembedded.calls.opening import at_most_one
+from mqembedded.platform import Platform
 from mqembedded.wire.structures import MessageDescriptor, PutMessageOptions, StructureError
 
 _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
@@ -38,16 +39,19 @@ _KNOWN = (
 )
 
 
-def put_structures(md_raw: bytes, pmo_raw: bytes) -> tuple[MessageDescriptor, PutMessageOptions]:
+def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[MessageDescriptor, PutMessageOptions]:
     """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
     try:
         md = MessageDescriptor(md_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_MD_ERROR) from error
     try:
-        return md, PutMessageOptions.read(pmo_raw)
+        pmo = PutMessageOptions.read(pmo_raw)
     except StructureError as error:
         raise Failed(mq.MQRC_PMO_ERROR) from error
+    if not platform.takes_pmo(pmo.version):
+        raise Failed(mq.MQRC_PMO_ERROR)
+    return md, pmo
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:

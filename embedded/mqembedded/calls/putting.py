@@ -11,7 +11,7 @@ from mqembedded.calls.context import check_context, set_context
 from mqembedded.calls.md_fields import HIGHEST_NUMBER, check_group_fields, resolve_descriptor
 from mqembedded.calls.opening import descriptor, open_queue
 from mqembedded.calls.permission import check_open, options_of_put1
-from mqembedded.calls.property_transfer import properties_ahead
+from mqembedded.calls.property_transfer import properties_ahead, with_property_of_exit
 from mqembedded.calls.put_options import check_put_options, put_structures
 from mqembedded.calls.put_response import put1_is_asynchronous, put_is_asynchronous, put_without_telling
 from mqembedded.connection import Connection
@@ -37,6 +37,7 @@ from mqembedded.readings import (
     GROUP_GOES_UNTOLD,
     PRECEDENCE,
     PROPERTIES_ON_SEGMENTS,
+    PROPERTY_OF_EXIT,
     SEGMENTS_SHARE_MSG_ID,
 )
 from mqembedded.reports.reports import (
@@ -61,7 +62,7 @@ _SEGMENT_UNIT = 16
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
     """MQPUT (IBM MQ, topic "MQPUT")."""
-    md, pmo = put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_OUTPUT:
@@ -109,7 +110,7 @@ def put1(
 ) -> Answer:
     """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
     od = descriptor(od_raw)
-    md, pmo = put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if od.object_type != mq.MQOT_Q:
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
@@ -224,6 +225,9 @@ def _put(
         refused = q_mgr.readings[PROPERTIES_ON_SEGMENTS]
         if refused:
             raise Failed(refused)
+    # Programs inside the queue manager, such as the command server, have no exits here.
+    if connection.hang_up is not None and (name := q_mgr.readings[PROPERTY_OF_EXIT]):
+        properties = with_property_of_exit(properties, name)
 
     state = handle.states[Direction.PUT]
     if logical_order:

@@ -28,6 +28,11 @@ _Static_assert(offsetof(MQCNO, SecurityParmsPtr) == 192 && offsetof(MQCNO, CCDTU
 _Static_assert(sizeof(MQCSP) == 56 && offsetof(MQCSP, CSPUserIdPtr) == 16, "MQCSP");
 _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 
+#define CNO_NEWEST 8
+#define CD_NEWEST 13
+#define SHARING_OPTIONS (MQCNO_HANDLE_SHARE_NONE | MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK)
+/* Every option of IBM MQ 9.4, whether it does anything here or not. */
+#define KNOWN_OPTIONS 0x1F3DFFFF
 #define RECONNECT_OPTIONS (MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR)
 
 /* A channel of which nothing else is said: HeartbeatInterval 1 (topic "ibm-amqHeartBeatInterval") and 10 conversations. */
@@ -255,12 +260,36 @@ static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *
     }
 }
 
+/* What is not valid in MQCNO itself (topics q042000, q041170, q043080). */
+static MQLONG refusal_of_cno(const MQCNO *cno) {
+    MQLONG sharing = cno->Options & SHARING_OPTIONS;
+    if (memcmp(cno->StrucId, "CNO ", 4) != 0 || cno->Version < 1 || cno->Version > CNO_NEWEST) {
+        return MQRC_CNO_ERROR;
+    }
+    if (cno->Options & ~KNOWN_OPTIONS || (sharing & (sharing - 1)) != 0) {
+        return MQRC_OPTIONS_ERROR;
+    }
+    bool twice = cno->Version >= MQCNO_VERSION_2 && cno->ClientConnPtr != NULL && cno->ClientConnOffset != 0;
+    return twice ? MQRC_CLIENT_CONN_ERROR : credentials_refusal(cno);
+}
+
+/* A version that no MQCD has (topic q043070). */
+static bool has_known_version(const uint8_t *cd) {
+    int32_t version;
+    memcpy(&version, cd + CD_VERSION, sizeof version);
+    return version >= 1 && version <= CD_NEWEST;
+}
+
 static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason,
                                 bool with_server_library) {
     *Hconn = MQHC_UNUSABLE_HCONN;
     *CompCode = MQCC_FAILED;
-    if (ConnectOpts != NULL && memcmp(ConnectOpts->StrucId, "CNO ", 4) != 0) {
-        *Reason = MQRC_CNO_ERROR;
+    if (connections_are_refused()) {
+        *Reason = MQRC_ENVIRONMENT_ERROR;
+        return;
+    }
+    *Reason = ConnectOpts != NULL ? refusal_of_cno(ConnectOpts) : MQRC_NONE;
+    if (*Reason != MQRC_NONE) {
         return;
     }
     struct channel local;
@@ -273,6 +302,10 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
     const uint8_t *cd = NULL;
     if (ConnectOpts != NULL && ConnectOpts->Version >= MQCNO_VERSION_2) {
         cd = pointed_at(ConnectOpts, ConnectOpts->ClientConnPtr, ConnectOpts->ClientConnOffset);
+    }
+    if (cd != NULL && !has_known_version(cd)) {
+        *Reason = MQRC_CD_ERROR;
+        return;
     }
     bool is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
     connect_client(QMgrName, ConnectOpts, cd, Hconn, CompCode, Reason);

@@ -2,8 +2,9 @@
  *
  * One lock guards the table and the state of every connection in it. It is never held while a call is on the wire or a callback
  * runs; for that time the connection is reserved instead. After fork, the child closes its copies of the sockets, so that the
- * queue manager notices the death of the parent although the child lives. The child also forgets the table, so inherited
- * handles are unknown in it. Handles are counted up and never repeated, in neither process.
+ * queue manager notices the death of the parent although the child lives. The child also forgets the table. If the parent had made
+ * an MQI call, each call of the child gets MQRC_ENVIRONMENT_ERROR, whether it is MQCONN or names an inherited handle, until it has
+ * called exec (topic q025875). Handles are counted up and never repeated, in neither process.
  *
  * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before it gives up the
  * reservation: so no other thread's call comes between the answer to MQDISC and the end of the handle.
@@ -39,6 +40,8 @@ pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct connection *table;
 static MQHCONN next_hconn = FIRST_HCONN;
 static int with_tls;
+/* Whether this process has made an MQI call, and whether a parent of it had before it forked. */
+static bool has_called, is_forked;
 
 uint64_t this_thread(void) {
     static atomic_uint_fast64_t count;
@@ -75,11 +78,20 @@ static void after_fork_in_child(void) {
     }
     table = NULL;
     with_tls = 0;
+    is_forked = has_called;
     pthread_mutex_unlock(&connections_lock);
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+bool connections_are_refused(void) {
+    pthread_mutex_lock(&connections_lock);
+    has_called = true;
+    bool refused = is_forked;
+    pthread_mutex_unlock(&connections_lock);
+    return refused;
 }
 
 struct connection *connection_new(MQLONG options) {
@@ -144,8 +156,9 @@ struct connection *connection_hold(MQHCONN hconn, PMQLONG reason) {
         found->users++;
     } else {
         found = NULL;
-        *reason = MQRC_HCONN_ERROR;
+        *reason = is_forked ? MQRC_ENVIRONMENT_ERROR : MQRC_HCONN_ERROR;
     }
+    has_called = true;
     pthread_mutex_unlock(&connections_lock);
     return found;
 }

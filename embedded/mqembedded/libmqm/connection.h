@@ -18,6 +18,10 @@ extern pthread_mutex_t connections_lock;
 #define NOT_RUNNING_YET UINT64_MAX
 uint64_t this_thread(void);
 
+/* Whether this process may not connect, because it is the child of a process that had made an MQI call before it forked: then
+ * each call gets MQRC_ENVIRONMENT_ERROR. Counts as a call. */
+bool connections_are_refused(void);
+
 /* Make a connection without a handle, reserved for this thread; NULL if there is no memory. `options` are those of MQCNO, which
  * say which threads may use the handle. The caller must then call connection_publish and connection_leave, or
  * connection_remove. */
@@ -33,7 +37,7 @@ bool connections_have_tls(void);
 MQHCONN connection_publish(struct connection *connection);
 
 /* Reserve a connection for one call of this thread. On failure returns NULL and sets the reason: MQRC_HCONN_ERROR for a handle
- * that is unknown, came through fork, or is another thread's; MQRC_HCONN_ASYNC_ACTIVE; MQRC_CALL_IN_PROGRESS. */
+ * that is unknown or another thread's; MQRC_ENVIRONMENT_ERROR after fork; MQRC_HCONN_ASYNC_ACTIVE; MQRC_CALL_IN_PROGRESS. */
 struct connection *connection_enter(MQHCONN hconn, PMQLONG reason);
 
 struct wire *connection_wire(struct connection *connection);
@@ -44,7 +48,7 @@ void connection_leave(struct connection *connection, bool wire_failed);
 /* End the call and the connection; the handle is unknown from now on. */
 void connection_remove(struct connection *connection);
 
-/* Keep a connection in memory without reserving it; NULL and MQRC_HCONN_ERROR as in connection_enter. The caller must then call
+/* Keep a connection in memory without reserving it; NULL and the first two reasons of connection_enter. The caller must then call
  * connection_release. A thread that holds a connection calls connection_keep to hold it for another thread. */
 struct connection *connection_hold(MQHCONN hconn, PMQLONG reason);
 void connection_keep(struct connection *connection);

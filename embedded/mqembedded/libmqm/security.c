@@ -13,6 +13,8 @@
 #define CD_VERSION 20
 #define CD_SSL_CIPHER_SPEC 1688
 #define SCO_KEY_REPOSITORY 8
+#define CSP_NEWEST 3
+#define SCO_NEWEST 7
 
 static bool is_set(const char *variable) {
     const char *value = getenv(variable);
@@ -47,6 +49,25 @@ static MQLONG tls_refusal(const MQCNO *options) {
         return MQRC_KEY_REPOSITORY_ERROR;
     }
     return is_set("MQEMBEDDED_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
+}
+
+/* Whether a structure is one of these, of a version from 1 on. */
+static bool is_valid(const void *structure, const char *struc_id, int32_t newest) {
+    int32_t version;
+    memcpy(&version, (const uint8_t *)structure + 4, sizeof version);
+    return memcmp(structure, struc_id, 4) == 0 && version >= 1 && version <= newest;
+}
+
+MQLONG credentials_refusal(const MQCNO *options) {
+    const uint8_t *sco = sco_of(options);
+    if (options->Version >= MQCNO_VERSION_5) {
+        const MQCSP *csp = (const MQCSP *)pointed_at(options, options->SecurityParmsPtr, options->SecurityParmsOffset);
+        bool is_type = csp == NULL || (csp->AuthenticationType >= 0 && csp->AuthenticationType <= MQCSP_AUTH_ID_TOKEN);
+        if (csp != NULL && (!is_type || !is_valid(csp, "CSP ", CSP_NEWEST))) {
+            return MQRC_CSP_ERROR;
+        }
+    }
+    return sco != NULL && !is_valid(sco, "SCO ", SCO_NEWEST) ? MQRC_SCO_ERROR : MQRC_NONE;
 }
 
 MQLONG security_refusal(const MQCNO *options, bool has_tls) {

@@ -7,6 +7,9 @@
 
 #include <cmqc.h>
 
+/* The reason to refuse an MQCSP or MQSCO that is not valid (topics q120520, q044080); MQRC_NONE if there is none. */
+MQLONG credentials_refusal(const MQCNO *options);
+
 /* The reason to refuse a connection by a channel that has a CipherSpec or not; MQRC_NONE if it may go on. `options` may be
  * NULL. */
 MQLONG security_refusal(const MQCNO *options, bool has_tls);

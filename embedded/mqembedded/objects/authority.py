@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from mqembedded.store.store import Store
@@ -98,6 +98,11 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _primary_group(user: str) -> str:
+    """Return it: as Linux makes users, one of the user's own name."""
+    return _GROUPS.get(user, (user,))[0]
+
+
 def entities_of(user: str) -> tuple[Entity, ...]:
     """Return the entities of a user: the principal and its groups."""
     return (Entity("PRINCIPAL", user), *(Entity("GROUP", group) for group in _GROUPS.get(user, ())))
@@ -156,8 +161,10 @@ def specificity(profile: str) -> tuple[int, ...]:
 class Authorities:
     """The authority records of one queue manager. Called under its lock."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, of_groups: bool = False) -> None:
+        """``of_groups``: what a principal is given, its primary group is given (topic q027780)."""
         self._store = store
+        self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
         # The records of each profile; and the records with generic profiles, by type of object and entity.
         self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
@@ -175,11 +182,13 @@ class Authorities:
         Raises:
             ValueError: there is no such authority for objects of this type.
         """
+        key = self._kept_as(key)
         before = self._records.get(key, frozenset())
         self._keep(key, (before | meant_by(key.object_type, add)) - meant_by(key.object_type, remove))
 
     def delete(self, key: RecordKey) -> bool:
         """Delete a record; returns whether there was one."""
+        key = self._kept_as(key)
         self._by_profile.get((key.object_type, key.profile), set()).discard(key)
         self._generic.get((key.object_type, key.entity), set()).discard(key)
         self._store.delete_authority(key.object_type, key.profile, key.entity.type, key.entity.name)
@@ -188,7 +197,12 @@ class Authorities:
     def created(self, user: str, object_type: str, name: str) -> None:
         """Give the user who has created an object all authorities for it."""
         if not is_administrator(user):
-            self._keep(RecordKey(object_type, name, Entity("PRINCIPAL", user)), meant_by(object_type, ["ALL"]))
+            key = self._kept_as(RecordKey(object_type, name, Entity("PRINCIPAL", user)))
+            self._keep(key, meant_by(object_type, ["ALL"]))
+
+    def _kept_as(self, key: RecordKey) -> RecordKey:
+        is_group = self._of_groups and key.entity.type == "PRINCIPAL"
+        return replace(key, entity=Entity("GROUP", _primary_group(key.entity.name))) if is_group else key
 
     def forget(self, object_type: str, name: str) -> None:
         """Delete the records of a deleted object; records with generic profiles stay."""
@@ -199,7 +213,12 @@ class Authorities:
         """Return the authorities of a user for an object."""
         if is_administrator(user):
             return applicable(object_type)
-        return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in entities_of(user)))
+        return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in self.entities_of(user)))
+
+    def entities_of(self, user: str) -> tuple[Entity, ...]:
+        """Return the entities of a user that can have records."""
+        own = Entity("GROUP", _primary_group(user))
+        return tuple(dict.fromkeys((*entities_of(user), *([own] if self._of_groups else ()))))
 
     def _of_entity(self, entity: Entity, object_type: str, name: str) -> frozenset[str]:
         exact = self._records.get(RecordKey(object_type, name, entity))

@@ -55,7 +55,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
     handle = connection.handles.get(hobj)
     if handle is None or not handle.topic_string:
         return putting.put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
-    md, pmo = put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if not handle.options & mq.MQOO_OUTPUT:
         raise Failed(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     if pmo.options & mq.MQPMO_ALTERNATE_USER_AUTHORITY:
@@ -91,7 +91,7 @@ def put1(
     if topic_string is None:
         comp, reason, answered = putting.put1(q_mgr, connection, od_raw, md_raw, pmo_raw, data)
         return comp, reason, [*answered, b""]
-    md, pmo = put_structures(md_raw, pmo_raw)
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if pmo.options & mq.MQPMO_LOGICAL_ORDER:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     with q_mgr.lock:

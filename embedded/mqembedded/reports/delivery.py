@@ -17,6 +17,7 @@ from mqembedded.messages.logical_order import IS_SEGMENT
 from mqembedded.messages.queue import Message
 from mqembedded.messages.route import Target
 from mqembedded.messages.transmission import Bound
+from mqembedded.objects.attributes import MODEL
 from mqembedded.platform import Platform
 from mqembedded.queue_manager import MAX_PRIORITY, QueueManager
 from mqembedded.remote_queues import CLUSTER_TRANSMISSION_QUEUE
@@ -54,6 +55,10 @@ def delivered(
         return [placed(q_mgr, target, md, data, properties)]
     except Failed as failed:
         reason = failed.reason
+        named = q_mgr.catalogue.get(reply_to_q)
+        if named is not None and named.type == MODEL and reply_to_q_mgr in ("", q_mgr.name):
+            # "Is returned in the Reason field of the MQDLH structure" (topic q041270).
+            reason = mq.MQRC_Q_TYPE_ERROR
     if not md.report & mq.MQRO_DISCARD_MSG:
         letter = dead_letter(q_mgr, md, data, properties, reason, (reply_to_q, reply_to_q_mgr or q_mgr.name))
         if letter is not None:

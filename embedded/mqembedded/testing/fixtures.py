@@ -37,7 +37,7 @@ def mq_mqsc(pytestconfig: pytest.Config) -> Sequence[Path]:
 @pytest.fixture(scope="session")
 def _client_library(pytestconfig: pytest.Config) -> None:
     """Load the embedded C library into this process before any binding is imported; IBM MQ has its own library."""
-    if pytestconfig.getoption("--mq") == provision.EMBEDDED:
+    if wanted(pytestconfig).is_embedded:
         load(build())
 
 

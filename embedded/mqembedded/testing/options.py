@@ -12,7 +12,7 @@ from mqembedded.testing.bindings import BINDINGS
 from mqembedded.testing.provision import Wanted
 from mqembedded.testing.under_test import QueueManagerUnderTest
 
-KINDS = (provision.EMBEDDED, provision.CONTAINER, provision.GIVEN, provision.AUTO)
+KINDS = (provision.EMBEDDED, provision.IMITATION, provision.CONTAINER, provision.GIVEN, provision.AUTO)
 SCOPES = ("session", "package", "module", "class", "function")
 # The fixture that needs an embedded queue manager which the tests control.
 EMBEDDED_ONLY = "own_queue_manager"
@@ -32,8 +32,9 @@ def add_options(parser: pytest.Parser) -> None:
         "--mq",
         choices=KINDS,
         default=provision.EMBEDDED,
-        help="queue manager under test: the embedded one; IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, "
-        "…; auto: IBM's container if available, else tests that need a queue manager are skipped",
+        help="queue manager under test: the embedded one; that one with what IBM's container has, and nothing more (imitation); "
+        "IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, else tests that "
+        "need a queue manager are skipped",
     )
     group.addoption(
         "--mq-scope",

@@ -73,11 +73,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def _where(config: pytest.Config, names: Sequence[str]) -> str:
     asked = wanted(config)
-    if asked.kind == provision.EMBEDDED:
+    if asked.is_embedded:
         from mqembedded.queue_manager import COMMAND_LEVEL
 
         follows = "".join(f", {name}={value}" for name, value in asked.readings.items())
-        return f"embedded queue manager (not IBM MQ), command level {COMMAND_LEVEL}{follows}"
+        set_up = ", set up as IBM's image" if asked.kind == provision.IMITATION else ""
+        return f"embedded queue manager (not IBM MQ){set_up}, command level {COMMAND_LEVEL}{follows}"
     if MISSING in config.stash:
         return f"none, tests that need one are skipped: {config.stash[MISSING]}"
     if config.option.collectonly:

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqembedded import EmbeddedQueueManager
-from mqembedded.testing.under_test import EMBEDDED_MQSC, MQSC, NotGiven, QueueManagerUnderTest, given
+from mqembedded.testing.under_test import EMBEDDED_MQSC, IMAGE_MQSC, MQSC, NotGiven, QueueManagerUnderTest, given
 
 if TYPE_CHECKING:
     from mqembedded.testing.container import MQContainer
 
-EMBEDDED, CONTAINER, GIVEN, AUTO = "embedded", "container", "url", "auto"
+EMBEDDED, IMITATION, CONTAINER, GIVEN, AUTO = "embedded", "imitation", "container", "url", "auto"
+# With tracing switched on, as many sites have it.
+_OF_THE_IMITATION = {"api exit": "adds a property"}
 LICENSE_VARIABLE = "MQTEST_LICENSE"
 
 
@@ -32,7 +34,7 @@ class Wanted:
     """The queue manager that a test run asks for.
 
     Attributes:
-        kind: EMBEDDED, CONTAINER, GIVEN or AUTO.
+        kind: EMBEDDED, IMITATION, CONTAINER, GIVEN or AUTO.
         license: ``accept`` if IBM's terms are accepted.
         image: of the container.
         readings: for embedded queue managers, values by names.
@@ -42,6 +44,11 @@ class Wanted:
     license: str = ""
     image: str = ""
     readings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether an embedded queue manager is started; as an imitation it has what IBM's image has, and nothing more."""
+        return self.kind in (EMBEDDED, IMITATION)
 
     @property
     def is_container(self) -> bool:
@@ -86,8 +93,12 @@ def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderT
         with MQContainer(wanted.image, license=wanted.license, mqsc=files) as container:
             yield _in_container(container)
     else:
+        imitated = wanted.kind == IMITATION
         with EmbeddedQueueManager(
-            "QM1", mqsc=[*files, EMBEDDED_MQSC], users={"app": "passw0rd"}, readings=wanted.readings
+            "QM1",
+            mqsc=[IMAGE_MQSC, *files] if imitated else [*files, EMBEDDED_MQSC],
+            users={"app": "passw0rd"},
+            readings=(_OF_THE_IMITATION if imitated else {}) | dict(wanted.readings),
         ) as queue_manager:
             yield QueueManagerUnderTest(
                 q_mgr_name=queue_manager.q_mgr_name,

@@ -19,6 +19,7 @@ from mqembedded.wire.verbs import table_digest
 
 MQSC = Path(__file__).with_name("queues.mqsc")
 EMBEDDED_MQSC = Path(__file__).with_name("embedded.mqsc")
+IMAGE_MQSC = Path(__file__).with_name("image.mqsc")
 MODEL = "MQTEST.MODEL"
 
 

@@ -22,7 +22,8 @@ _OWN = {"loader": ("PUT",), "sink": ("GET",), "pipe": ("PUT", "GET")}
 _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
-_WIDTH = 80
+# CSQINP2 and CSQUTIL on z/OS read columns 1 to 72.
+_WIDTH = 72
 # DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
 # named in every definition.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
@@ -34,9 +35,7 @@ class Names:
     """The names of an installation.
 
     Attributes:
-        queue: the data queue.
-        target: the queue that a pipe puts to.
-        backout: the backout queue; empty for ``default_backout_queue``.
+        queue, target: the data queue, and the queue that a pipe puts to.
         name: of a producer or consumer; empty for none.
         users: the user of each role; with none given, each role is its user.
         ask: whether roles may ask the command server.
@@ -44,7 +43,6 @@ class Names:
 
     queue: str = _QUEUE
     target: str = _TARGET
-    backout: str = ""
     name: str = ""
     users: Mapping[str, str] = field(default_factory=dict)
     ask: bool = False
@@ -62,7 +60,9 @@ def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
     """Return the model of status queues, the data queue, its backout queue, and predefined status queues of ``names.name``."""
     found = [
         _named(template, "QMODEL", _STATUS_MODEL),
-        _renamed_queue(_named(template, "QLOCAL", _QUEUE), names, "A queue for groups"),
+        _renamed_queue(
+            _named(template, "QLOCAL", _QUEUE), names, "A queue for groups; on z/OS with INDXTYPE(GROUPID) too"
+        ),
         _renamed_queue(_named(template, "QLOCAL", _BACKOUT), names, "Its messages that cannot be processed"),
     ]
     return found + [
@@ -130,7 +130,7 @@ def _renamed(line: str, attribute: str, names: Names) -> str:
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
-        _BACKOUT: names.backout or default_backout_queue(names.queue),
+        _BACKOUT: default_backout_queue(names.queue),
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
     found = attributes(line).get(attribute, "")

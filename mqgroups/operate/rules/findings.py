@@ -1,17 +1,18 @@
-"""The rules of a health check of an installation: from facts to findings, each with its reason and its remedy.
+"""The rules of a health check of an installation: a table of what is looked at, and one engine from facts to findings.
 
-Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them; a fact that could not be seen is not there. A rule
-without its facts says nothing: whoever collects facts names what could not be seen.
+Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them: numbers as ``int``, others in its words. One that
+could not be seen is not there, and a rule without its facts says nothing: whoever collects them names what was not seen.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from itertools import groupby
+from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.core.model import Role
 from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
@@ -56,305 +57,254 @@ def ok(subject: str, found: str) -> Finding:
     return Finding(subject, Severity.OK, found)
 
 
-# A share of MAXDEPTH above which a queue is nearly full.
-_NEARLY_FULL = 0.8
+class _Rule(NamedTuple):
+    """A row of the table. Of neighbours about the same thing, the first one that is not right is the finding.
+
+    ``needs``: the facts that it is about; ``right``: whether their values are; ``mends``: the attributes to set, which can break
+    nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts have facts in them.
+    """
+
+    about: str
+    needs: str
+    right: Callable[..., bool]
+    found: str
+    why: str
+    mends: str = ""
+    remedy: str = ""
+    severity: Severity = Severity.WARNING
+    role: Role | None = None
+
+
+def _findings(
+    subject: str, alter: str, rules: Sequence[_Rule], facts: Facts, roles: Collection[Role] = tuple(Role)
+) -> Iterator[Finding]:
+    """Yield the findings on an object; ``alter``: the MQSC command that sets its attributes."""
+    said: dict[str, Any] = {"ALTER": alter, **facts}
+    known = (
+        each
+        for each in rules
+        if (each.role is None or each.role in roles) and all(name in facts for name in each.needs.split())
+    )
+    for about, group in groupby(known, lambda each: each.about):
+        rows = list(group)
+        wrong = next((each for each in rows if not each.right(*map(said.get, each.needs.split()))), None)
+        if wrong is None:
+            yield ok(f"{subject}: {about}", rows[-1].found % said)
+        else:
+            mqsc = (f"{alter} {wrong.mends % said}",) if wrong.mends else ()
+            found, why, remedy = wrong.found % said, wrong.why % said, wrong.remedy % said
+            yield Finding(f"{subject}: {about}", wrong.severity, found, why, remedy, mqsc)
+
+
+def _has(
+    attribute: str,
+    right: str,
+    why: str,
+    mends: str = "",
+    severity: Severity = Severity.WARNING,
+    role: Role | None = None,
+) -> _Rule:
+    """Return the rule on an attribute that has one right value."""
+    found, mends = f"{attribute}(%({attribute})s)", mends or f"{attribute}({right})"
+    return _Rule(attribute, attribute, lambda value: value == right, found, why, mends, "", severity, role)
+
+
+def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
+    """Return the rules on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
+    custom = _Rule(
+        "CAPEXPRY",
+        "CUSTOM",
+        lambda text: "CAPEXPRY" not in text,
+        "CUSTOM(%(CUSTOM)s)",
+        why,
+        "CUSTOM(' ')",
+        "",
+        severity,
+    )
+    return custom, _has("CAPEXPRY", "NOLIMIT", why, severity=severity)
+
+
+def _long_enough(why: str) -> _Rule:
+    """Return the rule on MAXMSGL of what the messages of a queue pass; 0 is no limit."""
+    found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
+    return _Rule(
+        "MAXMSGL", "MAXMSGL Q.MAXMSGL", lambda most, of: not most or of <= most, found, why, "MAXMSGL(%(Q.MAXMSGL)s)"
+    )
+
+
+_ERROR = Severity.ERROR
+_ZOS = "MQPL_ZOS"
 # Until a lost host is noticed, the status queues of its programs are open: sooner than the 30 seconds for which another start of
 # them waits. But a commit must not be taken for a lost host; without shared conversations it has no heartbeats.
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
-_FEW_UNCOMMITTED = 1000
-_ZOS = "MQPL_ZOS"
 _FEW_BACKOUTS = 5
 _USES = {
     "ANY": "go to all instances",
     "LOCAL": "go to the instance here only",
     "QMGR": "go to the instance here only if CLWLUSEQ of the queue manager is LOCAL",
 }
+_NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """An object of a queue manager, with its facts; ``alter``: the MQSC command that sets its attributes."""
-
-    name: str
-    alter: str
-    facts: Facts
-
-    def number(self, attribute: str) -> int | None:
-        """Return an attribute that is a number; ``None`` if it was not seen."""
-        value = self.facts.get(attribute)
-        return value if isinstance(value, int) else None
-
-    def wrong(
-        self, about: str, severity: Severity, found: str, why: str, *mends: str, remedy: str = ""
-    ) -> Iterator[Finding]:
-        """Yield that something is wrong; ``mends``: the attributes to set."""
-        mqsc = tuple(f"{self.alter} {each}" for each in mends)
-        yield Finding(f"{self.name}: {about}", severity, found, why, remedy, mqsc)
-
-    def right(self, about: str, found: str) -> Iterator[Finding]:
-        """Yield that something is in order."""
-        yield ok(f"{self.name}: {about}", found)
-
-    def check(
-        self, is_right: bool, about: str, found: str, why: str, *mends: str, remedy: str = "", right: str = ""
-    ) -> Iterator[Finding]:
-        """Yield a warning; or, if the attribute is right, that it is ``right``, by default ``found``."""
-        if is_right:
-            yield from self.right(about, right or found)
-        else:
-            yield from self.wrong(about, Severity.WARNING, found, why, *mends, remedy=remedy)
-
-    def has(self, attribute: str, right: str, severity: Severity, why: str, mends: str = "") -> Iterator[Finding]:
-        """Yield the finding on an attribute that has one right value, if it was seen; ``mends``: that in MQSC."""
-        mends = mends or f"{attribute}({right})"
-        if self.facts.get(attribute) == right:
-            yield from self.right(attribute, mends)
-        elif attribute in self.facts:
-            yield from self.wrong(attribute, severity, f"{attribute}({self.facts[attribute]})", why, mends)
-
-    def long_enough(self, why: str) -> Iterator[Finding]:
-        """Yield the finding on MAXMSGL of what the messages of the queue pass; 0 is no limit."""
-        longest, of_queue = self.number("MAXMSGL"), self.number("Q.MAXMSGL")
-        if longest is None or of_queue is None:
-            return
-        found, is_right = f"MAXMSGL({longest})", not longest or of_queue <= longest
-        said = f"{found}, and the queue's is {of_queue}"
-        yield from self.check(is_right, "MAXMSGL", said, why, f"MAXMSGL({of_queue})", right=found)
-
-    def enabled(self, roles: Collection[Role]) -> Iterator[Finding]:
-        """Yield the findings on PUT and GET."""
-        for role, attribute in ((Role.PUT, "PUT"), (Role.GET, "GET")):
-            if role not in roles or attribute not in self.facts:
-                continue
-            if self.facts[attribute] == "ENABLED":
-                yield from self.right(attribute, f"{attribute}(ENABLED)")
-                continue
-            why = f"nobody can {role.value}; programs wait, and then fail"
-            # Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
-            remedy = f"unless somebody disabled it to protect the queue:\n{self.alter} {attribute}(ENABLED)"
-            yield from self.wrong(attribute, Severity.ERROR, f"{attribute}(DISABLED)", why, remedy=remedy)
-
-    def no_cap(self, severity: Severity, why: str) -> Iterator[Finding]:
-        """Yield a finding on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
-        custom, cap = str(self.facts.get("CUSTOM", "")), self.facts.get("CAPEXPRY", "NOLIMIT")
-        if "CAPEXPRY" in custom:
-            yield from self.wrong("CAPEXPRY", severity, f"CUSTOM({custom})", why, "CUSTOM(' ')")
-        elif cap != "NOLIMIT":
-            yield from self.wrong("CAPEXPRY", severity, f"CAPEXPRY({cap})", why, "CAPEXPRY(NOLIMIT)")
-        elif {"CAPEXPRY", "CUSTOM"} & set(self.facts):
-            yield from self.right("CAPEXPRY", "no limit on the expiry of messages")
+# fmt: off
+# Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+_ENABLED = tuple(
+    _has(each, "ENABLED", f"nobody can {role.value}; programs wait, and then fail", severity=_ERROR, role=role)._replace(
+        mends="", remedy=f"unless somebody disabled it to protect the queue:\n%(ALTER)s {each}(ENABLED)")
+    for role, each in ((Role.PUT, "PUT"), (Role.GET, "GET"))
+)
+_DATA_QUEUE = (
+    *_ENABLED,
+    _Rule("depth", "CURDEPTH MAXDEPTH Q.GROUP", lambda depth, most, group: not depth < most < depth + group,
+          "%(CURDEPTH)s of MAXDEPTH(%(MAXDEPTH)s)",
+          "it has no room for a group of its queue that has %(Q.GROUP)s messages, so that group cannot be moved there (2053)",
+          "MAXDEPTH(%(ROOM)s)", severity=_ERROR),
+    _Rule("depth", "CURDEPTH MAXDEPTH", lambda depth, most: depth < most, "%(CURDEPTH)s of MAXDEPTH(%(MAXDEPTH)s)",
+          "it is full: producers wait, and a group that waits for room keeps its consumer waiting too",
+          "MAXDEPTH(%(MAXDEPTH)s0)", severity=_ERROR),
+    _Rule("depth", "CURDEPTH MAXDEPTH", lambda depth, most: depth <= 0.8 * most, "%(CURDEPTH)s of MAXDEPTH(%(MAXDEPTH)s)",
+          "a group that does not fit can be neither completed nor consumed", "MAXDEPTH(%(MAXDEPTH)s0)"),
+    _long_enough("longer messages of its queue are refused (2030)"),
+    _Rule("INDXTYPE", "INDXTYPE PLATFORM", lambda index, platform: index == "GROUPID" or platform != _ZOS,
+          "INDXTYPE(%(INDXTYPE)s)", "z/OS delivers groups in logical order only from a queue with this index (2394)",
+          "INDXTYPE(GROUPID)", severity=_ERROR, role=Role.GET),
+    # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
+    _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda threshold, _: threshold > 0, "BOTHRESH(0)",
+          "a message that fails every time is not recognised as poison, and stops its consumer again and again",
+          remedy=f"{_NEEDS}%(ALTER)s BOTHRESH({_FEW_BACKOUTS}) %(TO_BACKOUT)s", role=Role.GET),
+    _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda _, backout: backout != "", "BOTHRESH(%(BOTHRESH)s) without BOQNAME",
+          'poison="quarantine" has nowhere to move messages to', remedy=f"{_NEEDS}%(ALTER)s %(TO_BACKOUT)s", role=Role.GET),
+    _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda threshold, _: threshold >= _FEW_BACKOUTS,
+          "BOTHRESH(%(BOTHRESH)s) BOQNAME(%(BOQNAME)s)",
+          "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved",
+          remedy=f"%(ALTER)s BOTHRESH({_FEW_BACKOUTS})", role=Role.GET),
+    _has("SHARE", "YES", "only one consumer at a time can open it", "SHARE", role=Role.GET),
+    *_no_cap(Severity.WARNING,
+             "messages of a group expire one by one, so the rest of a group can stay without its beginning"),
+    _Rule("DEFBIND", "DEFBIND CLUSTER", lambda bind, cluster: not cluster or bind != "NOTFIXED", "DEFBIND(%(DEFBIND)s)",
+          "a program that binds as the queue says would split its groups over the instances", "DEFBIND(GROUP)", role=Role.PUT),
+    _Rule("CLWLUSEQ", "CLWLUSEQ USE", lambda *_: True,
+          "CLWLUSEQ(%(CLWLUSEQ)s): groups that are put at this queue manager %(USE)s", "", role=Role.PUT),
+)
+_Q_MGR = (
+    _Rule("TCPKEEP and RCVTIME", "PLATFORM", lambda platform: platform != _ZOS, "PLATFORM(%(PLATFORM)s)",
+          "with the defaults, z/OS may never notice that a client's host is lost, whatever HBINT is; they are not looked at",
+          remedy="ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)", severity=Severity.UNSEEN),
+    _Rule("MAXUMSGS", "MAXUMSGS", lambda most: most >= 1000, "MAXUMSGS(%(MAXUMSGS)s)",
+          "units of work end after so many messages at most; more make it faster", "MAXUMSGS(10000)"),
+    _long_enough("messages that fit the queue are refused (2031)"),
+    _Rule("DEADQ", "DEADQ", bool, "DEADQ(%(DEADQ)s)",
+          "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it",
+          remedy="ALTER QMGR DEADQ('...')"),
+)
+_CHANNEL = (
+    _Rule("HBINT", "HBINT", lambda interval_s: not 0 < interval_s < _LEAST_HBINT_S, "HBINT(%(HBINT)s): %(NOTICED)s",
+          "%(NOTICED)s, but so is a connection whose network or MQCMIT is slow", f"HBINT({_LEAST_HBINT_S})"),
+    _Rule("HBINT", "HBINT", lambda interval_s: 0 < interval_s <= _MOST_HBINT_S, "HBINT(%(HBINT)s): %(NOTICED)s",
+          "%(NOTICED)s; until then its name and its group stay locked", f"HBINT({_LEAST_HBINT_S})"),
+    _Rule("HBINT of its connections", "HBINT CHS.HBINT", lambda own, negotiated: own == negotiated,
+          "HBINT(%(CHS.HBINT)s) was negotiated",
+          "the longer interval of both ends counts, and 0 of either end: %(CHS.NOTICED)s",
+          remedy="lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"),
+    _Rule("SHARECNV", "SHARECNV", lambda sharing: sharing > 0, "SHARECNV(%(SHARECNV)s)",
+          "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed", "SHARECNV(1)"),
+    _Rule("CURSHCNV of its connections", "SHARECNV CHS.CURSHCNV", lambda own, negotiated: not own or negotiated > 0,
+          "CURSHCNV(%(CHS.CURSHCNV)s) was negotiated",
+          "with 0, a program's MQCD is older than version 9, and its connection has heartbeats only while an MQGET waits, so the "
+          "loss of its host may never be noticed", remedy="connect with mqgroups, or pass an MQCD of version 9 or later"),
+    _long_enough("messages that fit the queue cannot be put or got through this channel (2010)"),
+)
+_INHERITED = "%s. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
+_STATUS_QUEUE = (
+    *_ENABLED,
+    _Rule("CLUSTER", "CLUSTER", lambda cluster: not cluster, "CLUSTER(%(CLUSTER)s)",
+          "its records could go to another instance", "CLUSTER(' ') CLUSNL(' ')", severity=_ERROR),
+    *_no_cap(_ERROR, "a record expires, and then its group is put again from the beginning, or the rest of it never got"),
+    _has("STREAMQ", "", _INHERITED % "records are put to another queue too, and may be refused there", "STREAMQ(' ')"),
+    _has("TRIGGER", "NO", _INHERITED % "trigger messages are in the unit of work, and count in MAXUMSGS", "NOTRIGGER"),
+    _has("USAGE", "NORMAL", _INHERITED % "a transmission queue needs other authorities, and channels empty it",
+         severity=_ERROR),
+    _Rule("MAXMSGL", "MAXMSGL", lambda longest: longest >= MOST_BYTES, "MAXMSGL(%(MAXMSGL)s)",
+          f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together",
+          f"MAXMSGL({4_194_304})"),
+    _Rule("MAXDEPTH", "MAXDEPTH", lambda most: most >= 2 * MOST_SEGMENTS, "MAXDEPTH(%(MAXDEPTH)s)",
+          f"records and anchors can be {2 * MOST_SEGMENTS} messages; on a full queue starts and commits fail (2053)",
+          "MAXDEPTH(5000)", severity=_ERROR),
+    _has("MSGDLVSQ", "FIFO", "records are found in any order, but FIFO needs no sorting by priority"),
+)
+_GONE = "a status queue that is deleted with its connection loses its record"
+_MADE = _has("DEFTYPE", "PERMDYN", _GONE, severity=_ERROR)
+_NOT_TEMPORARY = _Rule("DEFTYPE", "DEFTYPE", lambda kind: kind != "TEMPDYN", "DEFTYPE(%(DEFTYPE)s)", _GONE,
+                       remedy="make it from another model queue", severity=_ERROR)
+_CLIENT_FILE = (
+    _Rule("DefRecon", "DEFRECON", lambda value: value.upper() in ("NO", "DISABLED"), "DefRecon=%(DEFRECON)s",
+          "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
+          "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
+          remedy="DefRecon=NO in the stanza Channels"),
+)
+# fmt: on
 
 
 def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on a data queue.
+    """Yield findings on a data queue, or with MAXMSGL on a backout queue, whose own queue has Q.MAXMSGL.
 
-    Args:
-        name: of the local queue.
-        facts: CURDEPTH, MAXDEPTH, GET, PUT, BOTHRESH, BOQNAME, MSGDLVSQ, INDXTYPE, SHARE, DEFPSIST, PROPCTL, CLUSTER, DEFBIND,
-            CLWLUSEQ, CAPEXPRY, CUSTOM; of the queue manager PLATFORM; of a backout queue MAXMSGL, and of the queue that it is for
-            Q.MAXMSGL; as words of MQSC, numbers as ``int``.
-        roles: what the programs do with it: put, get, or both.
+    ``Q.GROUP``: the messages of a group that may be moved to it.
+
+    ``roles``: what programs do with it: put, get, or both. Of the queue manager, the facts have PLATFORM.
     """
-    queue = _Object(f"queue {name}", to_copy("ALTER QLOCAL({})", name), facts)
-    yield from queue.enabled(roles)
-    yield from _depth(queue)
-    yield from queue.long_enough("longer messages of its queue are refused (2030)")
-    if Role.GET in roles:
-        if facts.get("PLATFORM") == _ZOS:
-            why = "z/OS delivers groups in logical order only from a queue with this index (2394)"
-            yield from queue.has("INDXTYPE", "GROUPID", Severity.ERROR, why)
-        yield from _backout(queue)
-        yield from queue.has("SHARE", "YES", Severity.WARNING, "only one consumer at a time can open it", "SHARE")
-    why = "messages of a group expire one by one, so the rest of a group can stay without its beginning"
-    yield from queue.no_cap(Severity.WARNING, why)
-    if "DEFPSIST" in facts:
-        found = (
-            f"DEFPSIST({facts['DEFPSIST']}) PROPCTL({facts.get('PROPCTL', '?')}) MSGDLVSQ({facts.get('MSGDLVSQ', '?')})"
-        )
-        does = "this package sets persistence and asks for properties itself, and gets in logical order"
-        yield from queue.right("DEFPSIST, PROPCTL, MSGDLVSQ", f"{found}: {does}")
-    if not facts.get("CLUSTER") or Role.PUT not in roles:
-        return
-    if bind := facts.get("DEFBIND"):
-        why = "a program that binds as the queue says would split its groups over the instances"
-        yield from queue.check(bind != "NOTFIXED", "DEFBIND", f"DEFBIND({bind})", why, "DEFBIND(GROUP)")
-    if (use := str(facts.get("CLWLUSEQ"))) in _USES:
-        said = f"CLWLUSEQ({use}): groups that are put at this queue manager {_USES[use]}"
-        yield from queue.right("CLWLUSEQ", said)
+    backout = str(facts.get("BOQNAME") or "QUEUE")
+    more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
+    if "Q.GROUP" in facts and "MAXDEPTH" in facts:
+        more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
+    if facts.get("CLUSTER") and (use := str(facts.get("CLWLUSEQ"))) in _USES:
+        more["USE"] = _USES[use]
+    yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
 
 
 def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on an alias of the queue ``target``. Facts: GET, PUT."""
+    """Yield findings on an alias of the queue ``target``."""
     yield ok(f"queue {name}", f"an alias of {target}")
-    yield from _Object(f"alias {name}", to_copy("ALTER QALIAS({})", name), facts).enabled(roles)
-
-
-def _depth(queue: _Object) -> Iterator[Finding]:
-    depth, most = queue.number("CURDEPTH"), queue.number("MAXDEPTH")
-    if depth is None or most is None:
-        return
-    found, deeper = f"{depth:,} of MAXDEPTH({most})", f"MAXDEPTH({10 * most})"
-    if depth >= most:
-        why = "it is full: producers wait, and a group that waits for room keeps its consumer waiting too"
-        yield from queue.wrong("depth", Severity.ERROR, found, why, deeper)
-    elif depth > _NEARLY_FULL * most:
-        why = "a group that does not fit can be neither completed nor consumed"
-        yield from queue.wrong("depth", Severity.WARNING, found, why, deeper)
-    else:
-        yield from queue.right("depth", found)
-
-
-def _backout(queue: _Object) -> Iterator[Finding]:
-    threshold, target = queue.number("BOTHRESH"), queue.facts.get("BOQNAME")
-    if threshold is None or target is None:
-        return
-    about, found = "BOTHRESH, BOQNAME", f"BOTHRESH({threshold})"
-    alter, backout = queue.alter, to_copy("BOQNAME({})", str(target or "QUEUE"))
-    needs = to_copy("consumers with poison= or stalled= need PUT on {}\n", str(target or "QUEUE"))
-    if not threshold:
-        why = "a message that fails every time is not recognised as poison, and stops its consumer again and again"
-        # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
-        remedy = f"{needs}{alter} BOTHRESH({_FEW_BACKOUTS}) {backout}"
-    elif not target:
-        found += " without BOQNAME"
-        why = 'poison="quarantine" has nowhere to move messages to'
-        remedy = f"{needs}{alter} {backout}"
-    elif threshold < _FEW_BACKOUTS:
-        why = (
-            "lost connections and kills count too, so messages that are not to blame are processed alone, or even moved"
-        )
-        remedy = f"{alter} BOTHRESH({_FEW_BACKOUTS})"
-    else:
-        yield from queue.right(about, f"{found} BOQNAME({target})")
-        return
-    yield from queue.wrong(about, Severity.WARNING, found, why, remedy=remedy)
+    yield from _findings(f"alias {name}", to_copy("ALTER QALIAS({})", name), _ENABLED, facts, roles)
 
 
 def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a queue manager. Facts: MAXUMSGS, MAXMSGL, DEADQ, PLATFORM; of a data queue Q.MAXMSGL."""
-    q_mgr = _Object(f"queue manager {name}", "ALTER QMGR", facts)
-    if facts.get("PLATFORM") == _ZOS:
-        why = "with the defaults z/OS may never notice that a client's host is lost, whatever HBINT is"
-        remedy = "ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)"
-        yield from q_mgr.wrong("TCPKEEP and RCVTIME", Severity.UNSEEN, "they are not looked at", why, remedy=remedy)
-    if (most := q_mgr.number("MAXUMSGS")) is not None:
-        found, why = f"MAXUMSGS({most})", "units of work end after so many messages at most; more make it faster"
-        yield from q_mgr.check(most >= _FEW_UNCOMMITTED, "MAXUMSGS", found, why, "MAXUMSGS(10000)")
-    yield from q_mgr.long_enough("messages that fit the queue are refused (2031)")
-    if (dead := facts.get("DEADQ")) is not None:
-        why = "in a cluster, one message that cannot be delivered stops its channel, and all groups behind it"
-        found, remedy, right = "no dead-letter queue", "ALTER QMGR DEADQ('...')", f"DEADQ({dead})"
-        yield from q_mgr.check(bool(dead), "DEADQ", found, why, remedy=remedy, right=right)
-
-
-def noticed_after_s(interval_s: int) -> int:
-    """Return after how many seconds of silence an end with this negotiated HBINT, not 0, takes the other one for dead.
-
-    Source: IBM MQ, topic q015650, "Receive timeout", and APAR IT26614.
-    """
-    return 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
+    """Yield findings on a queue manager; Q.MAXMSGL is that of a data queue."""
+    yield from _findings(f"queue manager {name}", "ALTER QMGR", _Q_MGR, facts)
 
 
 def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a server-connection channel.
+    """Yield findings on a server-connection channel; Q.MAXMSGL is that of a data queue.
 
-    Facts: HBINT, SHARECNV, MAXMSGL; of a data queue Q.MAXMSGL; of the channel's connections, as they were negotiated, the longest
-    HBINT (0 is longer than any) as CHS.HBINT and the smallest CURSHCNV as CHS.CURSHCNV.
+    CHS.HBINT is the longest HBINT that its connections have negotiated (0 is longer than any), CHS.CURSHCNV the smallest such.
     """
-    channel = _Object(f"channel {name}", to_copy("ALTER CHANNEL({}) CHLTYPE(SVRCONN)", name), facts)
-    if (interval := channel.number("HBINT")) is not None:
-        found, late = f"HBINT({interval})", _noticed(interval)
-        too_short = f"{late}, but so is a connection whose network or MQCMIT is slow"
-        too_long = f"{late}; until then its name and its group stay locked"
-        why = too_short if 0 < interval < _LEAST_HBINT_S else too_long
-        is_right, mends = _LEAST_HBINT_S <= interval <= _MOST_HBINT_S, f"HBINT({_LEAST_HBINT_S})"
-        yield from channel.check(is_right, "HBINT", found, why, mends, right=f"{found}: {late}")
-        if (negotiated := channel.number("CHS.HBINT")) not in (None, interval):
-            found = f"HBINT({negotiated}) was negotiated"
-            why = f"the longer interval of both ends counts, and 0 of either end: {_noticed(negotiated or 0)}"
-            remedy = (
-                "lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"
-            )
-            yield from channel.wrong("HBINT of its connections", Severity.WARNING, found, why, remedy=remedy)
-    if (sharing := channel.number("SHARECNV")) is not None:
-        why = "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed"
-        yield from channel.check(sharing > 0, "SHARECNV", f"SHARECNV({sharing})", why, "SHARECNV(1)")
-        if sharing > 0 and facts.get("CHS.CURSHCNV") == 0:
-            found = "CURSHCNV(0): a program's MQCD is older than version 9"
-            why = (
-                "its connection has heartbeats only while an MQGET waits, so the loss of its host may never be noticed"
-            )
-            remedy = "connect with mqgroups, or pass an MQCD of version 9 or later"
-            yield from channel.wrong("CURSHCNV of its connections", Severity.WARNING, found, why, remedy=remedy)
-    yield from channel.long_enough("messages that fit the queue cannot be put or got through this channel (2010)")
+    noticed = {
+        f"{of}NOTICED": _noticed(interval)
+        for of in ("", "CHS.")
+        if isinstance(interval := facts.get(f"{of}HBINT"), int)
+    }
+    alter = to_copy("ALTER CHANNEL({}) CHLTYPE(SVRCONN)", name)
+    yield from _findings(f"channel {name}", alter, _CHANNEL, {**facts, **noticed})
 
 
 def _noticed(interval_s: int) -> str:
-    after = f"after {noticed_after_s(interval_s)} s" if interval_s else "only by TCP"
-    return f"the loss of a client's host is noticed {after}"
+    """Return after how much silence an end with this negotiated HBINT takes the other one for dead.
 
-
-# What a status queue may have from the site's default objects: attribute, right value, the MQSC of it, and why another matters.
-_INHERITED = (
-    ("STREAMQ", "", "STREAMQ(' ')", Severity.WARNING, "records are put to another queue too, and may be refused there"),
-    ("TRIGGER", "NO", "NOTRIGGER", Severity.WARNING, "trigger messages are in the unit of work, and count in MAXUMSGS"),
-    ("USAGE", "NORMAL", "", Severity.ERROR, "a transmission queue needs other authorities, and channels empty it"),
-)
+    Source: IBM MQ, topic q015650, "Receive timeout", and APAR IT26614.
+    """
+    after_s = 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
+    return f"the loss of a client's host is noticed {f'after {after_s} s' if interval_s else 'only by TCP'}"
 
 
 def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a status queue, or on the model of status queues.
-
-    Args:
-        name: of the queue.
-        kind: ``"QLOCAL"`` or ``"QMODEL"``.
-        facts: DEFTYPE, MAXMSGL, MAXDEPTH, CLUSTER, GET, PUT, MSGDLVSQ, CAPEXPRY, CUSTOM, STREAMQ, TRIGGER, USAGE.
-    """
-    called = "model queue" if kind == "QMODEL" else "status queue"
-    queue = _Object(f"{called} {name}", to_copy(f"ALTER {kind}({{}})", name), facts)
-    yield from queue.enabled((Role.PUT, Role.GET))
-    if kind == "QMODEL":
-        why = "a status queue made from it is deleted with its connection, and its record with it"
-        yield from queue.has("DEFTYPE", "PERMDYN", Severity.ERROR, why)
-    elif facts.get("DEFTYPE") == "TEMPDYN":
-        why, remedy = "it is deleted with its connection, and its record with it", "make it from another model queue"
-        yield from queue.wrong("DEFTYPE", Severity.ERROR, "a temporary dynamic queue", why, remedy=remedy)
-    if facts.get("CLUSTER"):
-        found, why = f"in cluster {facts['CLUSTER']}", "its records could go to another instance"
-        yield from queue.wrong("CLUSTER", Severity.ERROR, found, why, "CLUSTER(' ') CLUSNL(' ')")
-    why = "a record expires, and then its group is put again from the beginning, or the rest of it never got"
-    yield from queue.no_cap(Severity.ERROR, why)
-    for attribute, right, mends, severity, why in _INHERITED:
-        inherited = f"{why}. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
-        yield from queue.has(attribute, right, severity, inherited, mends)
-    if (longest := queue.number("MAXMSGL")) is not None:
-        why = f"a record with its checkpoint can be longer; segments of records may need {MOST_BYTES} bytes together"
-        mends = f"MAXMSGL({4_194_304})"
-        yield from queue.check(longest >= MOST_BYTES, "MAXMSGL", f"MAXMSGL({longest})", why, mends)
-    if (most := queue.number("MAXDEPTH")) is not None:
-        found, least = f"MAXDEPTH({most})", 2 * MOST_SEGMENTS
-        if most >= least:
-            yield from queue.right("MAXDEPTH", found)
-        else:
-            why = f"records and anchors can be {least} messages; on a full queue starts and commits fail (2053)"
-            yield from queue.wrong("MAXDEPTH", Severity.ERROR, found, why, "MAXDEPTH(5000)")
-    why = "records are found in any order, but FIFO needs no sorting by priority"
-    yield from queue.has("MSGDLVSQ", "FIFO", Severity.WARNING, why)
+    """Yield findings on a status queue (``kind`` is ``"QLOCAL"``), or on the model of status queues (``"QMODEL"``)."""
+    called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
+    alter = to_copy(f"ALTER {kind}({{}})", name)
+    yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)
 
 
 def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on an mqclient.ini. Facts: DEFRECON."""
-    subject, reconnects = f"{path}: DefRecon", facts.get("DEFRECON", "NO")
-    if str(reconnects).upper() in ("NO", "DISABLED"):
-        yield ok(subject, "no automatic reconnection by default")
-        return
-    why = (
-        "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
-        "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED"
-    )
-    remedy = "DefRecon=NO in the stanza Channels"
-    yield Finding(subject, Severity.WARNING, f"DefRecon={reconnects}", why, remedy)
+    """Yield findings on an mqclient.ini."""
+    yield from _findings(path, "", _CLIENT_FILE, {"DEFRECON": "NO", **facts})
 
 
 # What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).

@@ -30,20 +30,28 @@ from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
 class GroupState(Enum):
-    """The state of a group on a queue."""
+    """The state of a group on a queue, and what it ``means``."""
 
-    COMPLETE = "complete"
-    BEING_PUT = "being put"
-    BEING_GOT = "being got"
-    STALLED = "stalled"
-    BACKED_OUT = "backed out"
-    ABANDONED = "abandoned"
-    NO_BEGINNING = "no beginning"
-    NO_RECORD = "no record"
-    RECORD_DIFFERS = "record differs"
-    GAP = "gap"
-    INCONSISTENT = "inconsistent"
-    DOUBLED = "doubled"
+    COMPLETE = ("complete", "all messages are there")
+    BEING_PUT = ("being put", "the last message is not there yet")
+    BEING_GOT = ("being got", "a consumer has the first message, or a unit of work hides it")
+    STALLED = ("stalled", "incomplete, and nobody works on it, or nothing happened for 5 minutes")
+    BACKED_OUT = ("backed out", "a message's backout count has reached BOTHRESH")
+    ABANDONED = ("abandoned", "its producer has ended it without completing it")
+    NO_BEGINNING = ("no beginning", "the first message is gone, and no record says who gets it")
+    NO_RECORD = ("no record", "the last message is missing, and no record says who puts it")
+    RECORD_DIFFERS = ("record differs", "a record contradicts the messages: do not start its program yet")
+    GAP = ("gap", "messages are missing in the middle")
+    INCONSISTENT = ("inconsistent", "messages after the last one")
+    DOUBLED = ("doubled", "a message is there twice, or its GroupId was used again")
+
+    means: str
+
+    def __new__(cls, text: str, means: str) -> GroupState:
+        """Make a member whose value is the text."""
+        self = object.__new__(cls)
+        self._value_, self.means = text, means
+        return self
 
 
 _OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR

@@ -13,36 +13,49 @@ from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
+from mqgroups.operate.rules.findings import Severity
 
 
 class OwnerState(Enum):
-    """The state of an owner.
+    """The state of an owner; what needs somebody comes first.
 
-    ``DONE``: its record keeps the name of its last group, which is complete. ``LEFT_OVER``: a record that is no longer needed, of
-    a program that has ended. ``HIDDEN``: nobody has the status queue open, and a unit of work hides the record, or the record is
-    lost. ``LOST``: no unit of work hides it. ``MOVED``: the record is needed, and of another queue manager: a start refuses it.
-    ``SEVERAL_USERS``: records of several users; a start believes those of its own user. ``UNKNOWN``: there is no status queue:
-    this name was never used, or its queue was deleted. ``UNSEEN``: the status queue could not be browsed.
+    Attributes:
+        severity: how bad it is.
+        means: what it means for the next start.
     """
 
-    ACTIVE = "active"
-    INTERRUPTED = "interrupted"
-    CHECKPOINT = "checkpoint kept"
-    DONE = "done"
-    LEFT_OVER = "left over"
-    CLEAN = "clean"
-    HIDDEN = "hidden"
-    LOST = "record lost"
-    MOVED = "of another queue manager"
-    DUPLICATE = "two records"
-    SEVERAL_USERS = "of several users"
-    UNREADABLE = "unreadable"
-    UNKNOWN = "unknown"
-    UNSEEN = "not seen"
+    # fmt: off
+    MOVED = ("of another queue manager", Severity.ERROR, "a start refuses the record: mqgroups adopt")
+    DUPLICATE = ("two records", Severity.ERROR, "two programs have used the status queue: look at it")
+    SEVERAL_USERS = ("of several users", Severity.ERROR, "a start believes only the records of its own user")
+    UNREADABLE = ("unreadable", Severity.ERROR, "a message there is not a record: look at it")
+    VERSION = ("of another version", Severity.ERROR, "start the version of mqgroups that wrote the record")
+    LOST = ("record lost", Severity.ERROR, "the record is gone, its anchor is there, and no unit of work hides it")
+    HIDDEN = ("hidden", Severity.WARNING, "a unit of work hides the record, or it is lost")
+    UNSEEN = ("not seen", Severity.UNSEEN, "the status queue could not be browsed")
+    INTERRUPTED = ("interrupted", Severity.WARNING, "a group is interrupted, and the next start resumes it")
+    ACTIVE = ("active", Severity.OK, "a program works under this name, or is not gone yet")
+    LEFT_OVER = ("left over", Severity.OK, "a record that nobody needs; the next start removes it")
+    CHECKPOINT = ("checkpoint kept", Severity.OK, "no group is interrupted; its checkpoint is kept")
+    DONE = ("done", Severity.OK, "no group is interrupted; the name of its last group is kept")
+    CLEAN = ("clean", Severity.OK, "no group is interrupted")
+    UNKNOWN = ("unknown", Severity.OK, "there is no status queue: the name was never used, or its queue was deleted")
+    # fmt: on
+
+    severity: Severity
+    means: str
+
+    def __new__(cls, text: str, severity: Severity, means: str) -> OwnerState:
+        """Make a member whose value is the text."""
+        self = object.__new__(cls)
+        self._value_, self.severity, self.means = text, severity, means
+        return self
 
 
 # An operator has to act before the owner can start.
-DISARRAY = frozenset({OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.MOVED})
+DISARRAY = frozenset(
+    {OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.MOVED}
+)
 # Nothing is interrupted, and nobody is at work.
 AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.DONE, OwnerState.LEFT_OVER})
 # A program is at work, or its unit of work is not backed out yet.
@@ -146,17 +159,11 @@ def state_of(record: StatusRecord | None) -> OwnerState:
 
 
 def state_of_queue(
-    messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool
+    messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool, of_another_version: bool = False
 ) -> tuple[OwnerState, FoundMessage | None, int]:
-    """Return the state of an owner, its current record, and how many other records are there that nobody needs.
-
-    Args:
-        messages: those on its own status queue that are records or anchors, in physical order.
-        unreadable: how many others are there.
-        is_active: whether a program has the queue open for input.
-    """
+    """Return the state of an owner, its current record, and how many other records are there that nobody needs."""
     if unreadable:
-        return OwnerState.UNREADABLE, None, 0
+        return OwnerState.VERSION if of_another_version else OwnerState.UNREADABLE, None, 0
     users, message, leftovers = users_of_records(messages), None, 0
     try:
         found, record = contents_of(messages, seen_twice=True)

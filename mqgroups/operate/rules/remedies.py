@@ -10,6 +10,7 @@ No line starts a program whose record may be lost: it would put or get again wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.poison import PROOF
@@ -36,6 +37,8 @@ def remedy(judgement: Judgement) -> list[str]:
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     """Return the lines that mend an owner's status queue; none if its group says what is to be done, or if nothing is."""
+    if owner.state is OwnerState.VERSION:
+        return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
         return [_run_again(owner)]
     if owner.role is None:
@@ -83,8 +86,8 @@ def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
 # --- commands
 
 
-def _start(owner: SeenOwner, settings: str = "") -> str:
-    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}{settings}", owner.name)
+def _start(owner: SeenOwner) -> str:
+    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}", owner.name)
 
 
 def _run_again(owner: SeenOwner) -> str:
@@ -235,11 +238,12 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     if producer is None:
         return
     consumer = judgement.consumer
-    if judgement.group is None and consumer is not None:
+    if judgement.group is None and consumer is not None and consumer.record is not None:
         # No message says where the producer has to go on.
         if consumer.is_active is not False:
             yield to_copy("end get {}", consumer.name)
-        yield to_copy("undo what {} did with the group", consumer.name)
+        got = f"messages 1 to {consumer.record.msg_seq_number}"
+        yield to_copy(f"undo what {{}} did with {got} of the group", consumer.name)
         yield from _clear(producer)
         yield from _clear(consumer)
         yield _start(consumer)
@@ -284,7 +288,7 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     if group is None:
         return
     is_made_here = group.is_made_by(around.at.q_mgr_name)
-    if is_made_here:
+    if is_made_here and _may_be_lost(judgement):
         yield from _record_lost(judgement)
     # If it is begun again while a consumer has it, that gets the first messages a second time.
     again = (
@@ -292,6 +296,23 @@ def _no_record(judgement: Judgement) -> Iterator[str]:
     )
     yield f"if another program puts it, and the rest does not come{again}:"
     yield from _move(judgement, "stalled")
+    if is_made_here and not _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+
+
+def _no_beginning(judgement: Judgement) -> Iterator[str]:
+    if _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+    yield "if it was handled already, or its beginning is nowhere:"
+    yield from _move(judgement)
+    if not _may_be_lost(judgement):
+        yield from _record_lost(judgement)
+
+
+def _may_be_lost(judgement: Judgement) -> bool:
+    """Whether there is a reason to think of a lost record first. Without one, whose it would be only a program's log says."""
+    around = judgement.around
+    return not around.all_seen or around.name != "NAME" or bool(may_have_lost(judgement))
 
 
 def _look(judgement: Judgement) -> Iterator[str]:
@@ -324,13 +345,12 @@ def _again(judgement: Judgement) -> Iterator[str]:
     if consumer is None or consumer.record is None or group is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
-        yield "if nobody can change how its program is started:"
+        yield "for the program's owner: before the lines below, one start with complete_groups_only=True would get the rest"
         yield from _move(judgement)
         got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
         yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
-        yield "if its program's owner can set complete_groups_only=True for one start:"
-        yield f"{_start(consumer)} with complete_groups_only=True"
-    yield from _moved(judgement)
+    else:
+        yield from _moved(judgement)
 
 
 def _put_gone(judgement: Judgement) -> Iterator[str]:
@@ -355,10 +375,6 @@ def _corrected(judgement: Judgement) -> Iterator[str]:
     if suspect is None or (group is not None and group.backout_count >= suspect.backout_count + PROOF):
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
-
-
-def _poison(judgement: Judgement) -> Iterator[str]:
-    yield from _move(judgement, "poison")
 
 
 def _stopped(judgement: Judgement) -> Iterator[str]:
@@ -404,14 +420,11 @@ def _silent(judgement: Judgement) -> Iterator[str]:
         yield to_copy(f"start {owner.role} {{}}", owner.name)
 
 
-def _stalled(judgement: Judgement) -> Iterator[str]:
-    yield from _move(judgement, "stalled")
-
-
 # What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
+_poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="stalled")
 _TWICE = (_move, "what is moved has to be put right by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
-_NO_BEGINNING = (_WAIT, _record_lost, "if it was handled already, or its beginning is nowhere:", _move)
+_NO_BEGINNING = (_WAIT, _no_beginning)
 _REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterator[str]]]] = {
     Cause.OWNERS: (_owners,),
     Cause.PIPE: (_pipe,),

@@ -15,6 +15,7 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from mqgroups.spark.older import HAS_LIMITS
 from tests.faults.spark.watched import JOB_VARIABLE, WatchedDataSource
 
 
@@ -36,15 +37,18 @@ def main() -> None:
     fired = Path(job["fired"])
     killed = 0
     while True:
+        query = writer.trigger(availableNow=True).start()
         try:
-            writer.trigger(availableNow=True).start().awaitTermination()
+            query.awaitTermination()
         except StreamingQueryException:
             # One of its processes was killed since the last time; or something is wrong.
             before, killed = killed, len(list(fired.iterdir()))
             if killed == before:
                 raise
         else:
-            return
+            # Without limits a run takes one micro-batch, which the next run removes.
+            if HAS_LIMITS or not any(progress.numInputRows for progress in query.recentProgress):
+                return
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ import mqgroups.queue_manager
 from mqgroups.mqi.binding import load_binding
 from mqgroups.spark import stream_source
 from mqgroups.spark.data_source import IbmMqDataSource
+from mqgroups.spark.older import HAS_LIMITS
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import sink_options, source_options
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.sink import GroupStreamWriter
-from mqgroups.spark.stream_source import GroupStreamReader
+from mqgroups.spark.stream_source import GroupStreamReader, ReaderWithoutLimits
 from tests.faults.spark import points
 from tests.faults.spark.points import DRIVER, PAUSE, Kill
 
@@ -153,16 +154,16 @@ def watch() -> Watch:
     return _watch(os.getpid())
 
 
-class WatchedReader(GroupStreamReader):
+class WatchedReader(GroupStreamReader if HAS_LIMITS else ReaderWithoutLimits):  # type: ignore[misc]  # as the data source does
     """The stream source."""
 
     def prepareForTriggerAvailableNow(self) -> None:
         with watch().phase("plan"):
             super().prepareForTriggerAvailableNow()
 
-    def latestOffset(self, start, limit):
+    def latestOffset(self, *asked):
         with watch().phase("plan"):
-            return super().latestOffset(start, limit)
+            return super().latestOffset(*asked)
 
     def partitions(self, start, end):
         with watch().phase("partitions"):

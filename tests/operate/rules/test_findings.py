@@ -54,6 +54,7 @@ def wrong(findings):
         ({"GET": "DISABLED"}, BOTH, [(ERROR, "GET", ())]),
         ({"CURDEPTH": 5000}, BOTH, [(ERROR, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
         ({"CURDEPTH": 4001}, BOTH, [(WARNING, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
+        ({"Q.GROUP": 6000}, BOTH, [(ERROR, "depth", ("ALTER QLOCAL('Q') MAXDEPTH(50000)",))]),
         ({"CURDEPTH": 4000}, BOTH, []),
         ({"BOTHRESH": 0}, BOTH, [(WARNING, "BOTHRESH, BOQNAME", ())]),
         ({"BOTHRESH": 0}, (Role.PUT,), []),

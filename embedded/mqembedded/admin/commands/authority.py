@@ -14,7 +14,7 @@ from mqembedded.admin import mqsc_commands, pcf
 from mqembedded.admin.commands.request import Request, Row, Shape, check_generic, integer, integers, text, texts
 from mqembedded.admin.mqsc import Command, MQSCError
 from mqembedded.admin.pcf import PCFError
-from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, WORDS, Entity, RecordKey, entities_of, fits
+from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, WORDS, Entity, RecordKey, fits
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
@@ -137,7 +137,7 @@ def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
         raise mqsc_commands.refused(command, f"OBJTYPE({given['OBJTYPE']}) is not one of {', '.join(OBJECT_TYPES)}")
     wanted: Iterable[Entity] = [Entity(kind, given[kind]) for kind in ("PRINCIPAL", "GROUP") if given.get(kind)]
     if match == "MEMBERSHIP":
-        wanted = {each for entity in wanted for each in (entity, *entities_of(entity.name))}
+        wanted = {each for entity in wanted for each in (entity, *q_mgr.catalogue.authorities.entities_of(entity.name))}
     said = []
     for key, authorities in q_mgr.catalogue.authorities.records():
         profile = given.get("PROFILE", key.profile)

@@ -1,0 +1,48 @@
+"""The lag of streams as metrics (``mqgroups/telemetry/lag.py``), from what the source reports in each query's progress."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.sql.streaming import StreamingQueryListener
+
+from mqgroups.telemetry.guard import guarded
+from mqgroups.telemetry.lag import REPORTS
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+    )
+
+
+class LagListener(StreamingQueryListener):
+    """Keeps the last report of each query that reads queues."""
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        """Do nothing: there is no report yet."""
+
+    @guarded
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
+        """Keep what the sources have reported. They report nothing if a micro-batch is repeated."""
+        told = [json.loads(source.latestOffset or "null") for source in event.progress.sources]
+        # Other sources have JSON of their own.
+        if ours := [
+            each for each in told if isinstance(each, dict) and {"queue", "oldest", "incomplete"} <= each.keys()
+        ]:
+            REPORTS[str(event.progress.runId)] = ours
+
+    @guarded
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
+        """Note that no complete group has come for ten seconds, and that nobody has looked at the others since."""
+        nothing = {"oldest": None, "waiting": 0, "incomplete": None}
+        run = str(event.runId)
+        REPORTS[run] = [each | nothing for each in REPORTS.get(run, ())]
+
+    @guarded
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
+        """Forget the query."""
+        REPORTS.pop(str(event.runId), None)
