@@ -37,6 +37,7 @@ from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
 from mqgroups.telemetry.message_span import (
     Likeness,
+    MessageSpan,
     MessageSpans,
     application_context,
     end_span,
@@ -256,7 +257,8 @@ class OwnerTelemetry:
         if self._role == sc.PUT and self._unit is not None and self._unit.span.is_recording():
             # "The Send span should link to the creation contexts", also if these are below it (conventions, messaging spans).
             for span in finished:
-                self._unit.span.add_link(span.get_span_context())
+                if isinstance(span, MessageSpan):
+                    self._unit.span.add_link(span.get_span_context())
         if self._role == sc.GET:
             record, attributes = metrics.INSTRUMENTS.process_duration.record, self._operations[sc.PROCESS]
             for span in finished:
