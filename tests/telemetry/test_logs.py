@@ -93,6 +93,7 @@ def test_a_line_about_a_unit_of_work_is_logged_in_its_span(owner, spans, caplog,
         current.append(ids(trace.get_current_span()))
         return True
 
+    caplog.set_level("INFO", "mqgroups")
     caplog.handler.addFilter(note)
     with owner.producer(owner.connect(reconnect_wait_s=30), commit_every=4) as producer, producer.group() as group:
         faults.arm(Fault("drop", verb="MQCMIT"))
