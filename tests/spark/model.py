@@ -14,11 +14,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from unittest.mock import patch
 
-from mqgroups.spark.older import HAS_LIMITS
-
-# How often a test starts a query with availableNow: a Spark without limits does one micro-batch, and removes it in the next run.
-RUNS = 1 if HAS_LIMITS else 3
-
 
 class Checkpoint:
     """The logs of a query, and drivers that go by them."""

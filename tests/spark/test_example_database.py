@@ -10,6 +10,7 @@ pytest.importorskip("psycopg", reason="psycopg is not installed, so PostgreSQL i
 import psycopg
 
 from examples import spark_to_database as example
+from tests.spark.versions import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.embedded]
 
@@ -43,7 +44,8 @@ def test_orders_are_joined_and_added_up(spark, owner, database, tmp_path):
         with owner.producer(queue="ORDERS") as producer, producer.group() as group:
             for order in orders:
                 group.put(order)
-        example.main(str(tmp_path), database)
+        for _ in range(RUNS):
+            example.main(str(tmp_path), database)
     assert pieces(database) == {"NO": 8, "DK": 4, "unknown": 6}
     assert owner.on_queue("ORDERS") == []
 
