@@ -264,6 +264,20 @@ def test_the_lag_is_that_of_complete_groups_and_a_stalled_one_stands_apart(owner
     assert abs(now - datetime.fromisoformat(told["incomplete"])) < timedelta(minutes=10)
 
 
+def test_the_lag_of_a_group_that_waits_or_is_being_removed_is_no_stall(owner, stream):
+    put_pairs(owner, b"a")
+    reader = stream.reader(pollTimeoutMs="0")
+    told = reader.reportLatestOffset()
+    assert (told["waiting"], told["oldest"] is None, told["incomplete"]) == (1, False, None)
+    reader.latestOffset(reader.initialOffset(), ReadMaxRows(1))
+    # What is left of a group whose beginning is removed.
+    handle = owner.eye.open(owner.queue, mqi.MQOO_INPUT_SHARED)
+    assert handle.get().data == b"a1"
+    told = reader.reportLatestOffset()
+    assert (told["waiting"], told["depth"], told["incomplete"]) == (0, 1, None)
+    handle.close()
+
+
 @pytest.mark.parametrize("available_now", [True, False])
 def test_an_idle_query_leaves_nothing_on_the_queue(owner, stream, available_now):
     put_pairs(owner, b"ab")
