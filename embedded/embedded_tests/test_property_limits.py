@@ -201,14 +201,16 @@ def structures(hmsg=0, format_=b""):
 
 @table("number", [MOST_PROPERTIES + 1, 100_000])
 def test_more_properties_than_may_be_in_a_handle_are_refused(q_mgr, program, number):
-    md, pmo = put_structures(*structures(message_handle(program, number)), q_mgr.platform)
+    md_raw, pmo_raw = structures(message_handle(program, number))
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     with pytest.raises(Failed) as refused:
         properties_to_put(q_mgr, program, md, pmo, b"")
     assert refused.value.reason == mq.MQRC_PROPERTIES_TOO_BIG
 
 
 def test_what_is_refused_ahead_is_told_when_it_is_asked_for(q_mgr, program):
-    md, pmo = put_structures(*structures(message_handle(program, MOST_PROPERTIES + 1)), q_mgr.platform)
+    md_raw, pmo_raw = structures(message_handle(program, MOST_PROPERTIES + 1))
+    md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     outcome = properties_ahead(q_mgr, program, md, pmo, b"")
     with pytest.raises(Failed):
         outcome()

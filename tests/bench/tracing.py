@@ -86,7 +86,7 @@ class _Traced(Ours):
             for number in range(messages):
                 if number % every == 0:
                     above = trace.set_span_in_context(self._alone.start_span("put"))
-                told = {"a": "ibmmq", "b": "BENCH", "c": "create", "d": "create", "e": number}
+                told: dict[str, str | int] = {"a": "ibmmq", "b": "BENCH", "c": "create", "d": "create", "e": number}
                 self._alone.start_span("create", above, trace.SpanKind.PRODUCER, told, start_time=1).end(2)
 
 

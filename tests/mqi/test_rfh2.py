@@ -299,7 +299,9 @@ def test_a_header_with_context_only_is_taken_off_as_any_other(monkeypatch, ccsid
 
 def test_texts_are_escaped_in_a_folder():
     folder = rfh2.usr_folder({"traceparent": PARENT, "tracestate": "v=a&b<c"})
-    (_, data, taken) = rfh2.without_properties(md(), rfh2.packed(folder, 1208, mq.MQFMT_STRING) + b"text")
+    found = rfh2.without_properties(md(), rfh2.packed(folder, 1208, mq.MQFMT_STRING) + b"text")
+    assert found is not None
+    _, data, taken = found
     assert data == b"text"
     assert values(taken.folders) == {"traceparent": PARENT, "tracestate": "v=a&b<c"}
 
@@ -323,6 +325,6 @@ def test_a_traceparent_is_read_and_written_as_the_propagator_does(text):
     extracted = trace.get_current_span(PROPAGATOR.extract({"traceparent": text}, Context()))
     found = link(text)
     assert (found.context if found is not None else trace.INVALID_SPAN_CONTEXT) == extracted.get_span_context()
-    carrier = {}
+    carrier: dict[str, str] = {}
     PROPAGATOR.inject(carrier, trace.set_span_in_context(extracted, Context()))
     assert of_span(extracted).as_properties() == carrier

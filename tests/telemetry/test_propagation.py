@@ -149,7 +149,7 @@ def test_a_reader_sees_the_same_property_as_if_it_was_put_with_a_message_handle(
             # A header says how the data is, and inherits what it does not say; the header itself may be in any character set.
             length, encoding, ccsid, format_name = struct.unpack_from("3i8s", data, 8)
             described = format_name, answer.md.CodedCharSetId if ccsid == mq.MQCCSI_INHERIT else ccsid, encoding
-            data = data[36:length], data[length:]
+            data = data[36:length] + b"|" + data[length:]
         properties = received.all() if received is not None else None
         seen.append((answer.code, data, described, properties))
     handle.close()

@@ -9,7 +9,7 @@ import logging
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import Tracer, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -369,11 +369,15 @@ def test_the_span_of_a_message_in_segments_goes_on_over_units_of_work(owner, spa
 def test_in_a_unit_of_work_that_is_sampled_out_no_message_has_a_span(owner, monkeypatch, measured, propagate):
     provider = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False)
     tracer = provider.get_tracer("mqgroups")
-    asked = []
+    asked: list[str] = []
+    start_span = tracer.start_span
+
+    def started(name, *more, **named):
+        asked.append(name)
+        return start_span(name, *more, **named)
+
     monkeypatch.setattr(owner_telemetry, "TRACER", tracer)
-    monkeypatch.setattr(
-        tracer, "start_span", lambda name, *a, **k: asked.append(name) or Tracer.start_span(tracer, name, *a, **k)
-    )
+    monkeypatch.setattr(tracer, "start_span", started)
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=propagate, **EACH_MESSAGE))
     before = trace.get_current_span()
     seen = set()
