@@ -333,7 +333,7 @@ def test_the_next_micro_batch_is_looked_for_while_one_is_read(owner, stream):
 
     def process(reader, partitions, _):
         _, _, arrivals = reader._opened
-        wait_until(lambda: arrivals.waiting == 1 or len(found) == 2)
+        wait_until(lambda: arrivals.waiting == 2 - len(found))
         found.append(values(reader, partitions))
 
     stream.checkpoint._process = process
