@@ -69,7 +69,7 @@ def _package(config: pytest.Config, name: str | None) -> Any:
         chosen = config.getoption("--mqi")
         if chosen != "both":
             pytest.skip(f"{chosen} is not installed")
-        pytest.fail("neither pymqi nor ibmmq is installed: pip install 'mqembedded[ibmmq]'", pytrace=False)
+        pytest.fail("neither pymqi nor ibmmq is installed: pip install ibmmq", pytrace=False)
     if MISSING in config.stash:
         pytest.skip(config.stash[MISSING])
     try:
