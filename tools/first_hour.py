@@ -2,8 +2,8 @@
 
     python tools/first_hour.py PYTHON
 
-pip finds what dist/ holds as it would find it on PyPI; what the pages say for a clone is run on the checkout. The blocks of a page
-are followed from top to bottom: a block of Python that the page saves under a name is saved (``tests/test_document_code.py`` runs
+pip finds what dist/ holds as it would find it on PyPI; what the pages say for a clone is run on the checkout. Blocks are
+followed from top to bottom: a block of Python that the page saves under a name is saved (``tests/test_document_code.py`` runs
 the others); a server runs until the page ends. ``NOT_HERE`` says which lines are left out, and why. Prints what each page took;
 exits with 1, and what was printed, at the first line that fails.
 """

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.browser import Browser, BrowserMissing, chromium  # noqa: E402 - the folder of tools is no package of the site's environment
+from tools.browser import Browser, BrowserMissing, chromium  # noqa: E402 - after the path
 
 TELEPHONE = 390
 WIDTHS = (TELEPHONE, 1400, 1920)
