@@ -15,10 +15,14 @@ from mqembedded.libmqm.build import build, load
 from mqembedded.testing import provision
 from mqembedded.testing.bindings import bindings, loaded
 from mqembedded.testing.options import FAILED, MISSING, SESSION, wanted
-from mqembedded.testing.under_test import MQSC, QueueManagerUnderTest, embedded_client
+from mqembedded.testing.under_test import (
+    MQSC,
+    MakeQueue,
+    MakeQueueManager,
+    QueueManagerUnderTest,
+    embedded_client,
+)
 
-MakeQueue = Callable[..., str]
-MakeQueueManager = Callable[..., EmbeddedQueueManager]
 _PATIENCE_S = 20.0
 
 
