@@ -53,4 +53,5 @@ fi
 cp build/docs/mermaid/package/dist/mermaid.min.js "$SOURCE/_static/"
 rm -rf "$SITE"
 MQGROUPS_DOCS_ROOT=$PWD "$HOME_OF_TOOLS/bin/python" -m sphinx --builder html --fail-on-warning --keep-going --quiet "$SOURCE" "$SITE"
+"$HOME_OF_TOOLS/bin/python" tools/site_look.py "$SITE"
 echo "$SITE/index.html"

@@ -2,10 +2,10 @@
 
     python tools/docs_source.py build/docs/source
 
-The site has the pages that docs/README.md lists, in its order; its headings are the site's parts. A document stays where its
-readers in the repository look for it, beside the code that it describes; docs/site.toml gives it a place in the site too. Links
-lead to these places. A file that has no place there, and that a page leads to, becomes a page of its own under files/: the site
-is enough without the repository.
+The site begins with the project's README. It has the pages that docs/README.md lists, in its order; its headings are the
+site's parts. A document stays where its readers in the repository look for it, beside the code that it describes;
+docs/site.toml gives it a place in the site too. Links lead to these places. A file that has no place there, and that a page
+leads to, becomes a page of its own under files/: the site is enough without the repository.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-HOME = "README.md"
+HOME = "index.md"
+CONTENTS = "contents.md"
+FOR_MADE = "Reference"
 FILES = "files/"
 PLAIN = "plain"
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".service": "ini", ".sql": "sql"}
@@ -44,7 +46,7 @@ def write(target: Path) -> None:
     places: dict[str, str] = {
         f"docs/{path.relative_to(DOCS)}": path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")
     }
-    places |= site["documents"]
+    places |= site["documents"] | {"README.md": HOME, "docs/README.md": CONTENTS}
     files = set[str]()
     texts = {place: linked((ROOT / source).read_text(), source, places, files) for source, place in places.items()}
     made = site_pages.pages()
@@ -54,7 +56,9 @@ def write(target: Path) -> None:
         page: sorted(place for place in texts if place.startswith(f"{folder}/"))
         for page, folder in site["below"].items()
     }
-    parts = listed(texts[HOME]) | {"Made from the code": [*made]}
+    parts = listed(texts[CONTENTS])
+    next(iter(parts.values())).append(CONTENTS)
+    parts[FOR_MADE] += made
     placed = {page for pages in [*parts.values(), *below.values()] for page in pages}
     if unplaced := sorted({place for place in texts if not place.startswith(FILES)} - {HOME} - placed):
         raise LinkLost(
@@ -64,11 +68,10 @@ def write(target: Path) -> None:
     for place, text in texts.items():
         _write(target / place, _CODE.sub(lambda code: _diagram(code[0]), text))
         if place not in made:
-            _write(target / PLAIN / ("index.md" if place == HOME else place), text)
+            _write(target / PLAIN / place, text)
     _write(target / PLAIN / "llms.txt", _list_of(parts, texts, made))
-    (target / HOME).rename(target / "index.md")
     for part, pages in parts.items():
-        _add_contents(target / "index.md", pages, f":caption: {part}\n")
+        _add_contents(target / HOME, pages, f":caption: {part}\n")
     for page, pages in below.items():
         _add_contents(target / page, pages)
     shutil.copyfile(DOCS / "conf.py", target / "conf.py")
@@ -142,8 +145,7 @@ def _link(link: re.Match[str], source: str, places: Mapping[str, str], files: se
     anchor = f"#{anchor}" if anchor else ""
     target = os.path.normpath(Path(source).parent / where)
     if target in places:
-        place = "index.md" if places[target] == HOME else places[target]
-        return f"[{label}]({os.path.relpath(place, Path(places[source]).parent)}{anchor})"
+        return f"[{label}]({os.path.relpath(places[target], Path(places[source]).parent)}{anchor})"
     if not (ROOT / target).exists():
         raise LinkLost(f"{source}: {to} leads nowhere")
     if target.startswith(PICTURES):

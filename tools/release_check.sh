@@ -67,4 +67,6 @@ for python in $PYTHONS; do
     try "$python" $sdists
     tried=$((tried + 1))
 done
+newest=$(for python in $PYTHONS; do ! "$python" -c 'import venv, ensurepip' 2>/dev/null || echo "$python"; done | tail -1)
+[[ -z $newest || $(uname -m) != x86_64 ]] || "$newest" tools/first_hour.py "$newest" || fail "a page that newcomers follow fails"
 ((tried)) || fail "none of these is on this machine: $PYTHONS"

@@ -1,8 +1,13 @@
-// On a telephone a table that is wider than the screen shows its cells one below the other (site.css), each under its column's name.
+// A table that is wider than its column gets smaller letters and breaks long words; on a telephone it shows its cells one below the
+// other, each under its column's name (site.css).
 document.addEventListener("DOMContentLoaded", () => {
   const narrow = matchMedia("(max-width: 46em)");
   const stack = () => {
-    if (!narrow.matches) return;
+    if (!narrow.matches) {
+      for (const table of document.querySelectorAll("article table.docutils"))
+        if (table.scrollWidth > table.clientWidth) table.classList.add("tight");
+      return;
+    }
     for (const table of document.querySelectorAll("article table.docutils:not(.stacked)")) {
       const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent);
       if (names.length < 3 || table.scrollWidth <= table.clientWidth) continue;

@@ -70,15 +70,14 @@ def _load(name: str) -> Binding:
             others = [other for other in _BINDINGS if _installed(other)]
             problem = f"{name} is not installed" if others else "neither pymqi nor ibmmq is installed"
             cure = f"set MQGROUPS_MQI={others[0]}, or run" if others else "run"
-            package = name if others else "ibmmq"
-            raise BindingMissing(name, f"{problem}: {cure} `pip install 'mqgroups[{package}]'`") from None
+            raise BindingMissing(name, f"{problem}: {cure} `pip install {name if others else 'ibmmq'}`") from None
         if _is_about_the_client(error):
             # pymqi tries another module's name after the first error, which alone has the loader's words.
             raise BindingMissing(
                 name,
                 f"{name} cannot load the IBM MQ client library ({error.__context__ or error}): install IBM's redistributable "
                 "client, and name its lib64 in LD_LIBRARY_PATH. Without IBM MQ: `mqembedded exec -- ...` runs a program on an "
-                "embedded queue manager (`pip install mqembedded`)",
+                "embedded queue manager (package mqembedded)",
             ) from None
         raise BindingMissing(name, f"importing {name} failed: {error}") from error
 

@@ -95,8 +95,7 @@ def _client(way: str, *at_most: float | None) -> list[Question]:
 
 def _beside_pymqi(way: str, at_most: float) -> Question:
     asked = f"What does {_ASKED[way]} cost beside plain pymqi?"
-    headline = "" if way == "put sync" else f"{way}: {{}} of the processor time that a loop of pymqi takes"
-    return Question("client", f"{way} pymqi", asked, _PYMQI, at_most, headline=headline)
+    return Question("client", f"{way} pymqi", asked, _PYMQI, at_most)
 
 
 def _latency(

@@ -18,10 +18,10 @@ from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.operate.rules.rates import Rates
 from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Pages
-from tests.fix_browser import chromium
 from tests.fix_cli import free_port
 from tests.operate.rules.test_inspection import LAST, message
 from tests.operate.rules.test_judgement import WHOLE, judgement, owner
+from tools.browser import BrowserMissing, chromium
 
 HOSTILE = "<img src=x onerror=\"document.body.id='run'\"><script>document.body.id='run'</script>\u202e"
 AT = datetime(2026, 1, 1, 12, 7, tzinfo=UTC)
@@ -70,8 +70,11 @@ def test_a_long_name_is_cut():
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
+    try:
+        with chromium(tmp_path_factory.mktemp("browser")) as browser:
+            yield browser
+    except BrowserMissing as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -116,7 +116,8 @@ def test_the_second_exception_may_come_in_what_handles_the_first():
         pytest.raises(MemoryError) as raised,
     ):
         group.put(b"data", last=True)
-    assert raised.traceback[-3].name == "_fail"
+    # From Python 3.12 on the line of `except` is told too, and it is the next one.
+    assert raised.traceback[-3].name in ("_put", "_fail")
     assert interrupter.fired == 2
     assert isinstance(raised.value.__context__, SystemExit)
 

@@ -391,7 +391,8 @@ def test_an_operator_who_may_ask_the_command_server_sees_everything(at_work, as_
         looked = look(q_mgr, by_name=False)
         assert looked.owners == {(NAME, OwnerState.INTERRUPTED), ("FEEDER", OwnerState.ACTIVE)}
         assert (looked.unseen, looked.held) == ([], {"FEEDER"})
-        assert operate.browse_groups([q_mgr], "ORDERS").instances[0].hidden == 0
+        with operate.browse_groups([q_mgr], "ORDERS") as found:
+            assert found.instances[0].hidden == 0
 
 
 @pytest.mark.parametrize("but", asking("operator"))

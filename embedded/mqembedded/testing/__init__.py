@@ -6,8 +6,13 @@
 
 It adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
 ``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which needs no pytest.
-README.md beside this file shows both. Not here: assertions about messages.
+README.md beside this file shows both. The types of the fixtures, for annotations: ``QueueManagerUnderTest`` is that of ``mq``,
+``MakeQueue`` of ``make_queue``, ``MakeQueueManager`` of ``own_queue_manager``. Not here: assertions about messages.
 """
+
+from mqembedded.testing.under_test import MakeQueue, MakeQueueManager, QueueManagerUnderTest
+
+__all__ = ["IMAGE", "MakeQueue", "MakeQueueManager", "QueueManagerUnderTest"]
 
 # IBM's developer image. A tag names a version; latest is the newest.
 IMAGE = "icr.io/ibm-messaging/mq:latest"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,14 @@ from mqembedded.libmqm.build import build, load
 from mqembedded.testing import provision
 from mqembedded.testing.bindings import bindings, loaded
 from mqembedded.testing.options import FAILED, MISSING, SESSION, wanted
-from mqembedded.testing.under_test import MQSC, QueueManagerUnderTest, embedded_client
+from mqembedded.testing.under_test import (
+    MQSC,
+    MakeQueue,
+    MakeQueueManager,
+    QueueManagerUnderTest,
+    embedded_client,
+)
 
-MakeQueue = Callable[..., str]
-MakeQueueManager = Callable[..., EmbeddedQueueManager]
 _PATIENCE_S = 20.0
 
 
@@ -69,7 +73,7 @@ def _package(config: pytest.Config, name: str | None) -> Any:
         chosen = config.getoption("--mqi")
         if chosen != "both":
             pytest.skip(f"{chosen} is not installed")
-        pytest.fail("neither pymqi nor ibmmq is installed: pip install 'mqembedded[ibmmq]'", pytrace=False)
+        pytest.fail("neither pymqi nor ibmmq is installed: pip install ibmmq", pytrace=False)
     if MISSING in config.stash:
         pytest.skip(config.stash[MISSING])
     try:

@@ -68,7 +68,7 @@ def check(wanted: Wanted) -> None:
             from mqembedded.testing.container import MQContainerError, docker_engine
         except ImportError as error:
             raise NotToBeHad(
-                f"--mq={wanted.kind} needs testcontainers ({error}): pip install 'mqembedded[testing]'"
+                f"--mq={wanted.kind} needs testcontainers ({error}): pip install testcontainers"
             ) from error
         try:
             docker_engine()

@@ -7,7 +7,7 @@ reach the embedded queue manager. Not here: starting a queue manager (``provisio
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ MQSC = Path(__file__).with_name("queues.mqsc")
 EMBEDDED_MQSC = Path(__file__).with_name("embedded.mqsc")
 IMAGE_MQSC = Path(__file__).with_name("image.mqsc")
 MODEL = "MQTEST.MODEL"
+MakeQueue = Callable[..., str]
+MakeQueueManager = Callable[..., EmbeddedQueueManager]
 
 
 class NotGiven(Exception):

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 PATIENCE_S = 60
+
+
+class BrowserMissing(Exception):
+    """This machine has no Chromium."""
 
 
 class Browser:
@@ -87,13 +89,13 @@ class Browser:
 
 @contextlib.contextmanager
 def chromium(profile: Path) -> Iterator[Browser]:
-    """Start a browser with an empty profile; the test is skipped where there is none."""
+    """Start a browser with an empty profile. Raises BrowserMissing."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("there is no browser: apt-get install chromium")
+        raise BrowserMissing("there is no browser: apt-get install chromium")
     to_read, write = os.pipe()
     read, to_write = os.pipe()
-    # The protocol wants descriptors 3 and 4. A sandbox is not to be had as root, and only pages of these tests are shown.
+    # The protocol wants descriptors 3 and 4. A sandbox is not to be had as root, and only pages of this project are shown.
     command = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'
     options = [
         "--headless",
