@@ -247,7 +247,9 @@ def test_who_dies_between_the_look_and_the_move_is_waited_for(owner, make_queue,
 def test_a_group_that_is_moved_has_a_new_put_time_unless_it_keeps_its_context(owner, make_queue):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT | constants.MQOO_SET_ALL_CONTEXT)
     then = {"PutDate": b"20240501", "PutTime": b"12000000"}
-    assert handle.put(b"1", constants.MQPMO_SET_ALL_CONTEXT, GroupId=A, MsgSeqNumber=1, MsgFlags=LAST, **then).code == OK
+    assert (
+        handle.put(b"1", constants.MQPMO_SET_ALL_CONTEXT, GroupId=A, MsgSeqNumber=1, MsgFlags=LAST, **then).code == OK
+    )
     handle.close()
     (was,), away = owner.on_queue(), make_queue()
 
