@@ -391,18 +391,6 @@ def test_a_started_connection_is_disconnected_when_its_last_callback_was_deregis
     assert connection.disconnect() == OK
 
 
-def test_a_handle_that_is_not_shared_serves_its_own_callbacks(callbacks, connect, queue):
-    connection = connect(options=c.MQCNO_HANDLE_SHARE_NONE)
-    handle = connection.open(queue, c.MQOO_INPUT_SHARED | c.MQOO_OUTPUT)
-    codes: list[Code] = []
-    consumer = Callback(lambda _: codes.append(connection.commit()))
-    handle.put(b"")
-    callbacks.cb(connection, handle.hobj, consumer)
-    callbacks.ctl(connection, c.MQOP_START)
-    consumer.next()
-    assert codes == [OK]
-
-
 def test_a_connection_is_not_disconnected_by_its_own_callback(callbacks, connection, consumed):
     codes: list[Code] = []
     consumer = Callback(lambda _: codes.append(connection.disconnect()))

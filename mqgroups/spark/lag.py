@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     )
 
 
+def _read(report: str | None) -> object:
+    """Return what a source reports; ``None`` if it is nothing, or not JSON: other sources, and older Sparks, say what they like."""
+    try:
+        return json.loads(report or "null")
+    except ValueError:
+        return None
+
+
 class LagListener(StreamingQueryListener):
     """Keeps the last report of each query that reads queues."""
 
@@ -28,8 +36,7 @@ class LagListener(StreamingQueryListener):
     @guarded
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
         """Keep what the sources have reported. They report nothing if a micro-batch is repeated."""
-        told = [json.loads(source.latestOffset or "null") for source in event.progress.sources]
-        # Other sources have JSON of their own.
+        told = [_read(source.latestOffset) for source in event.progress.sources]
         if ours := [
             each for each in told if isinstance(each, dict) and {"queue", "oldest", "incomplete"} <= each.keys()
         ]:

@@ -7,6 +7,7 @@ waits for them as for its own children.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pickle
@@ -45,7 +46,9 @@ class Forker:
     def stop(self) -> None:
         """End it."""
         self._socket.close()
-        os.waitpid(self.pid, 0)
+        # Its worker, which waits for all that it has adopted, may have seen it end.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
 
 
 def _serve(orders: socket.socket) -> NoReturn:

@@ -52,7 +52,7 @@ def test_the_ages_of_what_waits_go_on_growing_and_other_sources_have_none(read):
     listener = lag_listener()
     ago = (datetime.now(UTC) - timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     # Of Kafka, of a rate source, of a repeated micro-batch, and what nobody can read.
-    others = ['{"topic": {"0": 5}}', "7", "null", ""]
+    others = ['{"topic": {"0": 5}}', "7", "null", "", "None"]
     listener.onQueryProgress(progress("run", report("A", ago, 3), *others, report("B", None, 0, ago)))
     listener.onQueryProgress(progress("other", *others))
     listener.onQueryProgress(progress("broken", "{"))
