@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read(report: str | None) -> object:
-    """Return what a source reports; ``None`` if it is nothing, or not JSON: other sources, and older Sparks, say what they like."""
+    """Return what a source reports; ``None`` if it is not JSON: other sources, and older Sparks, say what they like."""
     try:
         return json.loads(report or "null")
     except ValueError:
