@@ -220,7 +220,7 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | 
 
 
 def browse_groups(
-    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None, *, newer_than: str = ""
+    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None
 ) -> GroupList:
     """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
 
@@ -231,7 +231,6 @@ def browse_groups(
         q_mgrs: connected queue managers (``mqgroups.connect``, ``mqgroups.wrap``); several for a cluster queue.
         queue: a local queue, or an alias of one; the same name on each.
         on_progress: called after every 1000 messages, and at the end of each instance.
-        newer_than: count the messages that were put after this time: 16 digits, UTC.
 
     Raises:
         ConfigurationError: the name is not valid, or two connections are to the same queue manager.
@@ -247,7 +246,7 @@ def browse_groups(
     store = GroupStore()
     try:
         for at, (q_mgr, instance) in enumerate(zip(q_mgrs, instances, strict=True)):
-            _browse(connection_of(q_mgr), at, instance, store, on_progress, newer_than)
+            _browse(connection_of(q_mgr), at, instance, store, on_progress)
     except BaseException:
         store.close()
         raise
@@ -261,7 +260,7 @@ def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[
     """
     instance = BrowsedInstance(connection.q_mgr_name, queue)
     with closing(GroupStore()) as store:
-        _browse(connection, 0, instance, store, lambda _: None, "", must_inquire=True)
+        _browse(connection, 0, instance, store, lambda _: None, must_inquire=True)
         return instance, tuple(store.inspections())
 
 
@@ -271,7 +270,6 @@ def _browse(
     instance: BrowsedInstance,
     store: GroupStore,
     on_progress: OnProgress,
-    newer_than: str,
     *,
     must_inquire: bool = False,
 ) -> None:
@@ -282,8 +280,6 @@ def _browse(
         on_progress(instance)
         for message in browsed_messages(physical):
             instance.messages += 1
-            instance.newer += message.put_time > newer_than
-            instance.newest = max(instance.newest, message.put_time)
             if message.in_group:
                 store.add(at, message)
             else:

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from mqgroups.cli.seen import Seen
+from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages, page_values
 from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
-from mqgroups.operate.rules.rates import Rates
-from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Pages
 from tests.fix_browser import chromium
 from tests.fix_cli import free_port
@@ -44,7 +42,6 @@ SEEN = Seen(
     queues=[
         SeenQueue(
             HOSTILE,
-            rates=Rates(12.5, 3.25, 1.0, 0.5, 2.0),
             messages=306,
             hidden=2,
             data_bytes=3060,

@@ -8,7 +8,6 @@
     findings.py      what is wrong with an installation, and what mends it
     mqsc_text.py     MQSC, read as text
     definitions.py   the definitions that an installation needs
-    rates.py         how fast messages, groups and commits come and go
 
 The modules import only the standard library, ``core/`` and each other.
 """

@@ -259,8 +259,6 @@ class BrowsedInstance:
         depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
         messages: how many messages were browsed so far.
         others: how many of them are in no group.
-        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
-        newer: how many messages were put after the time that the caller asked for.
         open_input, open_output: how many handles are open to get from the queue and to put to it; ``None`` if that could not be
             inquired. They show running programs. No handle does not prove that a dead program's unit of work is backed out: its
             handles may be closed first.
@@ -276,8 +274,6 @@ class BrowsedInstance:
     depth: int | None = None
     messages: int = 0
     others: int = 0
-    newest: str = ""
-    newer: int = 0
     open_input: int | None = None
     open_output: int | None = None
     hidden: int | None = None
