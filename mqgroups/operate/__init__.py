@@ -19,7 +19,6 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
-| Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
 Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``); ``name``
 and ``role`` of a producer (``"put"``) or consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or
@@ -51,7 +50,6 @@ from mqgroups.operate.rules.findings import Finding, Severity
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, GroupSplit
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
-from mqgroups.operate.status_queues import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [
@@ -76,7 +74,6 @@ __all__ = [
     "StatusRecord",
     "adopt",
     "browse_groups",
-    "delete_unused",
     "examine",
     "find_owners",
     "inspect_owner",

@@ -14,7 +14,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
-from mqgroups.operate.machine import client_file, machine_findings
+from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import Cause
 from tests.fix_batches import messages
@@ -364,27 +364,7 @@ def test_options_that_make_no_sense_together_are_refused(doctor):
     assert doctor("--as-program")[0].exit_code == USAGE
 
 
-def test_the_mq_clients_file_is_found_where_the_client_finds_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    home, data = tmp_path / "home", tmp_path / "data"
-    for directory in (home, data):
-        directory.mkdir()
-    variables = {"HOME": str(home), "MQ_OVERRIDE_DATA_PATH": str(data)}
-    assert client_file(variables) is None
-    for place in (home, data, tmp_path):
-        (place / "mqclient.ini").write_text("CHANNELS:\n   DefRecon=YES\n   # a comment\nTCP:\n   KeepAlive=Yes\n")
-        assert client_file(variables) == place / "mqclient.ini"
-    named = tmp_path / "other.ini"
-    named.write_text("")
-    assert client_file({**variables, "MQCLNTCF": str(named)}) == named
-
-
 @pytest.mark.usefixtures("mq")  # which has loaded the client library
-def test_automatic_reconnection_in_the_mq_clients_file_is_a_warning(tmp_path, monkeypatch):
-    path = tmp_path / "mqclient.ini"
-    path.write_text("CHANNELS:\n   DefRecon=YES\nTCP:\n   KeepAlive=Yes\n")
-    found = {each.subject: each for each in machine_findings({"MQCLNTCF": str(path)})}
-    assert found[f"{path}: DefRecon"].severity.value == "warning"
-    assert "MQCLNTCF=" in found["MQ variables"].found
-    (missing,) = (each for each in machine_findings({"MQCLNTCF": "/no/such"}) if each.subject == "mqclient.ini")
-    assert missing.severity.value == "not seen"
+def test_variables_of_the_mq_client_are_shown():
+    found = {each.subject: each.found for each in machine_findings({"MQCLNTCF": "/no/such"})}
+    assert found["MQ variables"] == "MQCLNTCF=/no/such"

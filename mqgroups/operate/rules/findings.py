@@ -236,12 +236,6 @@ _GONE = "a status queue that is deleted with its connection loses its record"
 _MADE = _has("DEFTYPE", "PERMDYN", _GONE, severity=_ERROR)
 _NOT_TEMPORARY = _Rule("DEFTYPE", "DEFTYPE", lambda kind: kind != "TEMPDYN", "DEFTYPE(%(DEFTYPE)s)", _GONE,
                        remedy="make it from another model queue", severity=_ERROR)
-_CLIENT_FILE = (
-    _Rule("DefRecon", "DEFRECON", lambda value: value.upper() in ("NO", "DISABLED"), "DefRecon=%(DEFRECON)s",
-          "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
-          "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
-          remedy="DefRecon=NO in the stanza Channels"),
-)
 # fmt: on
 
 
@@ -300,11 +294,6 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
     called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
     alter = to_copy(f"ALTER {kind}({{}})", name)
     yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)
-
-
-def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on an mqclient.ini."""
-    yield from _findings(path, "", _CLIENT_FILE, {"DEFRECON": "NO", **facts})
 
 
 # What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).

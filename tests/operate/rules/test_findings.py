@@ -8,7 +8,6 @@ from mqgroups.core.model import Role
 from mqgroups.operate.rules.findings import (
     Severity,
     channel_findings,
-    client_file_findings,
     connect_finding,
     data_queue_findings,
     q_mgr_findings,
@@ -177,21 +176,6 @@ def test_on_zos_the_queue_manager_has_to_look_for_lost_hosts_itself():
 )
 def test_attributes_of_a_queue_manager(facts, expected):
     assert wrong(q_mgr_findings("QM1", facts)) == expected
-
-
-@table(
-    ("facts", "is_right"),
-    [
-        ({}, True),
-        ({"DEFRECON": "no"}, True),
-        ({"DEFRECON": "DISABLED"}, True),
-        ({"DEFRECON": "YES"}, False),
-        ({"DEFRECON": "QMGR"}, False),
-    ],
-)
-def test_automatic_reconnection_of_the_client_is_noticed(facts, is_right):
-    (found,) = client_file_findings("mqclient.ini", facts)
-    assert (found.severity is OK) == is_right
 
 
 def test_what_could_not_be_seen_is_no_finding():
