@@ -68,7 +68,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         named = find_owners(q_mgr, names=[name], status_queues=status_queues)
         queues = {each.queue for each in named.owners if each.queue}
         known = {*status_queues, *(each.status_queue for each in named.owners)}
-        with look_at_queues([q_mgr], queues, browsed, status_queues=known) as sight:
+        with look_at_queues(q_mgr, queues, browsed, status_queues=known) as sight:
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
             possible: set[Cause] = set().union(
@@ -81,7 +81,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
             rows: list[ListedGroup] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
-                with GroupNames([q_mgr], queue) as names:
+                with GroupNames(q_mgr, queue) as names:
                     rows += [*found.gone, *names.named(found.groups())]
     unknown = [each for each in mine if not each.queue and each.state in _LACKING]
     for sentence in (

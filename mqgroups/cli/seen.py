@@ -141,9 +141,7 @@ class Watcher:
         return seen
 
     def _look(self, q_mgr: QueueManager, seen: Seen) -> None:
-        with look_at_queues(
-            [q_mgr], self._queues or None, also=self._before, status_queues=self._status_queues
-        ) as sight:
+        with look_at_queues(q_mgr, self._queues or None, also=self._before, status_queues=self._status_queues) as sight:
             if self._queues and not self._before and sight.refused:
                 # The name may be wrong. A queue that was there may come back.
                 raise next(iter(sight.refused.values()))
@@ -158,7 +156,7 @@ class Watcher:
         self, q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str
     ) -> SeenQueue:
         """Judge the groups of a queue that was browsed."""
-        (instance,) = found.instances
+        instance = found.instance
         mine = owners.of_queues(found.names)
         seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
         seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
@@ -171,7 +169,7 @@ class Watcher:
         found.judge(owners, quiet_since, wanted)
         seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
         known = self._before[queue].names if queue in self._before else {}
-        with GroupNames([q_mgr], queue) as names:
+        with GroupNames(q_mgr, queue) as names:
             there = list(names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S, known=known))
         seen.groups = list(in_order([found.gone, there]))
         # A group without a name may still get its first message, or a record.

@@ -12,7 +12,7 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | question, or task | function | result |
 |---|---|---|
 | What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
-| Which groups are on this queue, or its instances in a cluster: whole, stalled, split, whose? | `browse_groups` | `GroupList` |
+| Which groups are on this queue: whole, stalled, whose? | `browse_groups` | `GroupList` |
 | Which messages of this group are there? | `messages_of_group` | `Browsed` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
@@ -47,7 +47,7 @@ from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, GroupSplit
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
 from mqgroups.public_names import name_by_room
@@ -61,7 +61,6 @@ __all__ = [
     "GroupInspection",
     "GroupList",
     "GroupMove",
-    "GroupSplit",
     "GroupState",
     "Holder",
     "Judgement",

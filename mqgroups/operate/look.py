@@ -99,7 +99,7 @@ def _finding(judgement: Judgement, many: int = 1) -> Finding:
 def look_at_queue(
     q_mgr: _Q,
     queue: str,
-    browse: Callable[[Sequence[_Q], str], GroupList] = browse_groups,
+    browse: Callable[[_Q, str], GroupList] = browse_groups,
     *,
     quiet_since: str,
     named: Collection[str] = (),
@@ -108,7 +108,7 @@ def look_at_queue(
 ) -> QueueLook:
     """Browse a queue, then the status queues, and judge the groups; raises MQIError."""
     look = QueueLook(queue)
-    with browse([q_mgr], queue) as found:
+    with browse(q_mgr, queue) as found:
         seen = find_owners(q_mgr, status_queues=named)
 
         def wanted(judgement: Judgement) -> bool:

@@ -191,7 +191,7 @@ def pipe(q_mgr, administrator):
         for orders, invoices in through:
             for order in orders:
                 invoices.put(order.data)
-    with operate.browse_groups([administrator], "INVOICES") as found:
+    with operate.browse_groups(administrator, "INVOICES") as found:
         assert len(list(found.inspections())) == 1
 
 
@@ -229,19 +229,19 @@ class Looked(NamedTuple):
 def look(q_mgr, *, by_name: bool = True) -> Looked:
     """Look at the groups on the queue, and at the owner by its name or as the command server lists it."""
     seen = operate.find_owners(q_mgr, names=[NAME] if by_name else ())
-    with operate.browse_groups([q_mgr], "ORDERS") as found:
+    with operate.browse_groups(q_mgr, "ORDERS") as found:
         found.judge(seen, "0")
         states = set(found.counts)
-        unseen = [*seen.unseen, *found.instances[0].unseen]
-    with operate.browse_groups([q_mgr], "ORDERS.BACKOUT") as backed_out:
-        unseen += backed_out.instances[0].unseen
+        unseen = [*seen.unseen, *found.instance.unseen]
+    with operate.browse_groups(q_mgr, "ORDERS.BACKOUT") as backed_out:
+        unseen += backed_out.instance.unseen
     problems = [owner.problem for owner in seen.owners if owner.problem]
     owners = {(owner.name, owner.state) for owner in seen.owners}
     return Looked(states, owners, [*unseen, *problems], {owner.name for owner in seen.owners if owner.holders})
 
 
 def repairer(q_mgr, _administrator):
-    with operate.browse_groups([q_mgr], "ORDERS") as found:
+    with operate.browse_groups(q_mgr, "ORDERS") as found:
         (group,) = found.inspections()
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
@@ -391,7 +391,7 @@ def test_an_operator_who_may_ask_the_command_server_sees_everything(at_work, as_
         looked = look(q_mgr, by_name=False)
         assert looked.owners == {(NAME, OwnerState.INTERRUPTED), ("FEEDER", OwnerState.ACTIVE)}
         assert (looked.unseen, looked.held) == ([], {"FEEDER"})
-        assert operate.browse_groups([q_mgr], "ORDERS").instances[0].hidden == 0
+        assert operate.browse_groups(q_mgr, "ORDERS").instance.hidden == 0
 
 
 @pytest.mark.parametrize("but", asking("operator"))
@@ -500,7 +500,7 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     assert refused.value.because == "in-use"
     may_ask("repairer")
     with connect() as q_mgr:
-        with operate.browse_groups([q_mgr], "ORDERS") as found:
+        with operate.browse_groups(q_mgr, "ORDERS") as found:
             (group,) = found.inspections()
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
         with pytest.raises(RepairRefused) as refused:

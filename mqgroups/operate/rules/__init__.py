@@ -1,6 +1,6 @@
 """Operators' decisions as pure functions, as those of ``core/``: values in, values out.
 
-    inspection.py    the groups on a queue, as browsing shows them, and those that are split over instances of a cluster queue
+    inspection.py    the groups on a queue, as browsing shows them
     judgement.py     what is the matter with a group, from its messages, its owners' records and who is at work
     remedies.py      what mends that, as lines to carry out
     owner_state.py   the state of an owner, from its status queue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -108,11 +108,6 @@ class Runs:
 
     def __iter__(self) -> Iterator[Run]:
         return (Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
-
-
-def gaps(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Return the missing messages between the runs."""
-    return tuple(Run(one.end, other.first) for one, other in pairwise(runs))
 
 
 def _number(place: Place) -> int:
@@ -216,7 +211,7 @@ class GroupInspection:
     @property
     def gaps(self) -> tuple[Run, ...]:
         """The missing messages between the first and the last one on the queue."""
-        return gaps(self._runs)
+        return tuple(Run(one.end, other.first) for one, other in pairwise(self._runs))
 
     @property
     def has_head(self) -> bool:
@@ -285,46 +280,3 @@ class BrowsedInstance:
     def may_be_read(self) -> bool:
         """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
         return self.open_input != 0 or bool(self.hidden)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPart:
-    """The messages of a split group at one instance."""
-
-    q_mgr_name: str
-    group: GroupInspection
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSplit:
-    """A group whose messages are at several instances. No consumer gets it whole until they are moved to one instance.
-
-    Attributes:
-        group_id: 24 bytes.
-        parts: the messages at each instance, in the order of the instances; at least two.
-        runs: the messages at all instances together, ascending.
-        overlapping: how many runs of messages are at more than one instance.
-    """
-
-    group_id: bytes
-    parts: tuple[GroupPart, ...]
-    runs: tuple[Run, ...]
-    overlapping: int
-
-    @property
-    def is_whole_together(self) -> bool:
-        """Whether the parts together are a whole group: every message from the first to the last, once."""
-        last = max(part.group.last for part in self.parts)
-        return not self.overlapping and last > 0 and self.runs == (Run(HEAD, Place(last + 1)),)
-
-    @property
-    def gaps(self) -> tuple[Run, ...]:
-        """The messages that no instance has, between the first and the last one found."""
-        return gaps(self.runs)
-
-
-def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
-    """Return a group with messages at several instances."""
-    together = Runs()
-    overlapping = sum(not together.add(*run) for part in parts for run in part.group.runs)
-    return GroupSplit(group_id, tuple(parts), tuple(together), overlapping)
