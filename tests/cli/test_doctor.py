@@ -45,7 +45,7 @@ def problems(found, severity="error"):
 def test_a_queue_and_an_owner_in_order_have_no_errors(owner, doctor):
     owner.put_group(THIS)
     for role in ("put", "get"):
-        result, found = doctor("--name", owner.name, "--role", role, "--as-program")
+        result, found = doctor("--name", owner.name, "--role", role)
         assert problems(found) == set(), result.stdout
         subjects = {each["subject"] for each in found}
         assert {
@@ -57,7 +57,6 @@ def test_a_queue_and_an_owner_in_order_have_no_errors(owner, doctor):
             "status queues",
             f"groups on {owner.queue}",
         } <= subjects
-        assert f"queue {owner.queue}: authorities" in subjects
     # Test queues have no BOTHRESH, which matters to a consumer. Of the channel, connections of other programs are seen, too.
     warnings = {subject for subject in problems(found, "warning") if not subject.startswith("channel ")}
     assert (result.exit_code, warnings) == (DONE, {f"queue {owner.queue}: BOTHRESH, BOQNAME"})
@@ -286,7 +285,7 @@ def test_a_backout_queue_for_shorter_messages_only_is_a_warning(poisoned, doctor
 
 def test_a_running_owner_is_not_disturbed(owner, doctor):
     group = owner.open_group(THIS[:5])
-    _, found = doctor("--name", owner.name, "--role", "put", "--as-program")
+    _, found = doctor("--name", owner.name, "--role", "put")
     assert problems(found) == set()
     owner.put_all(group, THIS[5:])
     group.__exit__(None, None, None)
@@ -294,8 +293,8 @@ def test_a_running_owner_is_not_disturbed(owner, doctor):
 
 
 def test_a_queue_that_does_not_exist_is_an_error(doctor):
-    _, found = doctor("--role", "put", "--as-program", queue="NO.SUCH.QUEUE")
-    assert problems(found) == {"queue NO.SUCH.QUEUE", "queue NO.SUCH.QUEUE: attributes"}
+    _, found = doctor("--role", "put", queue="NO.SUCH.QUEUE")
+    assert problems(found) == {"queue NO.SUCH.QUEUE: attributes"}
 
 
 @pytest.mark.embedded
@@ -309,7 +308,7 @@ def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
 
 @pytest.mark.embedded
 def test_a_status_queue_that_is_an_alias_is_an_error_like_others(owner, doctor):
-    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS", "--as-program")
+    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS")
     (said,) = (each["found"] for each in found if each["severity"] == "error" and "TEST.ALIAS" in each["subject"])
     assert "TEST.ALIAS is an alias" in said
 
@@ -361,7 +360,6 @@ def test_a_connection_that_fails_is_a_finding_after_those_on_this_machine(doctor
 def test_options_that_make_no_sense_together_are_refused(doctor):
     assert doctor("--name", "N")[0].exit_code == USAGE
     assert doctor("--status-queue", "S", "--queue", "not a name")[0].exit_code == USAGE
-    assert doctor("--as-program")[0].exit_code == USAGE
 
 
 @pytest.mark.usefixtures("mq")  # which has loaded the client library

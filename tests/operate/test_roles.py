@@ -446,22 +446,6 @@ def test_a_loader_may_send_files_and_a_sink_may_receive_them(server, as_role, tm
 
 
 @pytest.mark.usefixtures("clean")
-@pytest.mark.parametrize(("role", "missing"), [("put", "PUT"), ("get", "GET"), ("get", "INQ")])
-def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, server, as_role):
-    user = {"put": "loader", "get": "sink"}[role]
-    (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
-    as_role(user, but=authority)
-    done = run_as(
-        server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "--as-program", "-o", "json"
-    )
-    found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
-    assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
-        f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
-    ]
-    assert len(found) == 1
-
-
-@pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_the_doctor_gives_an_operator_no_authority_of_a_program(role, server, as_role, administrator, mqsc):
     mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
