@@ -132,7 +132,7 @@ def _contradictions(
     if (
         look.unseen
         and "consumer" not in accept
-        and any(each.group is None and each.consumer is None for each in look.of_owner)
+        and any(not each.group.messages and each.consumer is None for each in look.of_owner)
     ):
         _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))

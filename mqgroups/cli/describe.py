@@ -123,7 +123,7 @@ def _print(report: Report, card: dict[str, Any]) -> None:
 def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
     """Return what is shown of a group, as texts; ``at``: when it was seen."""
     group, cause, owners = row.group, row.cause, row.owners
-    parts = bar(row.judgement.group, cause, owners)
+    parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
     got_by = [each.name for each in owners if each.role == "get"]
     name = row.name or next((each.group_name for each in owners if each.group_name), "")
@@ -143,7 +143,7 @@ def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
         "since": f"{age(row.since, at)}, since {timestamp(row.since)} UTC",
         "parts": parts,
         "told": told(parts),
-        "remedy": [printable(line) for line in remedy(row.judgement)],
+        "remedy": [printable(line) for line in remedy(row)],
         "facts": [(key, printable(text)) for key, text in facts.items() if text],
     }
 

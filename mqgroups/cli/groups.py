@@ -120,8 +120,8 @@ def groups(
 
         def wanted(each: Judgement) -> bool:
             # Of a group without messages that is in order, there is nothing to show.
-            is_there = each.group is not None or each.cause.severity is not Severity.OK
-            return is_there and (not only or each.cause.state in states)
+            is_there = each.group.messages or each.cause.severity is not Severity.OK
+            return bool(is_there) and (not only or each.cause.state in states)
 
         with Progress() as line:
             for found in sight.lists.values():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,51 +32,19 @@ _STEP = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ListedGroup:
+class ListedGroup(Judgement):
     """A group on a queue.
 
     Attributes:
-        judgement: why it is in its state, and what is known besides.
         name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
-    judgement: Judgement
     name: str | None = None
 
-    @property
-    def q_mgr_name(self) -> str:
-        """The queue manager that has these messages of it."""
-        return self.judgement.around.at.q_mgr_name
 
-    @property
-    def queue(self) -> str:
-        """The queue, as it was named."""
-        return self.judgement.around.at.queue
-
-    @property
-    def group(self) -> GroupInspection:
-        """The messages; without any if only records name it."""
-        return self.judgement.group or GroupInspection(self.judgement.group_id)
-
-    @property
-    def cause(self) -> Cause:
-        """Why it is in its state."""
-        return self.judgement.cause
-
-    @property
-    def since(self) -> str:
-        """The time of the last message or commit known of it: 16 digits, UTC."""
-        return self.judgement.since
-
-    @property
-    def owners(self) -> Sequence[SeenOwner]:
-        """The owners whose records name it as unfinished."""
-        return self.judgement.owners
-
-    @property
-    def state(self) -> GroupState:
-        """Its state."""
-        return self.cause.state
+def listed(found: Judgement, name: str | None = None) -> ListedGroup:
+    """Return a group that was judged."""
+    return ListedGroup(found.cause, found.since, found.group, found.owners, found.around, name)
 
 
 OnProgress = Callable[[BrowsedInstance], None]
@@ -160,7 +128,7 @@ class GroupList:
         found = [judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of)]
         self.gone = sorted(
             (
-                ListedGroup(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
+                listed(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
                 for each in found
                 if wanted(each)
             ),
@@ -181,7 +149,7 @@ class GroupList:
         """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
         for group, cause, since in self._store.all(order):
             owners = self._owners.get(group.group_id, ())
-            yield ListedGroup(Judgement(cause, since, group, owners, self._around))
+            yield ListedGroup(cause, since, group, owners, self._around)
 
     def close(self) -> None:
         """Forget the groups."""

@@ -53,7 +53,7 @@ class QueueLook:
 
     def largest(self) -> int:
         """Return how many messages a group has that may have to be set aside."""
-        return max((each.group.messages for each in self.first.values() if each.group), default=0)
+        return max((each.group.messages for each in self.first.values()), default=0)
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.

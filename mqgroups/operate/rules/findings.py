@@ -139,11 +139,6 @@ _ZOS = "MQPL_ZOS"
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
 _FEW_BACKOUTS = 5
-_USES = {
-    "ANY": "go to all instances",
-    "LOCAL": "go to the instance here only",
-    "QMGR": "go to the instance here only if CLWLUSEQ of the queue manager is LOCAL",
-}
 _NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
 # fmt: off
@@ -183,8 +178,6 @@ _DATA_QUEUE = (
              "messages of a group expire one by one, so the rest of a group can stay without its beginning"),
     _Rule("DEFBIND", "DEFBIND CLUSTER", lambda bind, cluster: not cluster or bind != "NOTFIXED", "DEFBIND(%(DEFBIND)s)",
           "a program that binds as the queue says would split its groups over the instances", "DEFBIND(GROUP)", role=Role.PUT),
-    _Rule("CLWLUSEQ", "CLWLUSEQ USE", lambda *_: True,
-          "CLWLUSEQ(%(CLWLUSEQ)s): groups that are put at this queue manager %(USE)s", "", role=Role.PUT),
 )
 _Q_MGR = (
     _Rule("TCPKEEP and RCVTIME", "PLATFORM", lambda platform: platform != _ZOS, "PLATFORM(%(PLATFORM)s)",
@@ -250,8 +243,6 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
     if "Q.GROUP" in facts and "MAXDEPTH" in facts:
         more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
-    if facts.get("CLUSTER") and (use := str(facts.get("CLWLUSEQ"))) in _USES:
-        more["USE"] = _USES[use]
     yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
 
 

@@ -95,16 +95,6 @@ def test_attributes_of_a_data_queue(change, roles, expected):
     assert wrong(data_queue_findings("Q", {**DATA, **change}, roles)) == expected
 
 
-def test_where_the_groups_of_a_cluster_queue_go_is_told():
-    def said(**facts):
-        found = data_queue_findings("Q", {**DATA, **facts}, BOTH)
-        return [each.found.partition(":")[0] for each in found if each.subject == "queue Q: CLWLUSEQ"]
-
-    assert said(CLWLUSEQ="LOCAL") == []
-    assert said(CLWLUSEQ="LOCAL", CLUSTER="C") == ["CLWLUSEQ(LOCAL)"]
-    assert said(CLWLUSEQ="ANY", CLUSTER="C") == ["CLWLUSEQ(ANY)"]
-
-
 @table(
     ("kind", "change", "expected"),
     [
