@@ -88,9 +88,7 @@ def check(
         producer: SeenOwner | None = None
         for each in roles:
             try:
-                status = operate.inspect_owner(
-                    q_mgr, name, each, queue=queue, status_queue=status_queue, status_model=None, wait_s=wait_s
-                )
+                status = operate.inspect_owner(q_mgr, name, each, queue=queue, status_queue=status_queue, wait_s=wait_s)
             except StatusError as error:
                 report.found(ExitCode.FAILED)
                 found = {"role": each, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}

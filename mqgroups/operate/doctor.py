@@ -134,15 +134,11 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
 
 def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     """Return what the connections of a channel have negotiated; see ``channel_findings``."""
-    done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT CURSHCNV", channel))
-    found = [attributes(text) for text in texts] if done else []
-    facts: dict[str, int] = {}
-    for name in ("HBINT", "CURSHCNV"):
-        values = [whole for each in found if (whole := as_number(each.get(name, ""))) is not None]
-        if values:
-            # The worst one: without heartbeats the loss of a host is not noticed at all.
-            facts[f"CHS.{name}"] = max(values) if name == "HBINT" and all(values) else min(values)
-    return facts
+    done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
+    found = [attributes(text).get("HBINT", "") for text in texts] if done else []
+    values = [whole for each in found if (whole := as_number(each)) is not None]
+    # The worst one: without heartbeats the loss of a host is not noticed at all.
+    return {"CHS.HBINT": max(values) if all(values) else 0} if values else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +252,7 @@ class _Examination:
         if not isinstance(problem, QueueMissing):
             yield from status_queue_findings(own, "QLOCAL", facts)
         try:
-            found = inspect_owner(
-                self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue, status_model=None
-            )
+            found = inspect_owner(self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue)
         except NotAuthorised:
             # Who only looks need not be able to start it; ``_owners`` browses.
             return

@@ -201,10 +201,6 @@ _CHANNEL = (
           remedy="lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"),
     _Rule("SHARECNV", "SHARECNV", lambda sharing: sharing > 0, "SHARECNV(%(SHARECNV)s)",
           "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed", "SHARECNV(1)"),
-    _Rule("CURSHCNV of its connections", "SHARECNV CHS.CURSHCNV", lambda own, negotiated: not own or negotiated > 0,
-          "CURSHCNV(%(CHS.CURSHCNV)s) was negotiated",
-          "with 0, a program's MQCD is older than version 9, and its connection has heartbeats only while an MQGET waits, so the "
-          "loss of its host may never be noticed", remedy="connect with mqgroups, or pass an MQCD of version 9 or later"),
     _long_enough("messages that fit the queue cannot be put or got through this channel (2010)"),
 )
 _INHERITED = "%s. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
@@ -260,7 +256,7 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
 def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on a server-connection channel; Q.MAXMSGL is that of a data queue.
 
-    CHS.HBINT is the longest HBINT that its connections have negotiated (0 is longer than any), CHS.CURSHCNV the smallest such.
+    CHS.HBINT is the longest HBINT that its connections have negotiated; 0 is longer than any.
     """
     noticed = {
         f"{of}NOTICED": _noticed(interval)

@@ -128,9 +128,8 @@ def test_attributes_of_a_status_queue(kind, change, expected):
         ({"HBINT": 9}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
         ({"HBINT": 31}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
         # What connections have negotiated: the channel is right, a program or its CCDT is not.
-        ({"HBINT": 10, "CHS.HBINT": 10, "CHS.CURSHCNV": 1}, []),
+        ({"HBINT": 10, "CHS.HBINT": 10}, []),
         ({"HBINT": 10, "CHS.HBINT": 300}, [(WARNING, "HBINT of its connections", ())]),
-        ({"SHARECNV": 10, "CHS.CURSHCNV": 0}, [(WARNING, "CURSHCNV of its connections", ())]),
         ({"SHARECNV": 0}, [(WARNING, "SHARECNV", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) SHARECNV(1)",))]),
         (
             {"MAXMSGL": 1000, "Q.MAXMSGL": 2000},
