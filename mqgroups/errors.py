@@ -327,7 +327,7 @@ class GroupStalled(EnvironmentFailure):
             f"{missing} of group {group_id.hex()} did not arrive on queue {queue} in {waited_s:g} s. {delivered}"
             f"The group can be resumed at its last commit. Iterate again to wait longer. {NEVER_CAME}. "
             f"`{to_copy('mqgroups doctor --queue {}', queue)}` says whether its producer may be started; "
-            "`mqgroups groups --at` shows other instances of a cluster queue. If nobody can complete the group: "
+            "a cluster queue may have the rest at another instance. If nobody can complete the group: "
             "stalled='quarantine' moves its rest to the backout queue, and the consumer goes on"
         )
         self.queue = queue

@@ -214,7 +214,7 @@ class Owner:
 
     def inspections(self, queue: str | None = None) -> list[GroupInspection]:
         """Return the groups on a queue, as the library counts them."""
-        with browse_groups([self.qmgr], queue or self.queue) as found:
+        with browse_groups(self.qmgr, queue or self.queue) as found:
             return list(found.inspections())
 
     def data(self, queue: str | None = None, options: int = 0) -> list[bytes]:

@@ -22,13 +22,12 @@ from prometheus_client import REGISTRY, generate_latest
 
 from embedded_tests.tables import table
 from mqgroups.cli.main import main
-from mqgroups.cli.seen import Seen
+from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConnectionBroken
-from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import metrics_page
 from mqgroups.telemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc

@@ -244,7 +244,7 @@ def test_errors_after_connecting(server, everything):
             q_mgr.group_producer("NO.SUCH.QUEUE", name="SECRETS.E").group().put(b"1")
         server.stop()
         with pytest.raises(errors.ConnectionBroken) as broken:
-            operate.browse_groups([q_mgr], "ORDERS")
+            operate.browse_groups(q_mgr, "ORDERS")
     everything += [shown(missing.value), shown(broken.value)]
 
 

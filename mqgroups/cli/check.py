@@ -88,9 +88,7 @@ def check(
         producer: SeenOwner | None = None
         for each in roles:
             try:
-                status = operate.inspect_owner(
-                    q_mgr, name, each, queue=queue, status_queue=status_queue, status_model=None, wait_s=wait_s
-                )
+                status = operate.inspect_owner(q_mgr, name, each, queue=queue, status_queue=status_queue, wait_s=wait_s)
             except StatusError as error:
                 report.found(ExitCode.FAILED)
                 found = {"role": each, "status_queue": error.status_queue, "state": "disarray", **error_values(error)}
@@ -132,7 +130,7 @@ def _contradictions(
     if (
         look.unseen
         and "consumer" not in accept
-        and any(each.group is None and each.consumer is None for each in look.of_owner)
+        and any(not each.group.messages and each.consumer is None for each in look.of_owner)
     ):
         _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))

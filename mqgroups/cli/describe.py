@@ -68,7 +68,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         named = find_owners(q_mgr, names=[name], status_queues=status_queues)
         queues = {each.queue for each in named.owners if each.queue}
         known = {*status_queues, *(each.status_queue for each in named.owners)}
-        with look_at_queues([q_mgr], queues, browsed, status_queues=known) as sight:
+        with look_at_queues(q_mgr, queues, browsed, status_queues=known) as sight:
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
             possible: set[Cause] = set().union(
@@ -81,7 +81,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
             rows: list[ListedGroup] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
-                with GroupNames([q_mgr], queue) as names:
+                with GroupNames(q_mgr, queue) as names:
                     rows += [*found.gone, *names.named(found.groups())]
     unknown = [each for each in mine if not each.queue and each.state in _LACKING]
     for sentence in (
@@ -123,7 +123,7 @@ def _print(report: Report, card: dict[str, Any]) -> None:
 def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
     """Return what is shown of a group, as texts; ``at``: when it was seen."""
     group, cause, owners = row.group, row.cause, row.owners
-    parts = bar(row.judgement.group, cause, owners)
+    parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
     got_by = [each.name for each in owners if each.role == "get"]
     name = row.name or next((each.group_name for each in owners if each.group_name), "")
@@ -143,7 +143,7 @@ def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
         "since": f"{age(row.since, at)}, since {timestamp(row.since)} UTC",
         "parts": parts,
         "told": told(parts),
-        "remedy": [printable(line) for line in remedy(row.judgement)],
+        "remedy": [printable(line) for line in remedy(row)],
         "facts": [(key, printable(text)) for key, text in facts.items() if text],
     }
 

@@ -43,7 +43,6 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
     type=click.Choice(["put", "get"]),
     help="What that program does.",
 )
-@click.option("--as-program", is_flag=True, help="--user is the program's: check its authorities for --role, too.")
 @own_status_queue_option
 @click.option(
     "--output",
@@ -54,10 +53,9 @@ _MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 )
 @connection_options(LOOK_S)
 def doctor(output: str, **options: Any) -> None:
-    """Check an installation: this machine, the connection, queues and their attributes, authorities, records, groups.
+    """Check an installation: this machine, the connection, queues and their attributes, records, groups.
 
-    Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed, except that
-    with --as-program, and if there is no status queue yet, one is made and deleted again, as a start would make it.
+    Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed.
 
     To mend definitions, read what -o mqsc prints, as in: mqgroups doctor --queue ORDERS -o mqsc | runmqsc QM1
 
@@ -71,14 +69,12 @@ def doctor(output: str, **options: Any) -> None:
     queue, name, role, status_queue = (asked[each] for each in ("queue", "name", "role", "status_queue"))
     if name is not None and role is None:
         raise click.UsageError("--name needs --role")
-    if asked["as_program"] and role is None:
-        raise click.UsageError("--as-program needs --role")
     if status_queue is not None and name is None and queue is None:
         raise click.UsageError("--status-queue needs --name or --queue")
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     found = list(machine_findings())
     try:
-        q_mgr = open_q_mgr(acts=asked["as_program"], **connection)
+        q_mgr = open_q_mgr(**connection)
     except (MQIError, BindingMissing) as error:
         found.append(connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error)))
         _show(report, found, output)

@@ -1,4 +1,4 @@
-"""Groups, parts of split groups and messages as rows: for ``mqgroups groups``, ``salvage`` and ``watch``."""
+"""Groups and messages as rows: for ``mqgroups groups``, ``salvage`` and ``watch``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import MsgFlag, Persistence
 from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.inspection import Browsed, GroupInspection, GroupPart, GroupSplit, Place, Run
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
 from mqgroups.printable import LONGEST_NAME, brief
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
@@ -22,14 +22,12 @@ _FLAGS = {
 }
 
 
-def group_listing(now: datetime, *, several: bool = False, queues: bool = False) -> Listing[ListedGroup]:
-    """Return how groups are shown. ``now`` is compared with put times; ``several``, ``queues``: queue managers or queues."""
-    at: Column[ListedGroup] = Column("at", lambda row: row.q_mgr_name)
+def group_listing(now: datetime, *, queues: bool = False) -> Listing[ListedGroup]:
+    """Return how groups are shown. ``now`` is compared with put times; ``queues``: there are several."""
     queue: Column[ListedGroup] = Column("queue", lambda row: row.queue)
     columns: tuple[Column[ListedGroup], ...] = (
         *([queue] if queues else []),
         Column("GroupId", lambda row: shown_id(row.group.group_id)),
-        *([at] if several else []),
         Column("name", lambda row: brief(row.name or "", LONGEST_NAME), rank=2),
         Column("state", lambda row: row.state.value, style=lambda row: COLOURS[row.cause.severity]),
         Column("quiet", lambda row: age(row.since, now), rank=1, right=True),
@@ -112,35 +110,6 @@ def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
             for each in row.owners
         ],
     }
-
-
-# A table has a row for each part, JSON a value for each group.
-SPLITS: Listing[tuple[GroupSplit, GroupPart]] = Listing(
-    (
-        Column("GroupId", lambda row: shown_id(row[0].group_id)),
-        Column("at", lambda row: row[1].q_mgr_name),
-        Column("messages", lambda row: _some(row[1].group.runs)),
-        Column("together", lambda row: _together(row[0]), style=lambda _: "red"),
-    ),
-    lambda row: _split_values(row[0]),
-)
-
-
-def _split_values(split: GroupSplit) -> dict[str, Any]:
-    return {
-        "group_id": split.group_id.hex(),
-        "parts": [{"q_mgr_name": part.q_mgr_name, **group_values(part.group)} for part in split.parts],
-        "whole_together": split.is_whole_together,
-        **picked(split, "overlapping gaps"),
-    }
-
-
-def _together(split: GroupSplit) -> str:
-    if split.is_whole_together:
-        return "whole"
-    if split.overlapping:
-        return "twice the same"
-    return f"missing {_some(split.gaps)}" if split.gaps else "no beginning or no end"
 
 
 MESSAGES: Listing[Browsed] = Listing(

@@ -13,8 +13,8 @@ import click
 
 from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.group_rows import MESSAGES, SPLITS, dumped, group_listing
-from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, pair, states_told, status_queues_option
+from mqgroups.cli.group_rows import MESSAGES, dumped, group_listing
+from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, states_told, status_queues_option
 from mqgroups.cli.progress import Progress
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
@@ -64,13 +64,6 @@ _MOST_SHOWN_BYTES = 256
     type=click.IntRange(1),
     help="With --group: show the head, properties and first bytes of this message. This shows data.",
 )
-@click.option(
-    "--at",
-    "others",
-    multiple=True,
-    **pair("NAME=HOST(PORT)"),
-    help="Another queue manager with an instance of this cluster queue; may be repeated.",
-)
 @status_queues_option
 @output_option
 @connection_options(LOOK_S)
@@ -80,7 +73,6 @@ def groups(
     order: Order,
     some_id: str | None,
     msg_seq_number: int | None,
-    others: Sequence[tuple[str, str]],
     status_queues: Sequence[str],
     output: Output,
     **connection: Any,
@@ -93,38 +85,33 @@ def groups(
 
     STATES
 
-    With --at, the groups of all instances of a cluster queue are shown, and those that are at more than one. Channel, user and
-    password are the same for all of these addresses.
-
     Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue. Status queues need BROWSE and INQ; to
     find them, the command server is asked. What cannot be seen for want of an authority is named.
 
     \b
     Exit codes:
       0  done
-      1  failed; or a group has messages twice, or is split over queue managers
+      1  failed; or a group has messages twice
     """
-    if queue is None and (others or some_id is not None):
-        raise click.UsageError("--group and --at need --queue")
-    if msg_seq_number is not None and (some_id is None or others):
-        raise click.UsageError("--message needs --group, and cannot be combined with --at")
+    if queue is None and some_id is not None:
+        raise click.UsageError("--group needs --queue")
+    if msg_seq_number is not None and some_id is None:
+        raise click.UsageError("--message needs --group")
     report = Report(output, q_mgr_name=connection["q_mgr_name"], queue=queue)
     with ExitStack() as stack:
-        q_mgrs = [stack.enter_context(connected(report, **connection))]
-        for name, conn_name in others:
-            there = {**connection, "q_mgr_name": name, "conn_name": conn_name}
-            q_mgrs.append(stack.enter_context(connected(report, **there)))
+        q_mgr = stack.enter_context(connected(report, **connection))
         if queue is not None and some_id is not None:
-            group_id = _the_id(q_mgrs, queue, some_id)
+            group_id = _the_id(q_mgr, queue, some_id)
             report.values["group_id"] = group_id.hex()
             report.print(f"group {group_id.hex()}{f' ({text})' if (text := text_of_id(group_id)) else ''}")
             if msg_seq_number is None:
-                _show_messages(report, q_mgrs, queue, group_id)
+                if not report.rows("messages", MESSAGES, messages_of_group(q_mgr, queue, group_id)):
+                    report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
             else:
-                _show_message(report, q_mgrs[0], queue, group_id, msg_seq_number)
+                _show_message(report, q_mgr, queue, group_id, msg_seq_number)
             report.end()
         queues = None if queue is None else [queue]
-        sight = stack.enter_context(look_at_queues(q_mgrs, queues, browsed, status_queues=status_queues))
+        sight = stack.enter_context(look_at_queues(q_mgr, queues, browsed, status_queues=status_queues))
         if queue in sight.refused:
             raise sight.refused[queue]
         now = datetime.now(UTC)
@@ -133,35 +120,34 @@ def groups(
 
         def wanted(each: Judgement) -> bool:
             # Of a group without messages that is in order, there is nothing to show.
-            is_there = each.group is not None or each.cause.severity is not Severity.OK
-            return is_there and (not only or each.cause.state in states)
+            is_there = each.group.messages or each.cause.severity is not Severity.OK
+            return bool(is_there) and (not only or each.cause.state in states)
 
         with Progress() as line:
             for found in sight.lists.values():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, line.say)
-        _show_groups(report, sight, order, q_mgrs, now)
+        _show_groups(report, sight, order, q_mgr, now)
     report.end()
 
 
-def browsed(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
+def browsed(q_mgr: QueueManager, queue: str) -> GroupList:
     """Browse a queue and show the progress."""
     began_s = time.monotonic()
     with Progress() as line:
 
         def say(instance: BrowsedInstance) -> None:
             rate = instance.messages / max(time.monotonic() - began_s, 0.001)
-            where = f" at {instance.q_mgr_name}" if len(q_mgrs) > 1 else ""
-            doing = f"browsing {queue}{where}: {instance.messages:,} messages, {rate:,.0f} a second"
+            doing = f"browsing {queue}: {instance.messages:,} messages, {rate:,.0f} a second"
             line.say(doing, instance.messages, instance.depth)
 
-        return browse_groups(q_mgrs, queue, say)
+        return browse_groups(q_mgr, queue, say)
 
 
-def _the_id(q_mgrs: Sequence[QueueManager], queue: str, some_id: str) -> bytes:
+def _the_id(q_mgr: QueueManager, queue: str, some_id: str) -> bytes:
     """Return the one GroupId on the queue that goes by these digits or this text."""
     if len(some_id) == _WHOLE_ID and not some_id.lower().strip("0123456789abcdef"):
         return bytes.fromhex(some_id)
-    with browsed(q_mgrs, queue) as found:
+    with browsed(q_mgr, queue) as found:
         ids = {each.group_id for each in found.inspections() if some_id and goes_by(each.group_id, some_id)}
     # A text may be the beginning of another one.
     ids = {each for each in ids if text_of_id(each) == some_id} or ids
@@ -172,15 +158,6 @@ def _the_id(q_mgrs: Sequence[QueueManager], queue: str, some_id: str) -> bytes:
             said if ids else f"no group on the queue begins or ends with {some_id}", param_hint="'--group'"
         )
     return ids.pop()
-
-
-def _show_messages(report: Report, q_mgrs: Sequence[QueueManager], queue: str, group_id: bytes) -> None:
-    for q_mgr in q_mgrs:
-        if len(q_mgrs) > 1:
-            report.print(f"at {q_mgr.q_mgr_name}:")
-        name = "messages" if len(q_mgrs) == 1 else f"messages at {q_mgr.q_mgr_name}"
-        if not report.rows(name, MESSAGES, messages_of_group(q_mgr, queue, group_id)):
-            report.note(f"no message of group {group_id.hex()} is on queue {queue} at {q_mgr.q_mgr_name}")
 
 
 def _show_message(report: Report, q_mgr: QueueManager, queue: str, group_id: bytes, msg_seq_number: int) -> None:
@@ -197,13 +174,13 @@ def _show_message(report: Report, q_mgr: QueueManager, queue: str, group_id: byt
     report.print(f"the first {len(data)} bytes of its data:", *dumped(data), wrap=False)
 
 
-def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[QueueManager], now: datetime) -> None:
-    several, lists = len(q_mgrs) > 1, sight.lists
+def _show_groups(report: Report, sight: Sight, order: Order, q_mgr: QueueManager, now: datetime) -> None:
+    lists = sight.lists
     with ExitStack() as stack:
-        names = {queue: stack.enter_context(GroupNames(q_mgrs, queue)) for queue in lists}
+        names = {queue: stack.enter_context(GroupNames(q_mgr, queue)) for queue in lists}
         there = [names[queue].named(found.groups(order), MOST_ROWS) for queue, found in lists.items()]
         gone = ([row] for found in lists.values() for row in found.gone)
-        listing = group_listing(now, several=several, queues=report.values["queue"] is None)
+        listing = group_listing(now, queues=report.values["queue"] is None)
         total = sum(found.listed + len(found.gone) for found in lists.values())
         report.rows("groups", listing, in_order([*gone, *there], order), total)
     if left_out := sum(each.left_out for each in names.values()):
@@ -217,15 +194,8 @@ def _show_groups(report: Report, sight: Sight, order: Order, q_mgrs: Sequence[Qu
         report.note(f"{number(many, 'group')}: {cause.value}: {cause.danger}. `mqgroups doctor` prints the commands")
     if counts[GroupState.DOUBLED]:
         report.found(ExitCode.FAILED)
-    if several:
-        most = 1 if report.is_json else None
-        splits = [split for found in lists.values() for split in found.splits()]
-        report.rows("splits", SPLITS, ((split, part) for split in splits for part in split.parts[:most]))
-        report.print(f"{number(len(splits), 'group is', 'groups are')} split over queue managers")
-        if splits:
-            report.found(ExitCode.FAILED)
     report.values |= {
-        "instances": [picked(each, _OF_INSTANCE) for found in lists.values() for each in found.instances],
+        "instances": [picked(found.instance, _OF_INSTANCE) for found in lists.values()],
         "states": {state.value: many for state, many in counts.items()},
         "data_bytes": sum(found.data_bytes for found in lists.values()),
     }
@@ -238,7 +208,7 @@ def _summary(lists: Iterable[GroupList]) -> list[str]:
     gone = sum(len(each.gone) for each in found)
     without = f"; {gone:,} more without messages on the queue" if gone else ""
     lines = [f"{tally('group', GroupState, counts)}{without}; {size(sum(each.data_bytes for each in found))}"]
-    for each in (instance for one in found for instance in one.instances):
+    for each in (one.instance for one in found):
         said = [f"{number(each.messages, 'message')}, {each.others:,} in no group"]
         if each.open_input is not None and each.open_output is not None:
             said.append(f"open handles: {each.open_input} for input, {each.open_output} for output")

@@ -66,7 +66,7 @@ def owners(
     """
     report = Report(output, q_mgr_name=connection["q_mgr_name"])
     with connected(report, **connection) as q_mgr:
-        seen = find_owners(q_mgr, names=names, status_queues=status_queues, queue=queue)
+        seen = find_owners(q_mgr, names=names, status_queues=status_queues)
         if queue is not None:
             seen = seen.of_queues((queue,))
         if only:

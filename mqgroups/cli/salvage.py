@@ -26,7 +26,7 @@ from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState
 from mqgroups.core.to_copy import to_copy
 from mqgroups.names import checked_user, status_queue_name
-from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.groups import listed
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
@@ -221,7 +221,7 @@ def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) ->
     if group is not None:
         # No record names it any more, so its messages alone say its state.
         around = Surroundings(BrowsedInstance(q_mgr.q_mgr_name, ""), quiet_since=group.last_put)
-        report.rows("group", group_listing(datetime.now(UTC)), [ListedGroup(judged(group, (), around))])
+        report.rows("group", group_listing(datetime.now(UTC)), [listed(judged(group, (), around))])
 
 
 def _to_give(checkpoint: Any) -> str:

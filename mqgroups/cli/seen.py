@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from mqgroups.cli.connection import open_q_mgr
@@ -13,30 +14,55 @@ from mqgroups.cli.options import STALLED_AFTER
 from mqgroups.cli.owners import by_need, summary
 from mqgroups.cli.words import put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
-from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups, in_order
+from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.groups import GroupList, ListedGroup, in_order
+from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.queues import look_at_queues
-from mqgroups.operate.rules.judgement import GroupState
+from mqgroups.operate.rules.judgement import GroupState, Judgement
 from mqgroups.operate.rules.owner_state import SeenOwner
-from mqgroups.operate.watching import SeenQueue, seen_queue
 from mqgroups.queue_manager import QueueManager
 
 NO_QUEUE = "no status record names a queue"
 # Between two tries to connect that only somebody can make succeed.
 _UNTIL_IT_IS_MENDED_S = 60.0
+# Groups that a look keeps.
+_MOST_GROUPS = 200
+# Names that a look has no time for are read by the next one.
+_MOST_FOR_NAMES_S = 1.0
+
+
+@dataclass(slots=True)
+class SeenQueue:
+    """What one look has seen of a queue, or why it has seen nothing.
+
+    Attributes:
+        oldest_complete: since when the group is complete that has been so for longest; empty without one.
+        groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
+        names: of groups, by GroupId, for the next look.
+    """
+
+    queue: str
+    problem: str = ""
+    oldest_complete: str = ""
+    messages: int = 0
+    others: int = 0
+    hidden: int | None = None
+    data_bytes: int = 0
+    states: Mapping[GroupState, int] = field(default_factory=dict)
+    groups: list[ListedGroup] = field(default_factory=list)
+    names: dict[bytes, str] = field(default_factory=dict)
+    owners: list[SeenOwner] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
 
 
 def said(seen: SeenQueue) -> str:
-    """Return how much there is, and how fast it moves; or why nothing was seen."""
+    """Return how much there is, or why nothing was seen."""
     if seen.problem:
         return seen.problem
     states = "".join(f", {many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0)))
     hidden = f", {seen.hidden:,} in units of work" if seen.hidden else ""
-    each = seen.rates
-    return (
-        f"messages {seen.messages:,}, {size(seen.data_bytes)}{hidden}; groups {sum(seen.states.values()):,}{states}; "
-        f"messages/s {each.messages_in:.1f} in, {each.messages_out:.1f} out; "
-        f"groups/s {each.groups_in:.1f} in, {each.groups_out:.1f} out; commits/s {each.commits:.1f}; {summary(seen.owners)}"
-    )
+    messages = f"messages {seen.messages:,}, {size(seen.data_bytes)}{hidden}"
+    return f"{messages}; groups {sum(seen.states.values()):,}{states}; {summary(seen.owners)}"
 
 
 @dataclass(slots=True)
@@ -115,22 +141,39 @@ class Watcher:
         return seen
 
     def _look(self, q_mgr: QueueManager, seen: Seen) -> None:
-        def browse(q_mgrs: Sequence[QueueManager], queue: str) -> GroupList:
-            before = self._before.get(queue)
-            return browse_groups(q_mgrs, queue, newer_than=before.newest if before else "")
-
-        with look_at_queues(
-            [q_mgr], self._queues or None, browse, also=self._before, status_queues=self._status_queues
-        ) as sight:
+        with look_at_queues(q_mgr, self._queues or None, also=self._before, status_queues=self._status_queues) as sight:
             if self._queues and not self._before and sight.refused:
                 # The name may be wrong. A queue that was there may come back.
                 raise next(iter(sight.refused.values()))
             quiet_since = put_time(seen.at - STALLED_AFTER)
-            found = [
-                seen_queue(q_mgr, each, sight.owners, quiet_since, self._before.get(queue))
-                for queue, each in sight.lists.items()
-            ]
+            found = [self._queue(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
         seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
         of_queues = [owner for each in found for owner in each.owners]
         seen.owners = by_need(of_queues if self._queues else sight.owners.owners)
         seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
+
+    def _queue(
+        self, q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str
+    ) -> SeenQueue:
+        """Judge the groups of a queue that was browsed."""
+        instance = found.instance
+        mine = owners.of_queues(found.names)
+        seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
+        seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
+
+        def wanted(each: Judgement) -> bool:
+            if each.cause.state is GroupState.COMPLETE:
+                seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
+            return True
+
+        found.judge(owners, quiet_since, wanted)
+        seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
+        known = self._before[queue].names if queue in self._before else {}
+        with GroupNames(q_mgr, queue) as names:
+            there = list(names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S, known=known))
+        seen.groups = list(in_order([found.gone, there]))
+        # A group without a name may still get its first message, or a record.
+        for row in there:
+            if row.name or (row.name is not None and row.group.has_head):
+                seen.names[row.group.group_id] = row.name
+        return seen

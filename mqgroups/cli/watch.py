@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -67,13 +66,12 @@ def watch(
     output: Output,
     **connection: Any,
 ) -> None:
-    """Watch the groups and owners of queues: what is stalled first, with rates. Ctrl-C ends it.
+    """Watch the groups and owners of queues: what is stalled first. Ctrl-C ends it.
 
     At a terminal each look takes the place of the one before; otherwise it is a line for each queue, or with -o json a line of
     JSON. A lost connection is made again.
 
-    Each look browses the queues whole, and reads the names of the groups that it shows. It changes nothing. Messages that are put
-    and got between two looks are not in the rates; commits are exact.
+    Each look browses the queues whole, and reads the names of the groups that it shows. It changes nothing.
 
     \b
     Exit codes:
@@ -128,7 +126,6 @@ def _values(seen: Seen) -> Iterator[dict[str, Any]]:
             "at": at,
             **picked(queue, "queue messages others hidden data_bytes unseen"),
             "states": {state.value: many for state, many in queue.states.items()},
-            "rates": asdict(queue.rates),
             "groups": [listed_values(each, seen.at) for each in queue.groups if each.state not in _AT_WORK],
             "owners": [owner_values(each) for each in by_need(queue.owners)],
         }

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from mqgroups.cli.describe import group_card, owner_card
-from mqgroups.cli.seen import Seen, said
+from mqgroups.cli.seen import Seen, SeenQueue, said
 from mqgroups.cli.words import age_s
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.judgement import GroupState
-from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Figure, Page, metrics_page
 from mqgroups.printable import printable
 

@@ -12,14 +12,13 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | question, or task | function | result |
 |---|---|---|
 | What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
-| Which groups are on this queue, or its instances in a cluster: whole, stalled, split, whose? | `browse_groups` | `GroupList` |
+| Which groups are on this queue: whole, stalled, whose? | `browse_groups` | `GroupList` |
 | Which messages of this group are there? | `messages_of_group` | `Browsed` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
 | What is wrong with this installation, and what mends it? | `examine` | `Finding` |
 | Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
-| Delete the empty status queue of a name that is not used any more | `delete_unused` | whether it was deleted |
 
 Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``); ``name``
 and ``role`` of a producer (``"put"``) or consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or
@@ -48,10 +47,9 @@ from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
 from mqgroups.operate.rebuild import Salvage, salvage_owner
 from mqgroups.operate.rules.findings import Finding, Severity
-from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, GroupSplit
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement
 from mqgroups.operate.rules.owner_state import Holder, OwnerState, SeenOwner
-from mqgroups.operate.status_queues import delete_unused
 from mqgroups.public_names import name_by_room
 
 __all__ = [
@@ -63,7 +61,6 @@ __all__ = [
     "GroupInspection",
     "GroupList",
     "GroupMove",
-    "GroupSplit",
     "GroupState",
     "Holder",
     "Judgement",
@@ -76,7 +73,6 @@ __all__ = [
     "StatusRecord",
     "adopt",
     "browse_groups",
-    "delete_unused",
     "examine",
     "find_owners",
     "inspect_owner",

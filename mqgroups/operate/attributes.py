@@ -26,10 +26,6 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
         mq.MQIA_DEF_BIND,
         {mq.MQBND_BIND_ON_OPEN: "OPEN", mq.MQBND_BIND_NOT_FIXED: "NOTFIXED", mq.MQBND_BIND_ON_GROUP: "GROUP"},
     ),
-    "CLWLUSEQ": (
-        mq.MQIA_CLWL_USEQ,
-        {mq.MQCLWL_USEQ_LOCAL: "LOCAL", mq.MQCLWL_USEQ_ANY: "ANY", mq.MQCLWL_USEQ_AS_Q_MGR: "QMGR"},
-    ),
     "DEFTYPE": (
         mq.MQIA_DEFINITION_TYPE,
         {

@@ -1,15 +1,14 @@
 """Checks a queue manager, a queue and the status queue of an owner: what is wrong, why it matters, and what mends it.
 
-Facts come from MQINQ and from opening queues with one option each, as the connected user; from the command server what the MQI
-does not tell. ``rules/findings.py`` has the rules. Nothing is changed, except that for an owner without a status queue one is
-made and deleted again, as its start would make it.
+Facts come from MQINQ, and from the command server. ``rules/findings.py`` has the rules. Nothing is changed.
 
-Not here: what is on this machine (``machine.py``), and carrying out a remedy (``command_server.MQSCClient``).
+Not here: what is on this machine (``machine.py``), carrying out a remedy (``command_server.MQSCClient``), and the authorities of
+a program, because each error for 2035 prints the command for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -53,26 +52,12 @@ from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState
 from mqgroups.operate.rules.remedies import owner_remedy
 from mqgroups.settings import STATUS_MODEL
 
-_DATA_QUEUE = ("CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME INDXTYPE SHARE CLUSTER DEFBIND CLWLUSEQ").split()
+_DATA_QUEUE = ("CURDEPTH MAXDEPTH MAXMSGL GET PUT BOTHRESH BOQNAME INDXTYPE SHARE CLUSTER DEFBIND").split()
 _STATUS_QUEUE = (
     "DEFTYPE MAXMSGL MAXDEPTH CLUSTER GET PUT MSGDLVSQ CAPEXPRY CUSTOM STREAMQ TRIGGER USAGE IPPROCS".split()
 )
 _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 
-# What each role opens: the option that shows whether an authority is there, the authority, and what it is for.
-_DATA_AUTHORITIES = {
-    Role.PUT: ((mq.MQOO_OUTPUT, "PUT", "to put groups"),),
-    Role.GET: (
-        (mq.MQOO_INPUT_SHARED, "GET", "to get groups"),
-        (mq.MQOO_INQUIRE, "INQ", "to inquire BOTHRESH and BOQNAME"),
-    ),
-}
-_STATUS_AUTHORITIES = (
-    (mq.MQOO_BROWSE, "BROWSE", "to read its record"),
-    (mq.MQOO_OUTPUT, "PUT", "to put its record"),
-    (mq.MQOO_INQUIRE, "INQ", "to check its kind"),
-)
-_GET_STATUS = (mq.MQOO_INPUT_EXCLUSIVE, "GET", "to replace its record")
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
 
@@ -83,7 +68,6 @@ def examine(
     queue: str | None = None,
     name: str | None = None,
     role: RoleName | None = None,
-    as_program: bool = False,
     status_queue: str | None = None,
     channel: str | None = None,
     principal: str | None = None,
@@ -95,8 +79,6 @@ def examine(
         queue: a queue for groups.
         name: the name of a producer or consumer; with its ``role``.
         role: what that program does.
-        as_program: whether this user is the program's: its authorities are checked. Another user's are its own affair: who only
-            looks must not be told to be given PUT and GET.
         channel: the server-connection channel of this connection.
         principal: this user's name, for the SET AUTHREC commands of the findings.
         group: how many messages a group of the queue has that may be moved to the backout queue.
@@ -111,7 +93,7 @@ def examine(
         checked_name(name)
     side = None if role is None else checked_role(role)
     connection = connection_of(q_mgr)
-    asked = _Examination(q_mgr, connection, queue, name, side, as_program, status_queue, channel, principal, group)
+    asked = _Examination(q_mgr, connection, queue, name, side, status_queue, channel, principal, group)
     yield from asked.findings()
 
 
@@ -152,15 +134,11 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
 
 def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     """Return what the connections of a channel have negotiated; see ``channel_findings``."""
-    done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT CURSHCNV", channel))
-    found = [attributes(text) for text in texts] if done else []
-    facts: dict[str, int] = {}
-    for name in ("HBINT", "CURSHCNV"):
-        values = [whole for each in found if (whole := as_number(each.get(name, ""))) is not None]
-        if values:
-            # The worst one: without heartbeats the loss of a host is not noticed at all.
-            facts[f"CHS.{name}"] = max(values) if name == "HBINT" and all(values) else min(values)
-    return facts
+    done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
+    found = [attributes(text).get("HBINT", "") for text in texts] if done else []
+    values = [whole for each in found if (whole := as_number(each)) is not None]
+    # The worst one: without heartbeats the loss of a host is not noticed at all.
+    return {"CHS.HBINT": max(values) if all(values) else 0} if values else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +150,6 @@ class _Examination:
     queue: str | None
     name: str | None
     role: Role | None
-    as_program: bool
     status_queue: str | None
     channel: str | None
     principal: str | None
@@ -227,10 +204,8 @@ class _Examination:
             yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
         else:
             found, why = "there is none, or this user may not display it", "other status queues are made from it"
-            # With a name and a role it is known whether that owner needs it.
-            severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
             remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)
-            yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
+            yield Finding(f"model queue {STATUS_MODEL}", Severity.WARNING, found, why, remedy)
         if self.queue:
             shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", self.queue))
             caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
@@ -246,8 +221,6 @@ class _Examination:
             why = "its attributes can break or slow groups"
             yield Finding(f"queue {local}: attributes", severity, str(problem), why, **mends)
         yield from data_queue_findings(local, facts, self.roles)
-        if self.role is not None and self.as_program:
-            yield from self._authorities(f"queue {name}", name, _DATA_AUTHORITIES[self.role])
         if (backout := facts.get("BOQNAME")) and Role.GET in self.roles:
             yield from self._backout_queue(str(backout), facts.get("MAXMSGL"))
 
@@ -271,58 +244,17 @@ class _Examination:
             found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
             why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
             yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
-        if self.role is Role.GET and self.as_program:
-            # With poison="halt" nothing is moved there.
-            wanted = ((mq.MQOO_OUTPUT, "PUT", "to move poison messages there (poison='quarantine')"),)
-            yield from self._authorities(subject, name, wanted, lacking=Severity.WARNING)
-
-    def _authorities(
-        self, subject: str, name: str, wanted: Collection[tuple[int, str, str]], lacking: Severity = Severity.ERROR
-    ) -> Iterator[Finding]:
-        """Open a queue with one option at a time; ``lacking``: how bad it is if an authority is missing."""
-        there = []
-        for options, authority, purpose in wanted:
-            try:
-                self.connection.open_queue(name, options).close()
-            except ConnectionBroken:
-                raise
-            except NotAuthorised:
-                found, why = f"{self.principal or 'this user'} lacks {authority}", f"it is needed {purpose}"
-                mends = _granted(self.principal, (name, authority))
-                yield Finding(f"{subject}: {authority}", lacking, found, why, **mends)
-                continue
-            except QueueMissing as error:
-                why, remedy = "programs cannot open it", to_copy(f"DEFINE QLOCAL({{}}) {PINNED}", name)
-                yield Finding(subject, Severity.ERROR, str(error), why, remedy)
-                return
-            except MQIError as error:
-                # In use by another program: this user may open it.
-                if error.reason != mq.MQRC_OBJECT_IN_USE:
-                    yield Finding(f"{subject}: {authority}", Severity.UNSEEN, str(error))
-                    continue
-            there.append(authority)
-        if there:
-            yield ok(f"{subject}: authorities", ", ".join(there))
 
     def _owner(self, name: str, role: Role) -> Iterator[Finding]:
         own = status_queue_name(role, name, self.status_queue)
         subject = f"status queue {own}"
         facts, problem = inquired(self.connection, own, _STATUS_QUEUE)
-        exists = not isinstance(problem, QueueMissing)
-        if exists:
+        if not isinstance(problem, QueueMissing):
             yield from status_queue_findings(own, "QLOCAL", facts)
-            wanted = (*_STATUS_AUTHORITIES, _GET_STATUS) if facts.get("IPPROCS") == 0 else _STATUS_AUTHORITIES
-            yield from self._authorities(subject, own, wanted if self.as_program else ())
-        model = STATUS_MODEL if self.as_program else None
         try:
-            found = inspect_owner(
-                self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue, status_model=model
-            )
-        except NotAuthorised as error:
-            if not exists and self.as_program:
-                why = "without it the user's programs cannot make their status queues"
-                mends = _granted(self.principal, (STATUS_MODEL, "BROWSE,DSP,GET,INQ,PUT"))
-                yield Finding(f"model queue {STATUS_MODEL}: authorities", Severity.ERROR, str(error), why, **mends)
+            found = inspect_owner(self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue)
+        except NotAuthorised:
+            # Who only looks need not be able to start it; ``_owners`` browses.
             return
         except OwnerActive as error:
             yield Finding(subject, Severity.WARNING, str(error), "a start would wait for it")
@@ -334,8 +266,7 @@ class _Examination:
             yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
             return
         if found.state is not OwnerState.HIDDEN:
-            may = ", and this user may make it" if found.state is OwnerState.UNKNOWN and self.as_program else ""
-            yield ok(subject, f"{found.state.value}: {found.state.means}{may}")
+            yield ok(subject, f"{found.state.value}: {found.state.means}")
 
     def _owners(self) -> Iterator[Finding]:
         """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""

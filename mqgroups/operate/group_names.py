@@ -9,7 +9,7 @@ number of names and the time for them are limited. Properties are in front of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -39,21 +39,13 @@ class GroupNames:
         left_out: how many groups came without a name because the number of names or the time for them is limited.
     """
 
-    def __init__(
-        self, q_mgrs: Sequence[ConnectionHolder], queue: str, *, now_s: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, q_mgr: ConnectionHolder, queue: str, *, now_s: Callable[[], float] = time.monotonic) -> None:
         """Open the queue for browsing; arguments and errors as for ``browse_groups``, and ``now_s``: a clock."""
         checked_queue_name("queue", queue)
         self.left_out = 0
         self._now_s = now_s
-        # By queue manager: the queue, and how to get a first message.
-        self._queues: dict[str, tuple[Queue, bytearray]] = {}
-        try:
-            for q_mgr in q_mgrs:
-                self._queues[q_mgr.q_mgr_name] = _opened(connection_of(q_mgr), queue)
-        except BaseException:
-            self.close()
-            raise
+        # How to get a first message.
+        self._queue, self._options = _opened(connection_of(q_mgr), queue)
 
     def named(
         self,
@@ -83,15 +75,11 @@ class GroupNames:
         if in_record or row.group.group_id in known:
             return in_record or known[row.group.group_id]
         # Without its first message, the whole queue would be searched in vain.
-        return self._read(row.q_mgr_name, row.group.group_id) if row.group.has_head else ""
-
-    def _read(self, q_mgr_name: str, group_id: bytes) -> str:
-        return name_of(_properties(*self._queues[q_mgr_name], group_id))
+        return name_of(_properties(self._queue, self._options, row.group.group_id)) if row.group.has_head else ""
 
     def close(self) -> None:
         """Close the queue."""
-        for queue, _ in self._queues.values():
-            queue.close()
+        self._queue.close()
 
     def __enter__(self) -> GroupNames:
         return self

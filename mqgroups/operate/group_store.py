@@ -23,10 +23,10 @@ Order: TypeAlias = Literal["danger", "quiet", "size"]
 _ORDERS: dict[Order, str] = {"danger": "rank, since", "quiet": "since", "size": "data_bytes DESC"}
 _TABLES = """
 CREATE TABLE tally (
-    seen INTEGER NOT NULL, at INTEGER NOT NULL, group_id BLOB NOT NULL, packed BLOB, PRIMARY KEY (group_id, at)
+    seen INTEGER NOT NULL, group_id BLOB NOT NULL PRIMARY KEY, packed BLOB
 ) WITHOUT ROWID;
 CREATE TABLE judged (
-    group_id BLOB NOT NULL, at INTEGER NOT NULL, rank INTEGER, since TEXT, data_bytes INTEGER, PRIMARY KEY (group_id, at)
+    group_id BLOB NOT NULL PRIMARY KEY, rank INTEGER, since TEXT, data_bytes INTEGER
 ) WITHOUT ROWID;
 """
 # How many groups are in memory; one takes less than a kilobyte.
@@ -35,12 +35,12 @@ _CACHE_KIB = 16_384
 
 
 class GroupStore:
-    """The groups at one or more instances of a queue, counted while they are browsed."""
+    """The groups on a queue, counted while they are browsed."""
 
     def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
         self._most = most_in_memory
         # The number under which a group was first seen, and its messages.
-        self._counting: dict[tuple[int, bytes], tuple[int, GroupInspection]] = {}
+        self._counting: dict[bytes, tuple[int, GroupInspection]] = {}
         self._seen = 0
         self._spilled = False
         # An empty name makes a temporary file (SQLite, "Temporary Databases").
@@ -54,27 +54,26 @@ class GroupStore:
 
     @property
     def groups(self) -> int:
-        """How many groups were seen; one that is at several instances is counted at each."""
+        """How many groups were seen."""
         return self._seen
 
-    def add(self, at: int, message: Browsed) -> None:
-        """Count a message of a group at instance ``at``."""
-        key = (at, message.group_id)
-        found = self._counting.get(key)
+    def add(self, message: Browsed) -> None:
+        """Count a message of a group."""
+        group_id = message.group_id
+        found = self._counting.get(group_id)
         if found is None:
-            found = self._unspilled(*key) if self._spilled else None
+            found = self._unspilled(group_id) if self._spilled else None
             if found is None:
                 self._seen += 1
-                found = self._seen, GroupInspection(message.group_id)
-            self._counting[key] = found
+                found = self._seen, GroupInspection(group_id)
+            self._counting[group_id] = found
         found[1].add(message)
         # After the message is counted: the group that it belongs to may be written, too.
         if len(self._counting) > self._most:
             self._spill()
 
-    def _unspilled(self, at: int, group_id: bytes) -> tuple[int, GroupInspection] | None:
-        query = "SELECT seen, packed FROM tally WHERE group_id = ? AND at = ?"
-        row = self._database.execute(query, (group_id, at)).fetchone()
+    def _unspilled(self, group_id: bytes) -> tuple[int, GroupInspection] | None:
+        row = self._database.execute("SELECT seen, packed FROM tally WHERE group_id = ?", (group_id,)).fetchone()
         return (row[0], pickle.loads(row[1])) if row else None
 
     def _spill(self) -> None:
@@ -86,45 +85,37 @@ class GroupStore:
             keys += islice((key for key in self._counting if key not in chosen), least)
         self._write(keys)
 
-    def _write(self, keys: list[tuple[int, bytes]]) -> None:
+    def _write(self, keys: list[bytes]) -> None:
         self._spilled = True
         self._database.execute("BEGIN")
-        self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?, ?)", map(self._row, keys))
+        self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?)", map(self._row, keys))
         self._database.execute("COMMIT")
         for key in keys:
             del self._counting[key]
 
-    def _row(self, key: tuple[int, bytes]) -> tuple[object, ...]:
-        seen, group = self._counting[key]
-        return seen, *key, pickle.dumps(group)
-
-    def split(self) -> Iterator[tuple[bytes, tuple[tuple[int, GroupInspection], ...]]]:
-        """Yield the groups at more than one instance: GroupId, and each instance with the messages there."""
-        self._write(list(self._counting))
-        query = "SELECT group_id FROM tally GROUP BY group_id HAVING count(*) > 1 ORDER BY min(seen)"
-        for (group_id,) in self._database.execute(query):
-            rows = self._database.execute("SELECT at, packed FROM tally WHERE group_id = ? ORDER BY at", (group_id,))
-            yield group_id, tuple((at, pickle.loads(packed)) for at, packed in rows)
+    def _row(self, group_id: bytes) -> tuple[object, ...]:
+        seen, group = self._counting[group_id]
+        return seen, group_id, pickle.dumps(group)
 
     def inspections(self) -> Iterator[GroupInspection]:
         """Yield all groups, in the order in which they were first seen."""
         self._write(list(self._counting))
-        for (packed,) in self._database.execute("SELECT packed FROM tally ORDER BY at, seen"):
+        for (packed,) in self._database.execute("SELECT packed FROM tally ORDER BY seen"):
             yield pickle.loads(packed)
 
-    def judge(self, judge: Callable[[int, GroupInspection], Judgement | None]) -> None:
+    def judge(self, judge: Callable[[GroupInspection], Judgement | None]) -> None:
         """Judge every group; ``None`` leaves it out of ``all``."""
         self._write(list(self._counting))
 
-        def rows() -> Iterator[tuple[bytes, int, int, str, int]]:
-            for group_id, at, packed in self._database.execute("SELECT group_id, at, packed FROM tally"):
+        def rows() -> Iterator[tuple[bytes, int, str, int]]:
+            for group_id, packed in self._database.execute("SELECT group_id, packed FROM tally"):
                 group = pickle.loads(packed)
-                verdict = judge(at, group)
+                verdict = judge(group)
                 if verdict is not None:
-                    yield group_id, at, RANKS[verdict.cause], verdict.since, group.data_bytes
+                    yield group_id, RANKS[verdict.cause], verdict.since, group.data_bytes
 
         self._database.execute("BEGIN")
-        self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?, ?)", rows())
+        self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows())
         self._database.execute("COMMIT")
 
     def judged(self) -> int:
@@ -132,11 +123,11 @@ class GroupStore:
         (number,) = self._database.execute("SELECT count(*) FROM judged").fetchone()
         return int(number)
 
-    def all(self, order: Order = "danger") -> Iterator[tuple[int, GroupInspection, Cause, str]]:
-        """Yield the groups that were judged: instance, group, cause, since when."""
-        query = f"SELECT at, packed, rank, since FROM judged JOIN tally USING (group_id, at) ORDER BY {_ORDERS[order]}, seen"
-        for at, packed, rank, since in self._database.execute(query):
-            yield at, pickle.loads(packed), _CAUSES[rank], since
+    def all(self, order: Order = "danger") -> Iterator[tuple[GroupInspection, Cause, str]]:
+        """Yield the groups that were judged: group, cause, since when."""
+        query = f"SELECT packed, rank, since FROM judged JOIN tally USING (group_id) ORDER BY {_ORDERS[order]}, seen"
+        for packed, rank, since in self._database.execute(query):
+            yield pickle.loads(packed), _CAUSES[rank], since
 
     def close(self) -> None:
         """Delete the database."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.errors import ConfigurationError, NotAuthorised
+from mqgroups.errors import NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
 from mqgroups.operate.group_store import RANKS, GroupStore, Order
 from mqgroups.operate.owners import SeenOwners
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, GroupPart, GroupSplit, split_group
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 
@@ -32,51 +32,19 @@ _STEP = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ListedGroup:
+class ListedGroup(Judgement):
     """A group on a queue.
 
     Attributes:
-        judgement: why it is in its state, and what is known besides.
         name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
     """
 
-    judgement: Judgement
     name: str | None = None
 
-    @property
-    def q_mgr_name(self) -> str:
-        """The queue manager that has these messages of it."""
-        return self.judgement.around.at.q_mgr_name
 
-    @property
-    def queue(self) -> str:
-        """The queue, as it was named."""
-        return self.judgement.around.at.queue
-
-    @property
-    def group(self) -> GroupInspection:
-        """The messages; without any if only records name it."""
-        return self.judgement.group or GroupInspection(self.judgement.group_id)
-
-    @property
-    def cause(self) -> Cause:
-        """Why it is in its state."""
-        return self.judgement.cause
-
-    @property
-    def since(self) -> str:
-        """The time of the last message or commit known of it: 16 digits, UTC."""
-        return self.judgement.since
-
-    @property
-    def owners(self) -> Sequence[SeenOwner]:
-        """The owners whose records name it as unfinished."""
-        return self.judgement.owners
-
-    @property
-    def state(self) -> GroupState:
-        """Its state."""
-        return self.cause.state
+def listed(found: Judgement, name: str | None = None) -> ListedGroup:
+    """Return a group that was judged."""
+    return ListedGroup(found.cause, found.since, found.group, found.owners, found.around, name)
 
 
 OnProgress = Callable[[BrowsedInstance], None]
@@ -94,25 +62,23 @@ def in_order(rows: Iterable[Iterable[ListedGroup]], order: Order = "danger") -> 
 
 
 class GroupList:
-    """The groups on a queue, or on all instances of a cluster queue. Use it in a ``with`` statement.
+    """The groups on a queue. Use it in a ``with`` statement.
 
     Attributes:
-        instances: what was browsed, in the order of the connections.
+        instance: what was browsed.
         names: of the queue: as it was named, of the local queue, and of other aliases of it.
         gone: the groups that records of this queue's owners name, and of which no message is there; those that were chosen.
         counts: how many groups there are, by state; without those.
         data_bytes: the length of the data of all messages in groups.
     """
 
-    def __init__(
-        self, store: GroupStore, instances: Sequence[BrowsedInstance], connections: Sequence[Connection]
-    ) -> None:
+    def __init__(self, store: GroupStore, instance: BrowsedInstance, connection: Connection) -> None:
         self._store = store
-        self._connections = connections
+        self._connection = connection
         self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
-        self._around: Sequence[Surroundings] = ()
-        self.instances = tuple(instances)
-        self.names = {name for each in instances for name in (each.queue, each.resolved_q_name)}
+        self._around = Surroundings(instance)
+        self.instance = instance
+        self.names = {instance.queue, instance.resolved_q_name}
         self.gone: list[ListedGroup] = []
         self.counts: Counter[GroupState] = Counter()
         self.data_bytes = 0
@@ -141,37 +107,28 @@ class GroupList:
         self.counts.clear()
         self.data_bytes = 0
         done = 0
-        # The end of such a group is at another instance, so it says nothing that a part has none.
-        split = {group_id for group_id, _ in self._store.split()}
         seen = owners.owners, owners.records_of, not owners.unseen
-        self._around = everywhere = [Surroundings(each, *seen, quiet_since, name) for each in self.instances]
-        in_parts = [replace(each, records_of=()) for each in everywhere]
+        self._around = around = Surroundings(self.instance, *seen, quiet_since, name)
         gone = dict(self._owners)
 
-        def judge(at: int, group: GroupInspection) -> Judgement | None:
+        def judge(group: GroupInspection) -> Judgement | None:
             nonlocal done
             done += 1
             if done % _STEP == 0:
                 say(f"{done:,} of {self._store.groups:,} groups looked at")
             gone.pop(group.group_id, None)
-            around = (in_parts if group.group_id in split else everywhere)[at]
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
-            verdict = replace(verdict, cause=_at_work(verdict.cause, group, looks[at]) or verdict.cause)
+            verdict = replace(verdict, cause=_at_work(verdict.cause, group, look) or verdict.cause)
             self.counts[verdict.cause.state] += 1
             self.data_bytes += group.data_bytes
             return verdict if wanted(verdict) else None
 
-        looks = [SecondLook(*each) for each in zip(self._connections, self.instances, strict=True)]
-        with ExitStack() as stack:
-            for look in looks:
-                stack.callback(look.close)
+        with closing(SecondLook(self._connection, self.instance)) as look:
             self._store.judge(judge)
-        found = [
-            judged(None, of, everywhere[0]) for of in gone.values() if any(each.queue in self.names for each in of)
-        ]
+        found = [judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of)]
         self.gone = sorted(
             (
-                ListedGroup(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
+                listed(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
                 for each in found
                 if wanted(each)
             ),
@@ -190,14 +147,9 @@ class GroupList:
 
     def groups(self, order: Order = "danger") -> Iterator[ListedGroup]:
         """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
-        for at, group, cause, since in self._store.all(order):
+        for group, cause, since in self._store.all(order):
             owners = self._owners.get(group.group_id, ())
-            yield ListedGroup(Judgement(cause, since, group, owners, self._around[at]))
-
-    def splits(self) -> Iterator[GroupSplit]:
-        """Yield the groups whose messages are at more than one instance."""
-        for group_id, parts in self._store.split():
-            yield split_group(group_id, [GroupPart(self.instances[at].q_mgr_name, group) for at, group in parts])
+            yield ListedGroup(cause, since, group, owners, self._around)
 
     def close(self) -> None:
         """Forget the groups."""
@@ -219,39 +171,29 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | 
     return None
 
 
-def browse_groups(
-    q_mgrs: Sequence[ConnectionHolder], queue: str, on_progress: OnProgress = lambda _: None, *, newer_than: str = ""
-) -> GroupList:
-    """Browse a queue on one queue manager, or all instances of a cluster queue, and count the messages of each group.
+def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress = lambda _: None) -> GroupList:
+    """Browse a queue, and count the messages of each group.
 
     The queue is browsed in physical order; messages that are put or got meanwhile may be missed. Call ``judge`` on the result
     before listing its groups.
 
     Args:
-        q_mgrs: connected queue managers (``mqgroups.connect``, ``mqgroups.wrap``); several for a cluster queue.
-        queue: a local queue, or an alias of one; the same name on each.
-        on_progress: called after every 1000 messages, and at the end of each instance.
-        newer_than: count the messages that were put after this time: 16 digits, UTC.
+        queue: a local queue, or an alias of one.
+        on_progress: called after every 1000 messages, and at the end.
 
     Raises:
-        ConfigurationError: the name is not valid, or two connections are to the same queue manager.
+        ConfigurationError: the name is not valid.
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    identifiers = [each.q_mgr_identifier for each in q_mgrs]
-    for each in q_mgrs:
-        if identifiers.count(each.q_mgr_identifier) > 1:
-            # Its groups would seem doubled.
-            raise ConfigurationError(f"queue manager {each.q_mgr_name} is named twice. Name each queue manager once")
-    instances = [BrowsedInstance(q_mgr.q_mgr_name, queue) for q_mgr in q_mgrs]
+    connection, instance = connection_of(q_mgr), BrowsedInstance(q_mgr.q_mgr_name, queue)
     store = GroupStore()
     try:
-        for at, (q_mgr, instance) in enumerate(zip(q_mgrs, instances, strict=True)):
-            _browse(connection_of(q_mgr), at, instance, store, on_progress, newer_than)
+        _browse(connection, instance, store, on_progress)
     except BaseException:
         store.close()
         raise
-    return GroupList(store, instances, [connection_of(q_mgr) for q_mgr in q_mgrs])
+    return GroupList(store, instance, connection)
 
 
 def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
@@ -261,17 +203,15 @@ def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[
     """
     instance = BrowsedInstance(connection.q_mgr_name, queue)
     with closing(GroupStore()) as store:
-        _browse(connection, 0, instance, store, lambda _: None, "", must_inquire=True)
+        _browse(connection, instance, store, lambda _: None, must_inquire=True)
         return instance, tuple(store.inspections())
 
 
 def _browse(
     connection: Connection,
-    at: int,
     instance: BrowsedInstance,
     store: GroupStore,
     on_progress: OnProgress,
-    newer_than: str,
     *,
     must_inquire: bool = False,
 ) -> None:
@@ -282,10 +222,8 @@ def _browse(
         on_progress(instance)
         for message in browsed_messages(physical):
             instance.messages += 1
-            instance.newer += message.put_time > newer_than
-            instance.newest = max(instance.newest, message.put_time)
             if message.in_group:
-                store.add(at, message)
+                store.add(message)
             else:
                 instance.others += 1
             if instance.messages % _STEP == 0:

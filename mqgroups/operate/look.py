@@ -53,7 +53,7 @@ class QueueLook:
 
     def largest(self) -> int:
         """Return how many messages a group has that may have to be set aside."""
-        return max((each.group.messages for each in self.first.values() if each.group), default=0)
+        return max((each.group.messages for each in self.first.values()), default=0)
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
         """Yield why a start of this producer would put messages twice, or leave a gap.
@@ -99,7 +99,7 @@ def _finding(judgement: Judgement, many: int = 1) -> Finding:
 def look_at_queue(
     q_mgr: _Q,
     queue: str,
-    browse: Callable[[Sequence[_Q], str], GroupList] = browse_groups,
+    browse: Callable[[_Q, str], GroupList] = browse_groups,
     *,
     quiet_since: str,
     named: Collection[str] = (),
@@ -108,7 +108,7 @@ def look_at_queue(
 ) -> QueueLook:
     """Browse a queue, then the status queues, and judge the groups; raises MQIError."""
     look = QueueLook(queue)
-    with browse([q_mgr], queue) as found:
+    with browse(q_mgr, queue) as found:
         seen = find_owners(q_mgr, status_queues=named)
 
         def wanted(judgement: Judgement) -> bool:

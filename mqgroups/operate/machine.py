@@ -1,11 +1,10 @@
-"""Checks this machine before a connection is made: versions, the binding, the client library, and the MQ client's settings.
+"""Checks this machine before a connection is made: versions, the binding, the client library, and the MQ client's variables.
 
-It reads files and the environment; it calls no verb.
+It calls no verb.
 """
 
 from __future__ import annotations
 
-import configparser
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from mqgroups.errors import BindingMissing, ConfigurationError
 from mqgroups.mqi.binding import load_binding
-from mqgroups.operate.rules.findings import Finding, Severity, client_file_findings, ok
+from mqgroups.operate.rules.findings import Finding, Severity, ok
 
 # The variables that tell an MQ client how to connect (IBM MQ, "IBM MQ environment variables").
 _VARIABLES = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQCLNTCF", "MQSSLKEYR", "MQ_CONNECT_TYPE")
@@ -36,16 +35,6 @@ def machine_findings(environment: Mapping[str, str] = os.environ) -> Iterator[Fi
     yield _library()
     said = [f"{name}={environment[name]}" for name in _VARIABLES if environment.get(name)]
     yield ok("MQ variables", ", ".join(said) or "none is set")
-    path = client_file(environment)
-    if path is None:
-        yield ok("mqclient.ini", "there is none")
-        return
-    try:
-        facts = _facts(path)
-    except (OSError, ValueError) as error:
-        yield Finding("mqclient.ini", Severity.UNSEEN, f"{path} cannot be read: {error}")
-        return
-    yield from client_file_findings(str(path), facts)
 
 
 def _version(package: str) -> str:
@@ -69,28 +58,3 @@ def _library() -> Finding:
     if any(_EMBEDDED in path for path in paths):
         found += ": of the embedded queue manager, reaches no IBM MQ (MQGROUPS_LIBMQM, LD_LIBRARY_PATH)"
     return ok("client library", found)
-
-
-def client_file(environment: Mapping[str, str]) -> Path | None:
-    """Return the mqclient.ini that the MQ client reads (IBM MQ, "Location of the client configuration file"); ``None``: none."""
-    if named := environment.get("MQCLNTCF"):
-        return Path(named)
-    data = environment.get("MQ_OVERRIDE_DATA_PATH", "/var/mqm")
-    places = (Path.cwd(), Path(data), Path(environment.get("HOME", "/")))
-    # Not Path.is_file, which raises an error where this user may not look, such as another's home directory.
-    return next(
-        (path for place in places if os.path.isfile(path := place / "mqclient.ini")),  # noqa: PTH113 - as said above
-        None,
-    )
-
-
-def _facts(path: Path) -> dict[str, int | str]:
-    """Return the settings of an mqclient.ini: stanzas of lines NAME=VALUE, below a line ``Channels:``."""
-    parser = configparser.ConfigParser(strict=False, interpolation=None, comment_prefixes=("#", ";"))
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    text = "\n".join(f"[{line.strip()[:-1]}]" if line.strip().endswith(":") else line.strip() for line in lines)
-    try:
-        parser.read_string("[top]\n" + text)
-    except configparser.Error as error:
-        raise ValueError(error) from error
-    return {name.upper(): value for section in parser.sections() for name, value in parser.items(section)}

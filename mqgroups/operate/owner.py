@@ -18,7 +18,6 @@ from mqgroups.names import checked_name, checked_queue_name, checked_role, statu
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
-from mqgroups.settings import STATUS_MODEL
 from mqgroups.status.records import held_by
 
 
@@ -29,7 +28,6 @@ def inspect_owner(
     *,
     queue: str | None = None,
     status_queue: str | None = None,
-    status_model: str | None = STATUS_MODEL,
     wait_s: float = 0.0,
     tidy: bool = False,
 ) -> SeenOwner:
@@ -37,8 +35,6 @@ def inspect_owner(
 
     Args:
         queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
-        status_model: the model queue that a start would make the status queue from. If there is no status queue, one is made and
-            deleted again, to check that a start can do so. ``None`` skips this check.
         tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
             The state is then ``CLEAN``, with that record.
 
@@ -51,8 +47,6 @@ def inspect_owner(
     checked_name(name)
     if queue is not None:
         checked_queue_name("queue", queue)
-    if status_model is not None:
-        checked_queue_name("status_model", status_model)
     checked_seconds("wait_s", wait_s)
     status_queue = status_queue_name(owner_role, name, status_queue)
     connection = connection_of(q_mgr)
@@ -62,14 +56,12 @@ def inspect_owner(
         return SeenOwner(role, name, status_queue, state, record, queue=record.queue if record else "", put_by=put_by)
 
     try:
-        status = RepairedQueue(connection, status_queue, status_model or "", wait_s)
+        status = RepairedQueue(connection, status_queue, "", wait_s)
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
         return found(OwnerState.ACTIVE, _seen(connection, status_queue))
     try:
-        if status.was_made:
-            return found(OwnerState.UNKNOWN)
         record = status.read()
         put_by = status.user_of_record
         status.refuse_foreign(owner_role, name, record, queue)
@@ -83,7 +75,7 @@ def inspect_owner(
             raise
         return found(OwnerState.HIDDEN)
     finally:
-        status.close(delete=status.was_made)
+        status.close()
 
 
 def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:

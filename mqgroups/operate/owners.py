@@ -74,7 +74,6 @@ def find_owners(
     *,
     names: Collection[str] = (),
     status_queues: Collection[str] = (),
-    queue: str | None = None,
 ) -> SeenOwners:
     """Return the producers and consumers that have a status queue on this queue manager. Nothing is changed.
 
@@ -82,7 +81,6 @@ def find_owners(
         names: only owners of these names. Their status queues are also looked at if the command server does not list them.
         status_queues: status queues to look at besides those that the command server lists (``MQGROUPS.PUT.*``, ``.GET.*`` and
             ``.SHARED.*``): those with other names; or all, if this user may not ask it.
-        queue: only owners of this queue, and those without a record or an anchor that names one.
 
     Raises:
         ConfigurationError: a name is not valid.
@@ -92,15 +90,11 @@ def find_owners(
     check_collection("status_queues", status_queues)
     for each in status_queues:
         checked_queue_name("status_queues", each)
-    if queue is not None:
-        checked_queue_name("queue", queue)
     connection = connection_of(q_mgr)
-    return connection.reopening(lambda: seen_owners(connection, names, status_queues, queue))
+    return connection.reopening(lambda: seen_owners(connection, names, status_queues))
 
 
-def seen_owners(
-    connection: Connection, names: Collection[str] = (), status_queues: Collection[str] = (), queue: str | None = None
-) -> SeenOwners:
+def seen_owners(connection: Connection, names: Collection[str] = (), status_queues: Collection[str] = ()) -> SeenOwners:
     """As ``find_owners``, for other modules of this package."""
     unseen: list[str] = []
     by_name = {prefix + name for name in names for prefix in _ROLES}
@@ -124,9 +118,7 @@ def seen_owners(
     for name in sorted({*listed, *by_name, *status_queues}):
         must_exist = name in status_queues
         owners += _owners_of(connection, name, (held or {}).get(name, ()), must_exist=must_exist)
-    wanted = [
-        each for each in owners if (not names or each.name in names) and (queue is None or each.queue in ("", queue))
-    ]
+    wanted = [each for each in owners if not names or each.name in names]
     unseen += [
         f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
     ]

@@ -7,7 +7,7 @@ Not here: how a queue is browsed and its groups are judged (``groups.py``), and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -25,7 +25,7 @@ class Sight:
     """What was seen of queues and of all owners.
 
     Attributes:
-        owners: all of them, at all queue managers.
+        owners: all of them.
         lists: the groups by queue; a queue and its aliases are one. They are not judged yet.
         refused: why other queues could not be browsed.
     """
@@ -43,15 +43,15 @@ class Sight:
             )
             yield f"queue {queue}, which records name: {named}: {error}"
         for found in self.lists.values():
-            for each in found.instances:
-                yield from (f"{each.queue} at {each.q_mgr_name}: {sentence}" for sentence in each.unseen)
+            at = found.instance
+            yield from (f"{at.queue} at {at.q_mgr_name}: {sentence}" for sentence in at.unseen)
 
 
 @contextmanager
 def look_at_queues(
-    q_mgrs: Sequence[_Q],
+    q_mgr: _Q,
     queues: Collection[str] | None = None,
-    browse: Callable[[Sequence[_Q], str], GroupList] = browse_groups,
+    browse: Callable[[_Q, str], GroupList] = browse_groups,
     *,
     also: Collection[str] = (),
     status_queues: Collection[str] = (),
@@ -59,7 +59,6 @@ def look_at_queues(
     """Browse these queues, or all that records name, and then list the owners.
 
     Args:
-        q_mgrs: as for ``browse_groups``.
         queues: their names; ``None`` for all.
         also: with ``None``, others besides. A queue whose programs have ended is named by no record any more.
         browse: ``browse_groups``, or a function that shows its progress.
@@ -67,12 +66,13 @@ def look_at_queues(
     """
     named = queues
     if named is None:
-        named = {each.queue for each in owners_at(q_mgrs, status_queues).owners if each.queue} | {*also}
+        owners = find_owners(q_mgr, status_queues=status_queues).owners
+        named = {each.queue for each in owners if each.queue} | {*also}
     seen = Sight()
     with ExitStack() as stack:
         for queue in sorted(named):
             try:
-                found = stack.enter_context(browse(q_mgrs, queue))
+                found = stack.enter_context(browse(q_mgr, queue))
             except ConnectionBroken:
                 raise
             except MQIError as error:
@@ -83,16 +83,5 @@ def look_at_queues(
                 seen.lists[queue] = found
             else:
                 same.names |= found.names
-        seen.owners = owners_at(q_mgrs, status_queues)
+        seen.owners = find_owners(q_mgr, status_queues=status_queues)
         yield seen
-
-
-def owners_at(q_mgrs: Sequence[ConnectionHolder], status_queues: Collection[str] = ()) -> SeenOwners:
-    """Return the owners at all these queue managers, as ``find_owners``."""
-    found = SeenOwners(())
-    for q_mgr in q_mgrs:
-        seen = find_owners(q_mgr, status_queues=status_queues)
-        where = f"at {q_mgr.q_mgr_name}: " if len(q_mgrs) > 1 else ""
-        unseen = tuple(where + sentence for sentence in seen.unseen)
-        found = SeenOwners(found.owners + seen.owners, found.unseen + unseen, found.q_mgr_names + seen.q_mgr_names)
-    return found

@@ -3,7 +3,7 @@
 It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
 queue in another way (``status/``), and stops at the first message that it cannot read.
 
-``damage`` finds the messages that make a status queue unusable, and ``delete_unused`` deletes a queue that nobody needs.
+``damage`` finds the messages that make a status queue unusable.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import RecordRejected, RecordState, RejectedBecause, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, strangers
-from mqgroups.errors import CommandRefused, MessageTooLong, MQIError, NotAuthorised, QueueMissing, StatusQueueUnusable
+from mqgroups.errors import CommandRefused, MessageTooLong, NotAuthorised, StatusQueueUnusable
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.status.records import LONGEST_RECORD_BYTES, decoded_record, found_message, read_record
 
-_UNUSED = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_INQUIRE
 _BROWSE = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 
 
@@ -113,49 +109,6 @@ def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[Owner
         except (CommandRefused, NotAuthorised) as error:
             problem = str(error)
     return state, f"whether a unit of work hides its record, or it is lost, is not known: {problem}" if problem else ""
-
-
-def delete_unused(q_mgr: ConnectionHolder, status_queue: str, *, check: bool = False) -> bool:
-    """Delete a status queue if it was made from a model queue, is empty, and no program has it open.
-
-    Each name has a status queue that stays when its program ends. A name is a role, not a run; but names with a date or a run's
-    identifier leave a queue each.
-
-    The next start of its name makes it again. Authorities that were granted for the queue by name go with it. If a unit of work
-    still has a message of the queue, the queue manager refuses (2055; IBM MQ, topic q041250).
-
-    Args:
-        status_queue: its name.
-
-    Returns:
-        Whether it was deleted.
-
-    Raises:
-        ConfigurationError: the name is not valid.
-        MQIError: a call failed, for example because this user may not delete the queue.
-    """
-    checked_queue_name("status_queue", status_queue)
-    try:
-        queue = connection_of(q_mgr).open_queue(status_queue, _UNUSED)
-    except QueueMissing:
-        return False
-    except MQIError as error:
-        if error.reason in OWNER_ACTIVE:
-            return False
-        raise
-    try:
-        is_made = queue.inquire(mq.MQIA_DEFINITION_TYPE) == mq.MQQDT_PERMANENT_DYNAMIC
-        if not is_made or queue.inquire(mq.MQIA_CURRENT_Q_DEPTH):
-            return False
-        if not check:
-            queue.close(mq.MQCO_DELETE)
-        return True
-    except MQIError as error:
-        if error.reason != mq.MQRC_Q_NOT_EMPTY:
-            raise
-        return False
-    finally:
-        queue.close()
 
 
 @dataclass(frozen=True, slots=True)

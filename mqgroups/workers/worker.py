@@ -205,9 +205,9 @@ class Worker:
             name = self._job.name_of(number)
             self._used.add(number)
             try:
-                state = inspect_owner(q_mgr, name, "get", status_model=None, tidy=True).state
+                state = inspect_owner(q_mgr, name, "get", tidy=True).state
                 if is_pipe and state in AT_REST:
-                    inspect_owner(q_mgr, name, "put", status_model=None, tidy=True)
+                    inspect_owner(q_mgr, name, "put", tidy=True)
             except ConnectionBroken:
                 # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.
                 return

@@ -14,7 +14,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.attributes import inquired
 from mqgroups.operate.command_server import MQSCClient
-from mqgroups.operate.machine import client_file, machine_findings
+from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import Cause
 from tests.fix_batches import messages
@@ -45,7 +45,7 @@ def problems(found, severity="error"):
 def test_a_queue_and_an_owner_in_order_have_no_errors(owner, doctor):
     owner.put_group(THIS)
     for role in ("put", "get"):
-        result, found = doctor("--name", owner.name, "--role", role, "--as-program")
+        result, found = doctor("--name", owner.name, "--role", role)
         assert problems(found) == set(), result.stdout
         subjects = {each["subject"] for each in found}
         assert {
@@ -57,7 +57,6 @@ def test_a_queue_and_an_owner_in_order_have_no_errors(owner, doctor):
             "status queues",
             f"groups on {owner.queue}",
         } <= subjects
-        assert f"queue {owner.queue}: authorities" in subjects
     # Test queues have no BOTHRESH, which matters to a consumer. Of the channel, connections of other programs are seen, too.
     warnings = {subject for subject in problems(found, "warning") if not subject.startswith("channel ")}
     assert (result.exit_code, warnings) == (DONE, {f"queue {owner.queue}: BOTHRESH, BOQNAME"})
@@ -69,7 +68,6 @@ def test_what_the_connections_of_a_channel_have_negotiated_is_seen(connect, mq):
     found = invoke("doctor", "-o", "json", "--wait", "0", **environment(mq)).stdout
     told = {each["subject"]: each for each in json.loads(found)["findings"]}
     assert "361 s" in told[f"channel {mq.channel}: HBINT of its connections"]["why"]
-    assert f"channel {mq.channel}: CURSHCNV of its connections" in told
 
 
 def test_what_is_wrong_has_a_reason_and_a_remedy_as_text(owner):
@@ -286,7 +284,7 @@ def test_a_backout_queue_for_shorter_messages_only_is_a_warning(poisoned, doctor
 
 def test_a_running_owner_is_not_disturbed(owner, doctor):
     group = owner.open_group(THIS[:5])
-    _, found = doctor("--name", owner.name, "--role", "put", "--as-program")
+    _, found = doctor("--name", owner.name, "--role", "put")
     assert problems(found) == set()
     owner.put_all(group, THIS[5:])
     group.__exit__(None, None, None)
@@ -294,8 +292,8 @@ def test_a_running_owner_is_not_disturbed(owner, doctor):
 
 
 def test_a_queue_that_does_not_exist_is_an_error(doctor):
-    _, found = doctor("--role", "put", "--as-program", queue="NO.SUCH.QUEUE")
-    assert problems(found) == {"queue NO.SUCH.QUEUE", "queue NO.SUCH.QUEUE: attributes"}
+    _, found = doctor("--role", "put", queue="NO.SUCH.QUEUE")
+    assert problems(found) == {"queue NO.SUCH.QUEUE: attributes"}
 
 
 @pytest.mark.embedded
@@ -309,7 +307,7 @@ def test_behind_an_alias_the_queue_that_it_names_is_checked(doctor):
 
 @pytest.mark.embedded
 def test_a_status_queue_that_is_an_alias_is_an_error_like_others(owner, doctor):
-    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS", "--as-program")
+    _, found = doctor("--name", owner.name, "--role", "put", "--status-queue", "TEST.ALIAS")
     (said,) = (each["found"] for each in found if each["severity"] == "error" and "TEST.ALIAS" in each["subject"])
     assert "TEST.ALIAS is an alias" in said
 
@@ -361,30 +359,9 @@ def test_a_connection_that_fails_is_a_finding_after_those_on_this_machine(doctor
 def test_options_that_make_no_sense_together_are_refused(doctor):
     assert doctor("--name", "N")[0].exit_code == USAGE
     assert doctor("--status-queue", "S", "--queue", "not a name")[0].exit_code == USAGE
-    assert doctor("--as-program")[0].exit_code == USAGE
-
-
-def test_the_mq_clients_file_is_found_where_the_client_finds_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    home, data = tmp_path / "home", tmp_path / "data"
-    for directory in (home, data):
-        directory.mkdir()
-    variables = {"HOME": str(home), "MQ_OVERRIDE_DATA_PATH": str(data)}
-    assert client_file(variables) is None
-    for place in (home, data, tmp_path):
-        (place / "mqclient.ini").write_text("CHANNELS:\n   DefRecon=YES\n   # a comment\nTCP:\n   KeepAlive=Yes\n")
-        assert client_file(variables) == place / "mqclient.ini"
-    named = tmp_path / "other.ini"
-    named.write_text("")
-    assert client_file({**variables, "MQCLNTCF": str(named)}) == named
 
 
 @pytest.mark.usefixtures("mq")  # which has loaded the client library
-def test_automatic_reconnection_in_the_mq_clients_file_is_a_warning(tmp_path, monkeypatch):
-    path = tmp_path / "mqclient.ini"
-    path.write_text("CHANNELS:\n   DefRecon=YES\nTCP:\n   KeepAlive=Yes\n")
-    found = {each.subject: each for each in machine_findings({"MQCLNTCF": str(path)})}
-    assert found[f"{path}: DefRecon"].severity.value == "warning"
-    assert "MQCLNTCF=" in found["MQ variables"].found
-    (missing,) = (each for each in machine_findings({"MQCLNTCF": "/no/such"}) if each.subject == "mqclient.ini")
-    assert missing.severity.value == "not seen"
+def test_variables_of_the_mq_client_are_shown():
+    found = {each.subject: each.found for each in machine_findings({"MQCLNTCF": "/no/such"})}
+    assert found["MQ variables"] == "MQCLNTCF=/no/such"

@@ -53,7 +53,7 @@ def test_commands_options_and_help_stay_few():
     own = [re.findall(r"^  (?:-\w, )?--([a-z-]+)", text, re.MULTILINE) for text in texts[1:]]
     connection = invoke("--help-connection").stdout
     assert len(does) <= 14
-    assert sum(len({*each} - {"help", "q-mgr"}) for each in own) <= 87
+    assert sum(len({*each} - {"help", "q-mgr"}) for each in own) <= 85
     assert sum(len(text.split()) for text in (*texts, connection)) <= 5000
     assert "--password-file" in connection
     assert not any("--password-file" in text for text in texts)

@@ -8,7 +8,6 @@ import os
 import pytest
 
 import mqgroups.operate.command_server
-from embedded_tests.fix_mqi import OK
 from mqgroups import operate
 from mqgroups.mqi import constants as mq
 from tests.fix_batches import interrupt, messages
@@ -155,41 +154,6 @@ def test_only_owners_of_a_queue_are_shown_and_those_of_which_that_is_not_known_a
     (note,) = (each for each in said["notes"] if "of which queue" in each)
     assert f"{unknown.name} (unreadable)" in note
     assert not any(each.name in note for each in (owner, other, clean))
-
-
-def test_only_status_queues_of_names_that_left_nothing_are_deleted(owner, make_owner, owners):
-    def unused(**more):
-        return [
-            each.name
-            for each in sorted((owner, gone, active, hidden), key=lambda each: each.name)
-            if operate.delete_unused(owner.qmgr, each.status_queue("put"), **more)
-        ]
-
-    gone, active, hidden = (make_owner(queue=owner.queue) for _ in range(3))
-    owner.interrupt_put(THIS)
-    for each in (gone, hidden):
-        each.put_group(THIS)
-        each.qmgr.close()
-    # As after a death while the record was removed: the queue looks empty until the unit of work is backed out.
-    hidden.put_raw(b"record", hidden.status_queue("put"))
-    assert hidden.take(1, hidden.status_queue("put"), mq.MQGMO_SYNCPOINT) == [b"record"]
-    with active.producer():
-        # By name, as text: the number behind 999 comes before it.
-        expected = sorted([gone.name, hidden.name])
-        assert unused(check=True) == expected
-        assert gone.on_queue(gone.status_queue("put")) == []
-        assert unused() == [gone.name]
-    assert hidden.eye.back_out() == OK
-    assert hidden.data(hidden.status_queue("put")) == [b"record"]
-    assert json.loads(owners("-o", "json", gone.name).stdout)["owners"] == []
-    gone.put_group(THIS)
-    hidden.empty(hidden.status_queue("put"))
-
-
-def test_a_predefined_status_queue_is_not_unused(owner):
-    """The administrator has defined it; its definition could not be made again."""
-    assert operate.delete_unused(owner.qmgr, "TEST.BACKOUT") is False
-    assert operate.delete_unused(owner.qmgr, "NO.SUCH.QUEUE") is False
 
 
 def test_owners_come_by_need_and_only_those_in_a_state_if_asked(owner, make_owner, owners):

@@ -1,4 +1,4 @@
-"""``mqgroups watch``: lines when its output is no terminal, the last look when it is, and rates."""
+"""``mqgroups watch``: lines when its output is no terminal, the last look when it is."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ import mqgroups.operate.command_server
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.seen import Seen, Watcher
+from mqgroups.cli.seen import Seen, SeenQueue, Watcher
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.rules.judgement import GroupState
-from mqgroups.operate.watching import SeenQueue
 from tests.fix_cli import MQGROUPS, environment, free_port, invoke
 from tests.operate.lost_records import A, put
 
@@ -70,7 +69,6 @@ def test_a_line_for_each_look_says_what_there_is(owner, watch):
     put(owner, A, 2)
     first, second = watch().stdout.splitlines()
     assert f"{owner.queue}: messages 8, 8 bytes; groups 2, 1 complete, 1 no beginning; " in first
-    assert "messages/s 0.0 in, 0.0 out" in first
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC ", second)
 
 
@@ -157,7 +155,6 @@ def test_a_line_of_json_has_the_groups_that_need_attention_and_all_owners(owner,
     assert seen["states"] == {"complete": 1, "stalled": 1}
     assert [each["state"] for each in seen["groups"]] == ["stalled"]
     assert (owner.name, "interrupted") in [(each["name"], each["state"]) for each in seen["owners"]]
-    assert set(seen["rates"]) == {"messages_in", "messages_out", "groups_in", "groups_out", "commits"}
 
 
 def test_groups_have_their_names_at_each_look(owner, watch, monkeypatch):
@@ -243,7 +240,7 @@ class Terminal:
 
 @pytest.mark.parametrize(("width", "height", "is_empty"), [(80, 24, False), (200, 50, True)])
 def test_at_a_terminal_the_last_look_is_shown_and_ctrl_c_leaves_it(owner, width, height, is_empty):
-    shown = [owner.queue, "commits/s"]
+    shown = [owner.queue, "messages "]
     if not is_empty:
         # More groups than there are lines.
         for _ in range(30):
@@ -269,34 +266,6 @@ def test_a_lost_connection_is_told_and_made_again(owner, watch, faults):
     lost, again = map(json.loads, watch("-o", "json").stdout.splitlines())
     assert "connection lost: " in lost["problem"]
     assert again["messages"] == 7
-
-
-def test_rates_are_those_since_the_last_look(owner):
-    program = subprocess.Popen(
-        [*MQGROUPS, "watch", "--queue", owner.queue, "--every", "0.1", "-o", "json"],
-        env={**os.environ, **owner.target.environment(), **environment(owner.target), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert program.stdout is not None
-    assert json.loads(program.stdout.readline())["messages"] == 0
-    owner.put_group(THIS)
-    came = out = 0.0
-    for line in program.stdout:
-        seen = json.loads(line)
-        came, out = came + seen["rates"]["messages_in"], out + seen["rates"]["messages_out"]
-        if seen["messages"] == 7:
-            break
-    assert came > 0
-    owner.empty()
-    for line in program.stdout:
-        seen = json.loads(line)
-        if seen["messages"] == 0:
-            break
-    assert seen["rates"]["messages_out"] > 0
-    program.terminate()
-    program.wait(PATIENCE_S)
-    program.stdout.close()
 
 
 @table(("reason", "pause_s"), [(mq.MQRC_NOT_AUTHORIZED, 60), (mq.MQRC_HOST_NOT_AVAILABLE, 1)])

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from mqgroups.cli.seen import Seen
+from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages, page_values
-from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.groups import ListedGroup, listed
 from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.operate.rules.owner_state import OwnerState
-from mqgroups.operate.rules.rates import Rates
-from mqgroups.operate.watching import SeenQueue
 from mqgroups.pages import Pages
 from tests.fix_cli import free_port
 from tests.operate.rules.test_inspection import LAST, message
@@ -27,24 +25,21 @@ HOSTILE = "<img src=x onerror=\"document.body.id='run'\"><script>document.body.i
 AT = datetime(2026, 1, 1, 12, 7, tzinfo=UTC)
 
 
-def listed(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> ListedGroup:
-    found = judgement(messages, *owners, group_id=group_id)
-    assert found.group is not None
-    return ListedGroup(found, name)
+def row(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> ListedGroup:
+    return listed(judgement(messages, *owners, group_id=group_id), name)
 
 
-GAP = listed([WHOLE[0], message(2), message(6), message(7, LAST)], name=HOSTILE)
-HALF = listed(WHOLE[2:], owner("get", 2, name="SINK"), name="orders-0815.csv")
-TORN = listed(WHOLE[1:2], owner("put", 2, name="LOADER"), owner("get", 1, name="SINK"), name="invoices-7")
-DONE = listed([message(n) for n in range(1, 300)] + [message(300, LAST)], name="L" * 200)
-GONE = ListedGroup(judgement([], owner("put", 2, name="ORDERS")), "")
+GAP = row([WHOLE[0], message(2), message(6), message(7, LAST)], name=HOSTILE)
+HALF = row(WHOLE[2:], owner("get", 2, name="SINK"), name="orders-0815.csv")
+TORN = row(WHOLE[1:2], owner("put", 2, name="LOADER"), owner("get", 1, name="SINK"), name="invoices-7")
+DONE = row([message(n) for n in range(1, 300)] + [message(300, LAST)], name="L" * 200)
+GONE = row([], owner("put", 2, name="ORDERS"))
 SEEN = Seen(
     AT,
     0.1,
     queues=[
         SeenQueue(
             HOSTILE,
-            rates=Rates(12.5, 3.25, 1.0, 0.5, 2.0),
             messages=306,
             hidden=2,
             data_bytes=3060,
@@ -64,7 +59,7 @@ SEEN = Seen(
 
 
 def test_a_long_name_is_cut():
-    seen = Seen(AT, queues=[SeenQueue("Q", groups=[listed(WHOLE[:1], name="n" * 30_000)])])
+    seen = Seen(AT, queues=[SeenQueue("Q", groups=[row(WHOLE[:1], name="n" * 30_000)])])
     assert [each["name"] for each in page_values(seen)["trouble"]] == [f"{'n' * 97}..."]
 
 

@@ -134,11 +134,11 @@ def _replies(_: QueueManager, put: list[Hostile]) -> None:
 
 
 def _operators(q_mgr: QueueManager, _: list[Hostile]) -> None:
-    with operate.browse_groups([q_mgr], _QUEUE) as seen:
+    with operate.browse_groups(q_mgr, _QUEUE) as seen:
         for group in seen.inspections():
             list(operate.messages_of_group(q_mgr, _QUEUE, group.group_id))
         seen.judge(operate.SeenOwners(()), "2026010100000000")
-        with GroupNames([q_mgr], _QUEUE) as names:
+        with GroupNames(q_mgr, _QUEUE) as names:
             list(names.named(seen.groups()))
     list(operate.examine(q_mgr, queue=_QUEUE))
     operate.find_owners(q_mgr)
@@ -336,7 +336,7 @@ class Fuzzer:
             # docs/how-to/salvage.md, "Moving a group away".
             self.done["ways: the group moved"] += 1
             with mqgroups.connect(self._q_mgr_name) as q_mgr:
-                with operate.browse_groups([q_mgr], _QUEUE) as seen:
+                with operate.browse_groups(q_mgr, _QUEUE) as seen:
                     there = [group.group_id for group in seen.inspections()]
                 for moved in [group_id] if group_id in there else there[:1]:
                     operate.move_group(q_mgr, _QUEUE, moved, to=_BAD, accept=("in-use", "dead-letters"))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 
 import pytest
 from click.testing import CliRunner
 
 from embedded_tests.fix_mqi import wait_until
 from mqgroups import errors, operate
-from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.main import main
 from mqgroups.operate.rules.inspection import Place, Run
 
 THIS = [b"%d" % number for number in range(1, 9)]
 ALL = ("QM1", "QM2", "QM3")
 WAIT_S = 30
-LOOKED, FAILED, USAGE = range(3)
 
 
 @pytest.fixture
@@ -76,9 +75,13 @@ def split_group(owners, cluster, embedded_cluster, queue):
 
 
 def inspect(owners, queue):
-    """Look at all instances."""
-    with operate.browse_groups([owner.qmgr for owner in owners.values()], queue) as found:
-        return list(found.inspections()), list(found.splits())
+    """Return the groups at each instance by GroupId, and the GroupIds that are at more than one."""
+    at = {}
+    for name, owner in owners.items():
+        with operate.browse_groups(owner.qmgr, queue) as found:
+            at[name] = {each.group_id: each for each in found.inspections()}
+    counts = Counter(group_id for groups in at.values() for group_id in groups)
+    return at, [group_id for group_id, many in counts.items() if many > 1]
 
 
 # --- one name at each instance
@@ -172,13 +175,13 @@ def test_groups_that_are_whole_are_no_finding_wherever_they_are(owners, cluster,
     put_at_each(owners, cluster, queue, 1)
     found, splits = inspect(owners, queue)
     assert splits == []
-    assert [(group.has_head, group.has_end, group.gaps) for group in found] == [(True, True, ())] * len(ALL)
+    assert [[group.is_complete for group in groups.values()] for groups in found.values()] == [[True]] * len(ALL)
 
 
 def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, queue, split_group):
-    _, (split,) = inspect(owners, queue)
-    assert (split.group_id, split.is_whole_together, split.gaps, split.overlapping) == (split_group, True, (), 0)
-    parts = {part.q_mgr_name: part.group for part in split.parts}
+    at, split = inspect(owners, queue)
+    assert split == [split_group]
+    parts = {name: groups[split_group] for name, groups in at.items() if split_group in groups}
     assert parts["QM2"].runs == (Run(Place(1), Place(5)),)
     assert sum(part.messages for part in parts.values()) == 8
     assert not any(part.has_head and part.has_end for part in parts.values())
@@ -188,16 +191,15 @@ def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, queu
 def test_its_consumer_gets_no_half_of_it_or_says_what_is_missing(owners):
     at = owners["QM2"]
     assert THIS[:4] not in at.get_groups(complete_groups_only=True)
-    with pytest.raises(errors.GroupStalled, match=r"message 5 of group .* --at"):
+    with pytest.raises(errors.GroupStalled, match=r"message 5 of group .* another instance"):
         at.get_groups()
 
 
 def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster, queue, split_group):
-    _, (split,) = inspect(owners, queue)
-    for part in split.parts:
-        if part.q_mgr_name != "QM2":
-            cluster.mqsc(part.q_mgr_name, f"DEFINE QREMOTE({queue}.AT.QM2) RNAME({queue}) RQMNAME(QM2)")
-            operate.move_group(owners[part.q_mgr_name].qmgr, queue, split_group, to=f"{queue}.AT.QM2")
+    for name, groups in inspect(owners, queue)[0].items():
+        if name != "QM2" and split_group in groups:
+            cluster.mqsc(name, f"DEFINE QREMOTE({queue}.AT.QM2) RNAME({queue}) RQMNAME(QM2)")
+            operate.move_group(owners[name].qmgr, queue, split_group, to=f"{queue}.AT.QM2")
     wait_until(lambda: {*THIS} <= {*cluster.data("QM2", queue)})
     assert inspect(owners, queue)[1] == []
     assert THIS in owners["QM2"].get_groups(complete_groups_only=True)
@@ -208,12 +210,12 @@ def test_the_parts_of_a_split_group_can_be_moved_to_one_instance(owners, cluster
 
 @pytest.fixture
 def command(cluster, queue):
-    """A function that runs a command at QM1."""
+    """A function that runs a command, by default at QM1."""
 
-    def run(name, *arguments):
-        here = cluster["QM1"]
+    def run(name, *arguments, at="QM1"):
+        here = cluster[at]
         variables = {
-            "MQGROUPS_Q_MGR_NAME": "QM1",
+            "MQGROUPS_Q_MGR_NAME": at,
             "MQGROUPS_CONN_NAME": here.conn_name,
             "MQGROUPS_CHANNEL": here.channel,
             "MQGROUPS_USER": here.user,
@@ -224,53 +226,8 @@ def command(cluster, queue):
     return run
 
 
-@pytest.fixture
-def look(cluster, command):
-    """A function that runs ``mqgroups groups`` at QM1, and at these others."""
-
-    def run(*arguments, at=("QM2", "QM3")):
-        others = [word for each in at for word in ("--at", f"{each}={cluster[each].conn_name}")]
-        return command("groups", *others, *arguments)
-
-    return run
-
-
-def test_looking_at_all_instances_ends_in_1_where_a_group_is_split(split_group, look):
-    result = look()
-    assert (result.exit_code, result.stderr) == (FAILED, "")
-    assert "1 group is split over queue managers" in result.stdout
-    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(split_group.hex()[-12:])]
-    assert [split_group.hex()[-12:], "QM2", "1", "to", "4", "whole"] in lines
-    said = json.loads(look("-o", "json").stdout)
-    (split,) = said["splits"]
-    assert (split["group_id"], split["whole_together"], said["exit_code"]) == (split_group.hex(), True, FAILED)
-    assert [each["q_mgr_name"] for each in said["instances"]] == [*ALL]
-
-
-def test_looking_at_all_instances_ends_in_0_where_none_is(owners, cluster, queue, look):
+def test_a_list_of_the_groups_at_each_instance_shows_which_are_split(owners, cluster, queue, split_group, command):
     put_at_each(owners, cluster, queue, 1)
-    result = look()
-    assert (result.exit_code, "0 groups are split" in result.stdout) == (LOOKED, True)
-    assert [f"{queue} at {name}: 8 messages, 0 in no group" in result.stdout for name in ALL] == [True] * 3
-    assert "3 groups: 3 complete; " in result.stdout
-
-
-def test_the_names_of_groups_come_from_the_instance_that_has_them(owners, cluster, queue, look):
-    for at, owner in owners.items():
-        cluster.mqsc(at, f"ALTER QLOCAL({queue}) CLWLUSEQ(LOCAL)")
-        with owner.producer() as producer, producer.group(name=f"file of {at}") as group:
-            group.put(b"1")
-    found = json.loads(look("-o", "json").stdout)["groups"]
-    assert {(each["q_mgr_name"], each["name"]) for each in found} == {(at, f"file of {at}") for at in ALL}
-
-
-def test_the_doctor_says_where_groups_go_that_are_put_here(command, queue):
-    found = {each["subject"]: each["found"] for each in json.loads(command("doctor", "-o", "json").stdout)["findings"]}
-    assert found[f"queue {queue}: CLWLUSEQ"].startswith("CLWLUSEQ(")
-
-
-def test_looking_where_nothing_answers_or_nothing_was_named(look):
-    result = look("--at", "QM9=127.0.0.1(1)")
-    assert (result.exit_code, "QM9" in result.stderr) == (ExitCode.TRY_AGAIN, True)
-    result = look("--at", "QM9")
-    assert (result.exit_code, "'QM9' is not NAME=HOST(PORT)" in result.stderr) == (USAGE, True)
+    lists = [json.loads(command("groups", "-o", "json", at=each).stdout)["groups"] for each in ALL]
+    counts = Counter(each["group_id"] for groups in lists for each in groups if each["messages"])
+    assert [group_id for group_id, many in counts.items() if many > 1] == [split_group.hex()]

@@ -16,9 +16,9 @@ def test_groups_are_found_without_a_record_and_nothing_is_removed(owner):
     put(owner, B, 8, flags=LAST)
     owner.put_raw(b"alone")
     before = [message.md.pack() for message in owner.on_queue()]
-    with operate.browse_groups([owner.qmgr], owner.queue) as found:
+    with operate.browse_groups(owner.qmgr, owner.queue) as found:
         whole, begun, tail = groups = tuple(found.inspections())
-        (seen,) = found.instances
+        seen = found.instance
     assert [message.md.pack() for message in owner.on_queue()] == before
     assert (seen.queue, seen.others, seen.open_input, seen.open_output) == (owner.queue, 1, 0, 0)
     assert [group.group_id for group in (begun, tail)] == [A, B]
@@ -66,8 +66,8 @@ def test_segments_are_seen_with_their_offsets_and_their_bodies_are_left(owner):
 
 def seen(owner):
     """Return what was seen of the queue, besides its groups."""
-    with operate.browse_groups([owner.qmgr], owner.queue) as found:
-        return found.instances[0]
+    with operate.browse_groups(owner.qmgr, owner.queue) as found:
+        return found.instance
 
 
 def test_messages_in_somebodys_unit_of_work_are_counted(owner):

@@ -26,7 +26,7 @@ def names(owner, **more):
     """Return the names of the groups on the queue, in its order; and how many were left out."""
     clock = more.pop("now_s", lambda: 0.0)
     owners = find_owners(owner.qmgr, names=[owner.name])
-    with browse_groups([owner.qmgr], owner.queue) as found, GroupNames([owner.qmgr], owner.queue, now_s=clock) as read:
+    with browse_groups(owner.qmgr, owner.queue) as found, GroupNames(owner.qmgr, owner.queue, now_s=clock) as read:
         found.judge(owners, "0")
         return [row.name for row in read.named(found.groups(), **more)], read.left_out
 
@@ -79,6 +79,6 @@ def test_a_name_that_is_known_is_not_read_again(owner):
 
 def test_a_queue_that_cannot_be_opened_is_an_error(owner):
     with pytest.raises(errors.ConfigurationError):
-        GroupNames([owner.qmgr], "not a name")
+        GroupNames(owner.qmgr, "not a name")
     with pytest.raises(errors.QueueMissing):
-        GroupNames([owner.qmgr], "NO.SUCH.QUEUE")
+        GroupNames(owner.qmgr, "NO.SUCH.QUEUE")

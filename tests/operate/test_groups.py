@@ -29,45 +29,37 @@ def message(group, number, flags=MIG, when="2026010112000000"):
 
 
 def listed(store):
-    store.judge(lambda _at, group: judged(group, (), AROUND))
-    return [(at, group) for at, group, *_ in store.all()]
+    store.judge(lambda group: judged(group, (), AROUND))
+    return [group for group, *_ in store.all()]
 
 
-MESSAGES = st.lists(
-    st.tuples(
-        st.integers(0, 1),
-        st.builds(message, st.integers(0, 6), st.integers(1, 4), st.sampled_from([MIG, LAST])),
-    ),
-    max_size=40,
-)
+MESSAGES = st.lists(st.builds(message, st.integers(0, 6), st.integers(1, 4), st.sampled_from([MIG, LAST])), max_size=40)
 
 
 @given(MESSAGES, st.integers(1, 4))
-@example([(1, message(0, 1, MIG | LAST)), (0, message(0, 1)), (1, message(0, 1))], 1)
+@example([message(0, 1, MIG | LAST), message(1, 1), message(0, 1)], 1)
 def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
-    all_of_them: dict[tuple[int, bytes], list[Browsed]] = {}
+    all_of_them: dict[bytes, list[Browsed]] = {}
     store = GroupStore(most)
-    for at, each in messages:
-        store.add(at, each)
-        all_of_them.setdefault((at, each.group_id), []).append(each)
+    for each in messages:
+        store.add(each)
+        all_of_them.setdefault(each.group_id, []).append(each)
     found = listed(store)
-    assert sorted(found, key=lambda each: (each[0], each[1].group_id)) == [
-        (at, inspected(many, group_id)) for (at, group_id), many in sorted(all_of_them.items())
+    assert sorted(found, key=lambda each: each.group_id) == [
+        inspected(many, group_id) for group_id, many in sorted(all_of_them.items())
     ]
     assert store.groups == len(all_of_them)
-    at_both = {group_id for at, group_id in all_of_them if (1 - at, group_id) in all_of_them}
-    assert {group_id for group_id, _ in store.split()} == at_both
     store.close()
 
 
 @given(MESSAGES)
 def test_of_one_cause_groups_come_in_the_order_of_their_first_message_on_the_queue(messages):
     store = GroupStore(2)
-    for _, each in messages:
-        store.add(0, each)
-    store.judge(lambda _at, group: judged(group, (), AROUND))
-    found = [(cause, group.group_id) for _, group, cause, _ in store.all()]
-    seen = list(dict.fromkeys(each.group_id for _, each in messages))
+    for each in messages:
+        store.add(each)
+    store.judge(lambda group: judged(group, (), AROUND))
+    found = [(cause, group.group_id) for group, cause, _ in store.all()]
+    seen = list(dict.fromkeys(each.group_id for each in messages))
     assert found == sorted(found, key=lambda each: (list(Cause).index(each[0]), seen.index(each[1])))
     store.close()
 
@@ -77,8 +69,8 @@ def test_the_memory_for_groups_does_not_grow_with_their_number():
         tracemalloc.start()
         store = GroupStore(500)
         for number in range(groups):
-            store.add(0, message(number, 1, LAST))
-        store.judge(lambda _at, group: judged(group, (), AROUND))
+            store.add(message(number, 1, LAST))
+        store.judge(lambda group: judged(group, (), AROUND))
         assert sum(1 for _ in store.all()) == groups
         store.close()
         found = tracemalloc.get_traced_memory()[1]
@@ -94,7 +86,7 @@ def test_progress_is_told_and_an_alias_is_followed(owner):
         put(owner, A, number + 1)
     told = []
     with browse_groups(
-        [owner.qmgr], owner.queue, lambda instance: told.append((instance.messages, instance.depth))
+        owner.qmgr, owner.queue, lambda instance: told.append((instance.messages, instance.depth))
     ) as found:
         found.judge(SeenOwners(()), "0")
         (group,) = found.groups()
@@ -109,22 +101,16 @@ def test_progress_is_told_and_an_alias_is_followed(owner):
 
 def test_a_name_or_an_identifier_that_is_not_valid_is_refused(owner):
     with pytest.raises(errors.ConfigurationError):
-        browse_groups([owner.qmgr], "not a name")
+        browse_groups(owner.qmgr, "not a name")
     with pytest.raises(errors.ConfigurationError):
         next(messages_of_group(owner.qmgr, owner.queue, b"short"))
     with pytest.raises(errors.QueueMissing):
-        browse_groups([owner.qmgr], "NO.SUCH.QUEUE")
-
-
-def test_a_queue_manager_that_is_named_twice_is_refused(owner):
-    """Else each of its groups would seem to be doubled."""
-    with pytest.raises(errors.ConfigurationError, match=f"{owner.target.q_mgr_name} is named twice"):
-        browse_groups([owner.qmgr, owner.connect()], owner.queue)
+        browse_groups(owner.qmgr, "NO.SUCH.QUEUE")
 
 
 def states(owner, meanwhile):
     """Browse, let something happen, and return the states of the groups by GroupId."""
-    with browse_groups([owner.qmgr], owner.queue) as found:
+    with browse_groups(owner.qmgr, owner.queue) as found:
         meanwhile()
         found.judge(SeenOwners((), (), (owner.target.q_mgr_name,)), "0")
         return {each.group.group_id: each.state for each in found.groups()}

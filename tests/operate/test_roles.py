@@ -191,7 +191,7 @@ def pipe(q_mgr, administrator):
         for orders, invoices in through:
             for order in orders:
                 invoices.put(order.data)
-    with operate.browse_groups([administrator], "INVOICES") as found:
+    with operate.browse_groups(administrator, "INVOICES") as found:
         assert len(list(found.inspections())) == 1
 
 
@@ -229,19 +229,19 @@ class Looked(NamedTuple):
 def look(q_mgr, *, by_name: bool = True) -> Looked:
     """Look at the groups on the queue, and at the owner by its name or as the command server lists it."""
     seen = operate.find_owners(q_mgr, names=[NAME] if by_name else ())
-    with operate.browse_groups([q_mgr], "ORDERS") as found:
+    with operate.browse_groups(q_mgr, "ORDERS") as found:
         found.judge(seen, "0")
         states = set(found.counts)
-        unseen = [*seen.unseen, *found.instances[0].unseen]
-    with operate.browse_groups([q_mgr], "ORDERS.BACKOUT") as backed_out:
-        unseen += backed_out.instances[0].unseen
+        unseen = [*seen.unseen, *found.instance.unseen]
+    with operate.browse_groups(q_mgr, "ORDERS.BACKOUT") as backed_out:
+        unseen += backed_out.instance.unseen
     problems = [owner.problem for owner in seen.owners if owner.problem]
     owners = {(owner.name, owner.state) for owner in seen.owners}
     return Looked(states, owners, [*unseen, *problems], {owner.name for owner in seen.owners if owner.holders})
 
 
 def repairer(q_mgr, _administrator):
-    with operate.browse_groups([q_mgr], "ORDERS") as found:
+    with operate.browse_groups(q_mgr, "ORDERS") as found:
         (group,) = found.inspections()
     # It may not ask the command server, so it has to say what that would.
     accept: list[Accept] = ["in-use", "other-owners"]
@@ -391,8 +391,8 @@ def test_an_operator_who_may_ask_the_command_server_sees_everything(at_work, as_
         looked = look(q_mgr, by_name=False)
         assert looked.owners == {(NAME, OwnerState.INTERRUPTED), ("FEEDER", OwnerState.ACTIVE)}
         assert (looked.unseen, looked.held) == ([], {"FEEDER"})
-        with operate.browse_groups([q_mgr], "ORDERS") as found:
-            assert found.instances[0].hidden == 0
+        with operate.browse_groups(q_mgr, "ORDERS") as found:
+            assert found.instance.hidden == 0
 
 
 @pytest.mark.parametrize("but", asking("operator"))
@@ -447,22 +447,6 @@ def test_a_loader_may_send_files_and_a_sink_may_receive_them(server, as_role, tm
 
 
 @pytest.mark.usefixtures("clean")
-@pytest.mark.parametrize(("role", "missing"), [("put", "PUT"), ("get", "GET"), ("get", "INQ")])
-def test_the_doctor_names_the_authority_that_a_program_lacks(role, missing, server, as_role):
-    user = {"put": "loader", "get": "sink"}[role]
-    (authority,) = (each for each in ROLES[user] if (each.profile, each.word) == ("ORDERS", missing))
-    as_role(user, but=authority)
-    done = run_as(
-        server, user, "doctor", "--queue", "ORDERS", "--role", role, "--name", NAME, "--as-program", "-o", "json"
-    )
-    found = {each["subject"]: each for each in json.loads(done.stdout)["findings"] if each["severity"] == "error"}
-    assert found[f"queue ORDERS: {missing}"]["mqsc"] == [
-        f"SET AUTHREC PROFILE('ORDERS') OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD({missing})"
-    ]
-    assert len(found) == 1
-
-
-@pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("role", ["put", "get"])
 def test_the_doctor_gives_an_operator_no_authority_of_a_program(role, server, as_role, administrator, mqsc):
     mqsc("ALTER QLOCAL('ORDERS') BOQNAME('ORDERS.BACKOUT')")
@@ -501,7 +485,7 @@ def test_a_repairer_who_may_ask_the_command_server_has_nothing_to_accept(as_role
     assert refused.value.because == "in-use"
     may_ask("repairer")
     with connect() as q_mgr:
-        with operate.browse_groups([q_mgr], "ORDERS") as found:
+        with operate.browse_groups(q_mgr, "ORDERS") as found:
             (group,) = found.inspections()
         assert operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS").done
         with pytest.raises(RepairRefused) as refused:

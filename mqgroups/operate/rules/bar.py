@@ -28,7 +28,7 @@ class Part(NamedTuple):
     last: int
 
 
-def bar(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]) -> list[Part]:
+def bar(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> list[Part]:
     """Return the parts of a group; ``owners``: those whose records name it as unfinished."""
     parts = list(_parts(group, cause, owners))
     if len(parts) <= _MOST:
@@ -59,7 +59,7 @@ def drawn(parts: Sequence[Part], width: int = 60) -> str:
     )
 
 
-def _parts(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:
+def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:
     got = max((_committed(each) for each in owners if each.role == "get"), default=Place(1))
     put = max((_committed(each) for each in owners if each.role == "put"), default=Place(1))
     # What a unit of work hides while a consumer works is not missing.
@@ -72,16 +72,15 @@ def _parts(group: GroupInspection | None, cause: Cause, owners: Sequence[SeenOwn
             yield Part(absent, begin, end - 1)
 
     at = 1
-    for run in group.runs if group else ():
+    for run in group.runs:
         first = run.first.msg_seq_number + (run.first.offset > 0 and run.first > got)
         if first < run.end.msg_seq_number:
             yield from absent_before(first)
             yield Part("on the queue", first, run.end.msg_seq_number - 1)
             at = run.end.msg_seq_number
-    last = group.last if group else 0
-    end = max(at, got.msg_seq_number, put.msg_seq_number, last + 1)
+    end = max(at, got.msg_seq_number, put.msg_seq_number, group.last + 1)
     yield from absent_before(end)
-    if not last:
+    if not group.last:
         yield Part("not there yet", end, 0)
 
 

@@ -139,11 +139,6 @@ _ZOS = "MQPL_ZOS"
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
 _FEW_BACKOUTS = 5
-_USES = {
-    "ANY": "go to all instances",
-    "LOCAL": "go to the instance here only",
-    "QMGR": "go to the instance here only if CLWLUSEQ of the queue manager is LOCAL",
-}
 _NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
 # fmt: off
@@ -183,8 +178,6 @@ _DATA_QUEUE = (
              "messages of a group expire one by one, so the rest of a group can stay without its beginning"),
     _Rule("DEFBIND", "DEFBIND CLUSTER", lambda bind, cluster: not cluster or bind != "NOTFIXED", "DEFBIND(%(DEFBIND)s)",
           "a program that binds as the queue says would split its groups over the instances", "DEFBIND(GROUP)", role=Role.PUT),
-    _Rule("CLWLUSEQ", "CLWLUSEQ USE", lambda *_: True,
-          "CLWLUSEQ(%(CLWLUSEQ)s): groups that are put at this queue manager %(USE)s", "", role=Role.PUT),
 )
 _Q_MGR = (
     _Rule("TCPKEEP and RCVTIME", "PLATFORM", lambda platform: platform != _ZOS, "PLATFORM(%(PLATFORM)s)",
@@ -208,10 +201,6 @@ _CHANNEL = (
           remedy="lower HBINT of the program's MQCD or CLNTCONN channel; connections from before an ALTER keep theirs"),
     _Rule("SHARECNV", "SHARECNV", lambda sharing: sharing > 0, "SHARECNV(%(SHARECNV)s)",
           "heartbeats flow only while an MQGET waits, so the loss of a producer's host may never be noticed", "SHARECNV(1)"),
-    _Rule("CURSHCNV of its connections", "SHARECNV CHS.CURSHCNV", lambda own, negotiated: not own or negotiated > 0,
-          "CURSHCNV(%(CHS.CURSHCNV)s) was negotiated",
-          "with 0, a program's MQCD is older than version 9, and its connection has heartbeats only while an MQGET waits, so the "
-          "loss of its host may never be noticed", remedy="connect with mqgroups, or pass an MQCD of version 9 or later"),
     _long_enough("messages that fit the queue cannot be put or got through this channel (2010)"),
 )
 _INHERITED = "%s. A definition that does not name it takes it from SYSTEM.DEFAULT.*"
@@ -236,12 +225,6 @@ _GONE = "a status queue that is deleted with its connection loses its record"
 _MADE = _has("DEFTYPE", "PERMDYN", _GONE, severity=_ERROR)
 _NOT_TEMPORARY = _Rule("DEFTYPE", "DEFTYPE", lambda kind: kind != "TEMPDYN", "DEFTYPE(%(DEFTYPE)s)", _GONE,
                        remedy="make it from another model queue", severity=_ERROR)
-_CLIENT_FILE = (
-    _Rule("DefRecon", "DEFRECON", lambda value: value.upper() in ("NO", "DISABLED"), "DefRecon=%(DEFRECON)s",
-          "on a reconnectable connection MQPUT in logical order is refused (2547). mqgroups.connect switches it off for its "
-          "own connections; a connection that an application makes itself (mqgroups.wrap) needs MQCNO_RECONNECT_DISABLED",
-          remedy="DefRecon=NO in the stanza Channels"),
-)
 # fmt: on
 
 
@@ -256,8 +239,6 @@ def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Ite
     more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
     if "Q.GROUP" in facts and "MAXDEPTH" in facts:
         more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
-    if facts.get("CLUSTER") and (use := str(facts.get("CLWLUSEQ"))) in _USES:
-        more["USE"] = _USES[use]
     yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
 
 
@@ -275,7 +256,7 @@ def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
 def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
     """Yield findings on a server-connection channel; Q.MAXMSGL is that of a data queue.
 
-    CHS.HBINT is the longest HBINT that its connections have negotiated (0 is longer than any), CHS.CURSHCNV the smallest such.
+    CHS.HBINT is the longest HBINT that its connections have negotiated; 0 is longer than any.
     """
     noticed = {
         f"{of}NOTICED": _noticed(interval)
@@ -300,11 +281,6 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
     called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
     alter = to_copy(f"ALTER {kind}({{}})", name)
     yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)
-
-
-def client_file_findings(path: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on an mqclient.ini."""
-    yield from _findings(path, "", _CLIENT_FILE, {"DEFRECON": "NO", **facts})
 
 
 # What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -108,11 +108,6 @@ class Runs:
 
     def __iter__(self) -> Iterator[Run]:
         return (Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
-
-
-def gaps(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Return the missing messages between the runs."""
-    return tuple(Run(one.end, other.first) for one, other in pairwise(runs))
 
 
 def _number(place: Place) -> int:
@@ -216,7 +211,7 @@ class GroupInspection:
     @property
     def gaps(self) -> tuple[Run, ...]:
         """The missing messages between the first and the last one on the queue."""
-        return gaps(self._runs)
+        return tuple(Run(one.end, other.first) for one, other in pairwise(self._runs))
 
     @property
     def has_head(self) -> bool:
@@ -259,8 +254,6 @@ class BrowsedInstance:
         depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
         messages: how many messages were browsed so far.
         others: how many of them are in no group.
-        newest: the latest put time of a message: 16 digits, UTC; empty before the first message.
-        newer: how many messages were put after the time that the caller asked for.
         open_input, open_output: how many handles are open to get from the queue and to put to it; ``None`` if that could not be
             inquired. They show running programs. No handle does not prove that a dead program's unit of work is backed out: its
             handles may be closed first.
@@ -276,8 +269,6 @@ class BrowsedInstance:
     depth: int | None = None
     messages: int = 0
     others: int = 0
-    newest: str = ""
-    newer: int = 0
     open_input: int | None = None
     open_output: int | None = None
     hidden: int | None = None
@@ -289,46 +280,3 @@ class BrowsedInstance:
     def may_be_read(self) -> bool:
         """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
         return self.open_input != 0 or bool(self.hidden)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPart:
-    """The messages of a split group at one instance."""
-
-    q_mgr_name: str
-    group: GroupInspection
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSplit:
-    """A group whose messages are at several instances. No consumer gets it whole until they are moved to one instance.
-
-    Attributes:
-        group_id: 24 bytes.
-        parts: the messages at each instance, in the order of the instances; at least two.
-        runs: the messages at all instances together, ascending.
-        overlapping: how many runs of messages are at more than one instance.
-    """
-
-    group_id: bytes
-    parts: tuple[GroupPart, ...]
-    runs: tuple[Run, ...]
-    overlapping: int
-
-    @property
-    def is_whole_together(self) -> bool:
-        """Whether the parts together are a whole group: every message from the first to the last, once."""
-        last = max(part.group.last for part in self.parts)
-        return not self.overlapping and last > 0 and self.runs == (Run(HEAD, Place(last + 1)),)
-
-    @property
-    def gaps(self) -> tuple[Run, ...]:
-        """The messages that no instance has, between the first and the last one found."""
-        return gaps(self.runs)
-
-
-def split_group(group_id: bytes, parts: Sequence[GroupPart]) -> GroupSplit:
-    """Return a group with messages at several instances."""
-    together = Runs()
-    overlapping = sum(not together.add(*run) for part in parts for run in part.group.runs)
-    return GroupSplit(group_id, tuple(parts), tuple(together), overlapping)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import Outgoing
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
@@ -176,16 +177,31 @@ class Judgement:
     """A group, why it is in its state, and since when: the time of the last message or commit known of it (16 digits, UTC).
 
     Attributes:
-        group: its messages on the queue; ``None`` if none is there.
+        group: its messages on the queue; without any if only records name it.
         owners: those whose records name it as unfinished.
         around: what else is known.
     """
 
     cause: Cause
     since: str
-    group: GroupInspection | None
+    group: GroupInspection
     owners: Sequence[SeenOwner]
     around: Surroundings
+
+    @property
+    def state(self) -> GroupState:
+        """Its state."""
+        return self.cause.state
+
+    @property
+    def q_mgr_name(self) -> str:
+        """The queue manager that has these messages of it."""
+        return self.around.at.q_mgr_name
+
+    @property
+    def queue(self) -> str:
+        """The queue, as it was named."""
+        return self.around.at.queue
 
     @property
     def producer(self) -> SeenOwner | None:
@@ -200,8 +216,7 @@ class Judgement:
     @property
     def group_id(self) -> bytes:
         """Its GroupId."""
-        named = (each.record.group_id for each in self.owners if each.record)
-        return self.group.group_id if self.group else next(named)
+        return self.group.group_id
 
 
 def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings) -> Judgement:
@@ -226,7 +241,8 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
             or _from_messages(group, consumer, around)
             or _by_owners(group, producer, consumer, around, stalled)
         )
-    return Judgement(cause, since, group, owners, around)
+    named = (each.record.group_id for each in owners if each.record)
+    return Judgement(cause, since, group or GroupInspection(next(named, GROUP_ID_NONE)), owners, around)
 
 
 def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:

@@ -123,7 +123,7 @@ def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str =
 def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
     """Return the command that writes the record of this group."""
     group, around = judgement.group, judgement.around
-    accept = "begun" if role == "put" and group is not None and not group.has_head else ""
+    accept = "begun" if role == "put" and group.messages and not group.has_head else ""
     return _rebuild(around, name, role, around.at.queue, f" --group {judgement.group_id.hex()}", accept)
 
 
@@ -169,7 +169,7 @@ def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
 def _moved(judgement: Judgement) -> Iterator[str]:
     at, group = judgement.around.at, judgement.group
     yield to_copy("end the programs that use queue {}", at.queue)
-    if group is not None:
+    if group.messages:
         yield _move_line(judgement.around, at.queue, judgement.group_id, at.backout_queue, group)
 
 
@@ -222,7 +222,7 @@ def _pipe(judgement: Judgement) -> Iterator[str]:
     if put is None or not put.has_group:
         yield from _wait_for_hidden(put, around)
         yield _rebuild(around, name, "put", to)
-    elif group is not None and is_outgoing:
+    elif group.messages and is_outgoing:
         agrees = group.end == Place(get.outgoing.msg_seq_number + 1)
         stale, role, queue = (put, "put", to) if agrees else (get, "get", get.queue)
         yield from _clear(stale)
@@ -238,7 +238,7 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
     if producer is None:
         return
     consumer = judgement.consumer
-    if judgement.group is None and consumer is not None and consumer.record is not None:
+    if not judgement.group.messages and consumer is not None and consumer.record is not None:
         # No message says where the producer has to go on.
         if consumer.is_active is not False:
             yield to_copy("end get {}", consumer.name)
@@ -257,7 +257,7 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
 
 def _elsewhere(judgement: Judgement) -> Iterator[str]:
     group, around, at = judgement.group, judgement.around, judgement.around.at
-    if group is None:
+    if not group.messages:
         put_to = (each.record.resolved_q_name for each in judgement.owners if each.record is not None)
         yield to_copy("mqgroups doctor --queue {}", next(name for name in put_to if name))
         return
@@ -285,8 +285,6 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
 
 def _no_record(judgement: Judgement) -> Iterator[str]:
     around, group = judgement.around, judgement.group
-    if group is None:
-        return
     is_made_here = group.is_made_by(around.at.q_mgr_name)
     if is_made_here and _may_be_lost(judgement):
         yield from _record_lost(judgement)
@@ -318,8 +316,8 @@ def _may_be_lost(judgement: Judgement) -> bool:
 def _look(judgement: Judgement) -> Iterator[str]:
     """Yield where to look for a record that was not seen."""
     group, at, role = judgement.group, judgement.around.at, _WANTED[judgement.cause]
-    is_there = role == "put" and group is not None and not group.is_made_by(at.q_mgr_name)
-    where, there = (" at queue manager {}", [str(group and group.made_by)]) if is_there else ("", [])
+    is_there = role == "put" and not group.is_made_by(at.q_mgr_name)
+    where, there = (" at queue manager {}", [group.made_by]) if is_there else ("", [])
     look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.{role.upper()}.NAME"
     yield to_copy(look, *there, at.queue)
 
@@ -342,7 +340,7 @@ def _record_lost(judgement: Judgement) -> Iterator[str]:
 
 def _again(judgement: Judgement) -> Iterator[str]:
     consumer, group = judgement.consumer, judgement.group
-    if consumer is None or consumer.record is None or group is None:
+    if consumer is None or consumer.record is None:
         return
     if group.last_msg_seq_number > consumer.record.msg_seq_number:
         yield "for the program's owner: before the lines below, one start with complete_groups_only=True would get the rest"
@@ -372,7 +370,7 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
 def _corrected(judgement: Judgement) -> Iterator[str]:
     consumer, group = judgement.consumer, judgement.group
     suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
-    if suspect is None or (group is not None and group.backout_count >= suspect.backout_count + PROOF):
+    if suspect is None or group.backout_count >= suspect.backout_count + PROOF:
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
     yield _start_consumer(consumer)
 

@@ -42,8 +42,8 @@ class Obstacle(Enum):
           "it does not, clear the status queue before you rebuild it"))
     NOTHING_INTERRUPTED = ("nothing-interrupted",
           ("All messages of the group may be consumed, or none may be put yet; or they are at another instance of a cluster "
-          "queue (`mqgroups groups --at`). If you know that the group is complete, override this check: then only unreadable "
-          "messages are moved away, and the next start begins a new group"))
+          "queue. If you know that the group is complete, override this check: then only unreadable messages are moved away, and "
+          "the next start begins a new group"))
     GROUP_MISSING = ("group-missing",
           "`mqgroups groups` shows the groups on the queue")
     SEVERAL_GROUPS = ("several-groups",

@@ -8,7 +8,6 @@ from mqgroups.core.model import Role
 from mqgroups.operate.rules.findings import (
     Severity,
     channel_findings,
-    client_file_findings,
     connect_finding,
     data_queue_findings,
     q_mgr_findings,
@@ -96,16 +95,6 @@ def test_attributes_of_a_data_queue(change, roles, expected):
     assert wrong(data_queue_findings("Q", {**DATA, **change}, roles)) == expected
 
 
-def test_where_the_groups_of_a_cluster_queue_go_is_told():
-    def said(**facts):
-        found = data_queue_findings("Q", {**DATA, **facts}, BOTH)
-        return [each.found.partition(":")[0] for each in found if each.subject == "queue Q: CLWLUSEQ"]
-
-    assert said(CLWLUSEQ="LOCAL") == []
-    assert said(CLWLUSEQ="LOCAL", CLUSTER="C") == ["CLWLUSEQ(LOCAL)"]
-    assert said(CLWLUSEQ="ANY", CLUSTER="C") == ["CLWLUSEQ(ANY)"]
-
-
 @table(
     ("kind", "change", "expected"),
     [
@@ -139,9 +128,8 @@ def test_attributes_of_a_status_queue(kind, change, expected):
         ({"HBINT": 9}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
         ({"HBINT": 31}, [(WARNING, "HBINT", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) HBINT(10)",))]),
         # What connections have negotiated: the channel is right, a program or its CCDT is not.
-        ({"HBINT": 10, "CHS.HBINT": 10, "CHS.CURSHCNV": 1}, []),
+        ({"HBINT": 10, "CHS.HBINT": 10}, []),
         ({"HBINT": 10, "CHS.HBINT": 300}, [(WARNING, "HBINT of its connections", ())]),
-        ({"SHARECNV": 10, "CHS.CURSHCNV": 0}, [(WARNING, "CURSHCNV of its connections", ())]),
         ({"SHARECNV": 0}, [(WARNING, "SHARECNV", ("ALTER CHANNEL('C') CHLTYPE(SVRCONN) SHARECNV(1)",))]),
         (
             {"MAXMSGL": 1000, "Q.MAXMSGL": 2000},
@@ -177,21 +165,6 @@ def test_on_zos_the_queue_manager_has_to_look_for_lost_hosts_itself():
 )
 def test_attributes_of_a_queue_manager(facts, expected):
     assert wrong(q_mgr_findings("QM1", facts)) == expected
-
-
-@table(
-    ("facts", "is_right"),
-    [
-        ({}, True),
-        ({"DEFRECON": "no"}, True),
-        ({"DEFRECON": "DISABLED"}, True),
-        ({"DEFRECON": "YES"}, False),
-        ({"DEFRECON": "QMGR"}, False),
-    ],
-)
-def test_automatic_reconnection_of_the_client_is_noticed(facts, is_right):
-    (found,) = client_file_findings("mqclient.ini", facts)
-    assert (found.severity is OK) == is_right
 
 
 def test_what_could_not_be_seen_is_no_finding():
