@@ -56,8 +56,8 @@ test-bindings_node = tools/test-node.sh
 test-bindings: setup ## ibmmq's own test suite, unmodified, on the embedded queue manager (OF=node: Node.js programs; needs node and npm)
 	@bash $(call one_of,test-bindings) $(ARGS)
 
-first-contact: setup ## everything about a queue manager that nobody has seen: contract tests, open questions, faults (ARGS=--mq=container)
-	@$(WITH_MQ_CLIENT) $(RUN) -m tests.first_contact $(ARGS)
+first-contact: setup ## everything about a queue manager that nobody has seen: contract tests, open questions, faults (ARGS=--mq=container, SHORT=1)
+	@$(WITH_MQ_CLIENT) $(RUN) -m tests.first_contact $(A_SAMPLE) $(ARGS)
 
 fuzz_replies = $(RUN) -m embedded_tests.fuzz --seconds 600
 fuzz_messages = $(RUN) -m tests.fuzz.messages --seconds 600

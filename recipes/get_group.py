@@ -66,14 +66,21 @@ while True:
             raise
         time.sleep(1)
 
-options = CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING
+options = (
+    CMQC.MQGMO_COMPLETE_MSG
+    | CMQC.MQGMO_SYNCPOINT
+    | CMQC.MQGMO_WAIT
+    | CMQC.MQGMO_FAIL_IF_QUIESCING
+    | CMQC.MQGMO_NO_PROPERTIES
+)
 # For the first MQGET of normal processing.
 md = pymqi.MD(Version=CMQC.MQMD_VERSION_2)
 logical_order = CMQC.MQGMO_LOGICAL_ORDER
 match_options = CMQC.MQMO_NONE
 
 status_gmo = pymqi.GMO(
-    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
+    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES,
+    WaitInterval=STATUS_WAIT_MS,
 )
 try:
     status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
@@ -110,7 +117,9 @@ while group_status == CMQC.MQGS_MSG_IN_GROUP:
         continue
 
     if status_message:
-        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_gmo = pymqi.GMO(
+            Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES
+        )
         status_queue.get(1_000, pymqi.MD(), status_gmo)
     if group_status == CMQC.MQGS_MSG_IN_GROUP:
         status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber}

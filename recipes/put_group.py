@@ -72,7 +72,8 @@ while True:
 
 # Got in the unit of work that will put its successor: if this program dies as well, it reappears.
 status_gmo = pymqi.GMO(
-    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING, WaitInterval=STATUS_WAIT_MS
+    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES,
+    WaitInterval=STATUS_WAIT_MS,
 )
 try:
     status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
@@ -111,7 +112,9 @@ for number, order in enumerate(ORDERS[committed:], committed + 1):
         continue
 
     if not status_message_is_got:
-        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_gmo = pymqi.GMO(
+            Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES
+        )
         status_queue.get(1_000, pymqi.MD(), status_gmo)
     if not last:
         status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber}

@@ -67,7 +67,9 @@ while True:
         time.sleep(1)
 
 status_info = None
-status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+status_gmo = pymqi.GMO(
+    Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES
+)
 try:
     status_info = json.loads(status_queue.get(1_000, pymqi.MD(), status_gmo))
     print("resuming after", status_info["MsgSeqNumber"], "Offset", status_info["Offset"])
@@ -99,7 +101,9 @@ for number, (msg_seq_number, offset, flags, data) in enumerate(physical_messages
         continue
 
     if not status_message_is_got:
-        status_gmo = pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING)
+        status_gmo = pymqi.GMO(
+            Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES
+        )
         status_queue.get(1_000, pymqi.MD(), status_gmo)
     if not last:
         status_info = {"GroupId": md.GroupId.hex(), "MsgSeqNumber": md.MsgSeqNumber, "Offset": md.Offset}

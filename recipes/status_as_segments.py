@@ -62,7 +62,9 @@ status_group_id, status_offset, complete = CMQC.MQGI_NONE, 0, False
 browse = CMQC.MQGMO_BROWSE_FIRST
 while True:
     md = pymqi.MD(Version=CMQC.MQMD_VERSION_2)
-    options = browse | CMQC.MQGMO_LOGICAL_ORDER | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING
+    options = (
+        browse | CMQC.MQGMO_LOGICAL_ORDER | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING | CMQC.MQGMO_NO_PROPERTIES
+    )
     gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_2, Options=options, MatchOptions=CMQC.MQMO_NONE)
     try:
         segment = status_queue.get(1_000, md, gmo)
@@ -123,7 +125,11 @@ for number, order in enumerate([] if complete else ORDERS[committed:], committed
 
 gmo = pymqi.GMO(
     Version=CMQC.MQGMO_VERSION_2,
-    Options=CMQC.MQGMO_COMPLETE_MSG | CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_FAIL_IF_QUIESCING,
+    Options=CMQC.MQGMO_COMPLETE_MSG
+    | CMQC.MQGMO_SYNCPOINT
+    | CMQC.MQGMO_NO_WAIT
+    | CMQC.MQGMO_FAIL_IF_QUIESCING
+    | CMQC.MQGMO_NO_PROPERTIES,
     MatchOptions=CMQC.MQMO_NONE,
 )
 cleared = status_queue.get(100_000, pymqi.MD(Version=CMQC.MQMD_VERSION_2), gmo)

@@ -200,10 +200,7 @@ class Owner:
     # --- the eye
 
     def on_queue(self, queue: str | None = None, options: int = 0) -> list[Found]:
-        """Return what is committed on a queue, in physical order; nothing if there is no such queue.
-
-        Without MQGMO_NO_PROPERTIES, properties of the folder usr are an MQRFH2 in front of the data, as PROPCTL(COMPAT) has it.
-        """
+        """Return what is committed on a queue, in physical order; nothing if there is no such queue."""
         handle = self.eye.open(queue or self.queue, mqi.MQOO_BROWSE)
         if handle.code == failed(mqi.MQRC_UNKNOWN_OBJECT_NAME):
             return []

@@ -21,7 +21,7 @@ from mqgroups.mqi.constants import (
     MQPMO_SYNCPOINT,
 )
 from tests.first_contact.record import Outcomes, record
-from tests.first_contact.report import MEANING, NOTICED, page
+from tests.first_contact.report import MEANING, NOTICED, page, wrong_with_rehearsal
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the C library is compiled already; pytester gives each run a home of its own.
@@ -115,6 +115,26 @@ def test_a_reading_is_told_with_its_meaning(followed, said, surprises):
     made = recorded(readings={"bind on group": followed})
     assert any(said in line for line in page(made).splitlines() if line.startswith("| bind on group"))
     assert len(made["surprises"]) == surprises
+
+
+def test_a_rehearsal_is_wrong_where_the_evening_would_be():
+    header = "mq: embedded queue manager (not IBM MQ), set up as IBM's image, command level 940; bindings ibmmq 2.1.2"
+    good = recorded(header, skipped={"needs IBM MQ": 2}, faults=FAULTS | {"left out": {}})
+    assert wrong_with_rehearsal(good, page(good), ["single"]) == []
+    assert wrong_with_rehearsal(good, page(good), ["single", "double"]) == ["phase 'double' has no figures"]
+    faults = FAULTS | {"kept": ["files"]}
+    bad = recorded(failed=[["test_a", "KeyError"]], skipped={"": 1}, faults=faults)
+    assert wrong_with_rehearsal(bad, page(bad).replace("| curdepth |", ""), ["single"]) == [
+        "phase 'silent line' was left out: HBINT of the channel is 300",
+        "violation: files",
+        "test_a failed: KeyError",
+        "reading 'curdepth' is not on the page",
+        "1 tests were skipped without a reason",
+        "the page does not say that this was not IBM MQ",
+    ]
+    assert wrong_with_rehearsal(recorded(header), page(recorded(header)), ["single"]) == [
+        "phase 'single' has no figures"
+    ]
 
 
 def test_what_users_notice_are_values_of_readings():

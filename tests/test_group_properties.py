@@ -126,6 +126,7 @@ def test_each_segment_of_a_first_message_carries_the_groups_properties_also_afte
 # --- the producer that resumes
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @statuses
 def test_a_producer_that_resumes_is_told_which_group_was_interrupted(owner, status):
     interrupt_put(owner, THIS[:6], name="orders 0815", properties=FILE)
@@ -194,6 +195,7 @@ def test_a_group_without_properties_has_none_after_one_that_has(owner):
     assert owner.records("get") == []
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @statuses
 def test_a_consumer_that_resumes_in_the_middle_has_the_properties_all_the_same(owner, status):
     put(owner, name="orders 0815", properties=FILE)
@@ -205,6 +207,7 @@ def test_a_consumer_that_resumes_in_the_middle_has_the_properties_all_the_same(o
     }
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_that_left_a_group_early_has_them_when_the_group_comes_again(owner):
     put(owner, properties={"file": "a"})
     with owner.consumer() as consumer:
@@ -218,6 +221,7 @@ def test_a_consumer_that_left_a_group_early_has_them_when_the_group_comes_again(
                 assert [message.data for message in group] == THIS[4:]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_what_json_does_not_have_comes_back_from_the_record_too(owner):
     """An MQRFH2 of another program, with numbers that MQSETMP takes and JSON does not."""
     folder = "<usr><inf dt='r8'>INF</inf><less dt='r8'>-inf</less><not dt='r8'>NaN</not><b dt='bin.hex'>00FF</b></usr>"
@@ -236,6 +240,7 @@ def test_what_json_does_not_have_comes_back_from_the_record_too(owner):
         assert math.isnan(found["not"])
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_that_is_in_no_group_has_its_own(owner):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     header = rfh2("<usr><file>a</file></usr>")
@@ -244,6 +249,7 @@ def test_a_message_that_is_in_no_group_has_its_own(owner):
     assert seen(owner) == [("", {"file": "a"}, [b"data"])]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_properties_that_are_too_long_for_a_record_are_there_until_the_group_is_interrupted(owner):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0", properties={"long": "x" * MOST_BYTES})
@@ -272,6 +278,7 @@ def test_a_record_keeps_the_properties_of_an_unfinished_group_only(owner):
         consumer.forget()
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties(owner):
     with owner.producer(segment_bytes=50) as producer, producer.group(properties={"file": "a"}) as group:
         group.put(bytes(250))
@@ -309,6 +316,7 @@ def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner, fault
     assert owner.on_queue("TEST.BACKOUT") == []
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_the_first_message_may_be_a_suspect_and_the_group_keeps_its_properties(make_owner):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     put(owner, properties={"file": "a"})

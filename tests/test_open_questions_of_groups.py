@@ -206,7 +206,7 @@ def test_what_describes_a_header_that_the_queue_manager_makes(connection, make_q
     original = MessageHandle(connection)
     assert original.set("colour", "green") == OK
     assert put(connection.open(queue, c.MQOO_OUTPUT), b"data", original, Format=b"MQSTR   ").code == OK
-    answer = shared_input(connection, queue).get()
+    answer = get(shared_input(connection, queue))
     assert answer.md.Format == b"MQHRF2  "
     finding("CodedCharSetId in the MQMD in front of an MQRFH2 that was made from properties", answer.md.CodedCharSetId)
     finding("length of an MQRFH2 that was made from one property", answer.length - len(b"data"))

@@ -26,7 +26,7 @@ class Side:
     def found(self):
         """Return the groups on the outgoing queue: lists of (data, last), and check numbers and identifiers."""
         groups: dict[bytes, list[tuple[bytes, bool]]] = {}
-        for one in self.owner.on_queue(self.queue, mq.MQGMO_NO_PROPERTIES):
+        for one in self.owner.on_queue(self.queue):
             members = groups.setdefault(one.group_id, [])
             assert one.msg_seq_number == len(members) + 1
             members.append((one.data, one.is_last))
@@ -34,7 +34,7 @@ class Side:
 
     def found_anywhere(self):
         """Return (data, last) of what is on the outgoing queue, which may lack beginnings."""
-        return [(one.data, one.is_last) for one in self.owner.on_queue(self.queue, mq.MQGMO_NO_PROPERTIES)]
+        return [(one.data, one.is_last) for one in self.owner.on_queue(self.queue)]
 
     def is_idle(self):
         return self.owner.records("get") == self.owner.records("put") == []
@@ -263,6 +263,7 @@ def test_a_stream_goes_out_as_one_message(owner, side):
     assert side.found() == [whole([data * 3 for data in THIS[:2]])]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(owner, side, make_owner):
     owner.put_raw_group(THIS[:3])
     with side.open() as pipe:

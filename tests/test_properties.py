@@ -190,6 +190,7 @@ def messages(owner, **more):
         return list(next(iter(consumer)))
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @PROPCTL
 def test_data_and_properties_come_apart_whatever_the_queue_s_propctl(make_owner, control):
     owner = make_owner(model=f"TEST.PROPCTL.{control}.MODEL")
@@ -207,6 +208,7 @@ def test_data_and_properties_come_apart_whatever_the_queue_s_propctl(make_owner,
     assert (second.properties, last.properties) == ({"shop.a": 1}, {"last": True})
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_of_all_but_the_first_message_no_property_is_read_that_nobody_asks_for(owner, monkeypatch):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"first")
@@ -235,6 +237,7 @@ HEADERS: list[tuple[tuple[str, ...], tuple[str, ...] | None, dict[str, Any]]] = 
 ]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @PROPCTL
 def test_an_own_header_keeps_the_folders_that_are_no_properties(make_owner, control):
     owner = make_owner(model=f"TEST.PROPCTL.{control}.MODEL")
@@ -253,6 +256,7 @@ def test_an_own_header_keeps_the_folders_that_are_no_properties(make_owner, cont
                 assert (message.data, message.format) == (kept, "MQHRF2")
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_header_that_cannot_be_read_is_left_in_the_data(owner):
     payloads = [b"RFH " + bytes(40), b"no header at all", rfh2()[:20], b""]
     # MQPUT does not look into the data of segments, as they may begin anywhere.
@@ -277,6 +281,7 @@ def test_messages_in_segments_have_their_properties_and_clean_data(owner, stream
     assert found == list(enumerate(payloads, 1))
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_that_is_resumed_in_the_middle_has_its_properties(owner):
     with owner.producer(segment_bytes=100) as producer, producer.group() as group:
         group.put(b"x" * 450, properties={"n": 1})
@@ -289,6 +294,7 @@ def test_a_message_that_is_resumed_in_the_middle_has_its_properties(owner):
     assert (message.offset, message.properties, b"".join(message.chunks())) == (200, {"n": 1}, b"x" * 250)
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_stream_with_a_header_of_its_putter_s_own_is_got_whole(owner):
     header = rfh2("<usr><a>1</a></usr>")
     with owner.producer(segment_bytes=100) as producer, producer.group() as group:

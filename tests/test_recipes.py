@@ -257,6 +257,7 @@ def test_segments_are_resumed_in_the_middle_of_a_logical_message(kitchen):
     assert kitchen.is_done(SEGMENTED)
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_forwarded_messages_keep_what_says_where_they_belong(kitchen):
     kitchen.lines("segments_in_a_group")
     there = kitchen.on_queue()

@@ -109,7 +109,7 @@ def test_a_header_is_converted_with_what_it_describes(out, into, put, described,
     ccsid, encoding = described
     browsed = {"CodedCharSetId": ccsid, "Encoding": encoding}
     assert out.put(put, Format=mq.MQFMT_RF_HEADER_2, **browsed).code == OK
-    found = into.get(mq.MQGMO_CONVERT | mq.MQGMO_PROPERTIES_FORCE_MQRFH2, CodedCharSetId=asked[0], Encoding=asked[1])
+    found = into.get(mq.MQGMO_CONVERT, CodedCharSetId=asked[0], Encoding=asked[1])
     assert (found.code, found.data) == (answer, got)
 
 

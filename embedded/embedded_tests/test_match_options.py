@@ -104,12 +104,12 @@ def test_the_descriptor_returns_the_identifiers_of_the_message(source):
 
 def test_a_version_1_gmo_matches_msg_id_and_correl_id(source, mqi):
     """MatchOptions came with Version 2; before, MsgId and CorrelId select, null matching any."""
-    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT, MatchOptions=mq.MQMO_NONE)
+    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES, MatchOptions=mq.MQMO_NONE)
     answer = source.get(gmo=gmo, MsgId=WANTED["MsgId"], CorrelId=OTHER["CorrelId"], GroupId=identifier("nobody"))
     assert answer.data == b"CorrelId"
-    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT, MatchOptions=mq.MQMO_NONE)
+    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES, MatchOptions=mq.MQMO_NONE)
     assert source.get(gmo=gmo, MsgId=OTHER["MsgId"]).data == b"MsgId"
-    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT, MatchOptions=mq.MQMO_MATCH_OFFSET)
+    gmo = mqi.gmo(Version=1, Options=mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES, MatchOptions=mq.MQMO_MATCH_OFFSET)
     assert source.get(gmo=gmo).data == b"GroupId"
 
 

@@ -19,9 +19,8 @@ def source(connection, queue):
 
 
 def get(handle, options, token=bytes(16), match=mq.MQMO_MATCH_MSG_TOKEN, *, version=3, **fields):
-    gmo = handle.mqi.gmo(Version=version, Options=options | mq.MQGMO_NO_SYNCPOINT, MatchOptions=match)
-    if options & mq.MQGMO_SYNCPOINT:
-        gmo.Options = options
+    options |= mq.MQGMO_NO_PROPERTIES | (0 if options & mq.MQGMO_SYNCPOINT else mq.MQGMO_NO_SYNCPOINT)
+    gmo = handle.mqi.gmo(Version=version, Options=options, MatchOptions=match)
     if version >= 3:
         gmo.MsgToken = token
     return handle.get(gmo=gmo, **fields)

@@ -145,6 +145,7 @@ def test_the_report_on_a_message_of_a_group_names_the_group(put, reports):
     assert report.md.OriginalLength == c.MQOL_UNDEFINED
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @table(("option", "expected"), [(c.MQRO_COA, []), (c.MQRO_COA_WITH_DATA, ["r"]), (c.MQRO_COA_WITH_FULL_DATA, ["r"])])
 def test_properties_come_with_the_data_as_their_copy_options_say(connection, queue, replies, option, expected):
     """Unverified, as reports.py says; the copy options of a property include reports by default."""

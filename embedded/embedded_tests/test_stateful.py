@@ -294,11 +294,11 @@ class QueueMachine(RuleBasedStateMachine):
         number %= len(self.available())
         found = self.available()[number]
         source = self.observer.open(self.queue, mq.MQOO_BROWSE)
-        gmo = source.mqi.gmo(Version=3, Options=mq.MQGMO_BROWSE_NEXT)
+        gmo = source.mqi.gmo(Version=3, Options=mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_PROPERTIES)
         for _ in range(number + 1):
             token = source.get(gmo=gmo).gmo.MsgToken
         assert source.close() == OK
-        options = mq.MQGMO_SYNCPOINT if syncpoint else mq.MQGMO_NO_SYNCPOINT
+        options = mq.MQGMO_NO_PROPERTIES | (mq.MQGMO_SYNCPOINT if syncpoint else mq.MQGMO_NO_SYNCPOINT)
         gmo = source.mqi.gmo(Version=3, Options=options, MatchOptions=mq.MQMO_MATCH_MSG_TOKEN, MsgToken=token)
         answer = handle.real.get(gmo=gmo)
         assert answer.code in permitted_without_logical_order(handle.kept["get"], found, None, syncpoint)

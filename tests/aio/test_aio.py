@@ -80,6 +80,7 @@ def test_await_opens_and_leaves_closing_to_the_caller(owner):
     assert owner.records("put") == []
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_checkpoints_properties_and_places_are_there_on_both_sides(owner):
     async def put(payloads):
         async with connect(owner) as qmgr, producer(owner, qmgr) as it:

@@ -395,16 +395,17 @@ def test_a_browse_that_finds_a_record_and_its_successor_is_made_again(batches):
         attempt._shared.find_one(correl_id)
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_messages_have_format_correl_id_priority_and_properties(batches):
     group = [
         BatchMessage("A:é", correl_id=b"C" * 24, properties={"source": b"\x00\xff", "number": 7, "text": "é"}),
         BatchMessage(b"A:2", format="MYFMT", properties={"source": b"", "number": -1, "text": "other"}),
     ]
     batches.attempt().put_group("A", group, priority=7)
-    first, second = batches.owner.on_queue()
+    first, second = batches.owner.on_queue(options=mqi.MQGMO_PROPERTIES_COMPATIBILITY)
     for found, correl_id, format_name in ((first, b"C" * 24, b"MQSTR   "), (second, mqi.MQCI_NONE, b"MYFMT   ")):
         assert (found.md.Priority, found.md.CorrelId) == (7, correl_id)
-        assert format_name in found.data  # of the properties' MQRFH2: PROPCTL(COMPAT)
+        assert format_name in found.data  # of the properties' MQRFH2
     folder = "<usr><source dt='bin.hex'>00FF</source><number dt='i4'>7</number><text>é</text></usr>"
     assert folder.encode() in first.data
     assert first.data.endswith("A:é".encode())

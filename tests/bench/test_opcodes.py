@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+import pytest
+
 from tests.faults.interrupter import Interrupter
 
 MESSAGES = 50
@@ -24,6 +26,7 @@ def opcodes(work: Callable[[], object]) -> float:
     return sum(count for place, count in counter.reached.items() if place.offset >= 0) / MESSAGES
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_in_the_middle_of_a_unit_of_work_costs_few_opcodes(owner):
     with owner.producer(commit_every=1000) as producer, owner.consumer(owner.connect(), commit_every=1000) as consumer:
         with producer.group() as group:

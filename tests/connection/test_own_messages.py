@@ -135,7 +135,7 @@ def test_a_full_queue_backs_out_the_own_messages_too(application, at):
 def test_an_abandoned_group_has_the_own_messages_of_those_that_were_put(application, at):
     with mqgroups.wrap(application.q_mgr) as qmgr:
         application.load(qmgr, lambda _, group: group.abandon(), at)
-    put = [data for data in application.owner.data(options=mqi.MQGMO_NO_PROPERTIES) if data]
+    put = [data for data in application.owner.data() if data]
     assert application.owner.data(application.log) == put == ROWS[: len(put)]
 
 

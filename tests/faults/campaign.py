@@ -386,6 +386,7 @@ def main() -> int:
     """Run the campaign; see the module's docstring."""
     parser = argparse.ArgumentParser(description="Faults at every MQI call of every pattern, and everywhere else.")
     parser.add_argument("--short", action="store_true", help="a sample of it, in a few minutes")
+    parser.add_argument("--glimpse", action="store_true", help="a few cases of each phase, of one pattern of each role")
     parser.add_argument("--seed", type=int, default=1, help="of what is sampled and drawn")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)), help="each with a queue manager")
     parser.add_argument("--pattern", default="", help="only patterns whose names contain this")
@@ -421,6 +422,8 @@ def main() -> int:
     if arguments.case:
         return _again(arguments.case, setting)
     extents, under_readings = (SHORT, GLIMPSE) if arguments.short else (FULL, LOOK)
+    if arguments.glimpse:
+        extents = GLIMPSE
     runs = _Runs(arguments, Console(width=190))
     is_whole = not (setting.stranger or arguments.pattern or arguments.phase or arguments.reading or setting.without)
     if not arguments.readings:

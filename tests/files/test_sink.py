@@ -228,8 +228,8 @@ def test_an_abandoned_group_leaves_no_file(owner, tmp_path):
     ("name", "folder"), [("a.csv", ""), ("../a.csv", ""), ("x" * 255, ""), ("x" * 255, "quarantine")]
 )
 def test_groups_of_the_same_group_id_are_files_of_their_own(owner, tmp_path, name, folder):
-    header = b"RFH " + struct.pack("<4i8s2i", 2, 36 + 4 + 300, 546, 1208, b"MQSTR   ", 0, 1208) + struct.pack("<i", 300)
-    properties = f"<usr><mqgroups.Name>{name}</mqgroups.Name></usr>".encode().ljust(300)
+    header = b"RFH " + struct.pack("<4i8s2i", 2, 36 + 4 + 340, 546, 1208, b"MQSTR   ", 0, 1208) + struct.pack("<i", 340)
+    properties = f"<mqgroups content='properties'><Name>{name}</Name></mqgroups>".encode().ljust(340)
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     for data in (b"1", b"2", b"3", b"4"):
         flags = {"MsgFlags": mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP, "GroupId": b"G" * 24, "MsgSeqNumber": 1}

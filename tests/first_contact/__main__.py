@@ -1,9 +1,9 @@
 """All of a first contact: contract tests with the open questions, then the fault campaign; one JSON, and a page for people.
 
-``python -m tests.first_contact [--mq=url|container|imitation] [--to DIRECTORY] [--quick]``. ``url`` is the queue manager that
+``python -m tests.first_contact [--mq=url|container|imitation] [--to DIRECTORY] [--short]``. ``url`` is the queue manager that
 MQTEST_QMGR and so on name (``embedded/mqembedded/testing/README.md``); it must have read the MQSC files that ``tests/README.md``
 lists. ``container`` starts IBM MQ's developer container, ``imitation`` an embedded queue manager that has what it has, as a
-rehearsal. Exit code 1 if a test failed or a fault did harm; a surprise is no failure.
+rehearsal: its page is read too. Exit code 1 if a test failed or a fault did harm; a surprise is no failure.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from mqembedded.testing.provision import (
     check,
     running,
 )
+from tests.faults.campaign import PHASES
 from tests.faults.machine import MQSC
 from tests.first_contact.record import record
-from tests.first_contact.report import page
+from tests.first_contact.report import page, wrong_with_rehearsal
 
 
 def main() -> int:
@@ -44,7 +45,9 @@ def main() -> int:
     )
     parser.add_argument("--mq-image", default=IMAGE, help="of the container, with its tag")
     parser.add_argument("--to", type=Path, default=Path("build"), help="where the two files go")
-    parser.add_argument("--quick", action="store_true", help="without the fault campaign")
+    parser.add_argument(
+        "--short", action="store_true", help="the open questions, and a few cases of the fault campaign"
+    )
     arguments = parser.parse_args()
     wanted = Wanted(arguments.mq, license=os.environ.get(LICENSE_VARIABLE, ""), image=arguments.mq_image)
     try:
@@ -58,10 +61,11 @@ def main() -> int:
         old.unlink(missing_ok=True)
     where = [f"--mq={arguments.mq}", f"--mq-image={arguments.mq_image}"]
     # In one process: tests that look at all status queues would see those of others.
-    failed = _run("pytest", "-m", "contract", *where, f"--findings={findings}")
-    if not arguments.quick:
-        with _environment(wanted) as environment:
-            failed |= _run("tests.faults.campaign", "--short", "--mq=url", f"--json={figures}", environment=environment)
+    tests = sorted(map(str, Path("tests").glob("test_open_questions*.py"))) if arguments.short else []
+    failed = _run("pytest", "-m", "contract", *where, f"--findings={findings}", *tests)
+    extent = "--glimpse" if arguments.short else "--short"
+    with _environment(wanted) as environment:
+        failed |= _run("tests.faults.campaign", extent, "--mq=url", f"--json={figures}", environment=environment)
     if not findings.exists():
         return failed or 1
     faults: dict[str, Any] | None = json.loads(figures.read_text()) if figures.exists() else None
@@ -70,6 +74,10 @@ def main() -> int:
     for name, text in (("first-contact.json", json.dumps(made, indent=1) + "\n"), ("first-contact.md", page(made))):
         (arguments.to / name).write_text(text, encoding="utf-8")
         print(arguments.to / name)
+    if arguments.mq == IMITATION:
+        for wrong in (found := wrong_with_rehearsal(made, page(made), PHASES)):
+            print(f"rehearsal: {wrong}", file=sys.stderr)
+        failed |= bool(found)
     return failed
 
 

@@ -88,6 +88,30 @@ def page(made: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def wrong_with_rehearsal(made: Mapping[str, Any], text: str, phases: Sequence[str]) -> list[str]:
+    """Return what a rehearsal shows that should not be on an evening with IBM MQ.
+
+    Args:
+        made: the record of a run on the imitation.
+        text: the page of it.
+        phases: all phases of the campaign.
+    """
+    faults = made.get("faults", {"phases": {}, "left_out": {}, "violations": []})
+    wrong = [f"phase {phase!r} has no figures" for phase in phases if not faults["phases"].get(phase)]
+    wrong += [f"phase {phase!r} was left out: {why}" for phase, why in faults["left_out"].items()]
+    wrong += [f"violation: {violation}" for violation in faults["violations"]]
+    wrong += [f"{test} failed: {error}" for test, error in made["contract"]["failed"]]
+    wrong += [f"reading {name!r} is not on the page" for name in READINGS if f"| {name} | " not in text]
+    wrong += [
+        f"{number} tests were skipped without a reason"
+        for why, number in made["contract"]["skipped"].items()
+        if not why
+    ]
+    if "**This was not IBM MQ.**" not in text:
+        wrong.append("the page does not say that this was not IBM MQ")
+    return wrong
+
+
 def _faults(made: Mapping[str, Any]) -> str:
     if "faults" not in made:
         return "The fault campaign was left out."

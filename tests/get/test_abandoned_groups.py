@@ -26,7 +26,7 @@ def abandon(owner, *, result=7, **more):
 
 def test_an_abandoned_group_ends_in_an_empty_report_of_its_producer(owner):
     abandon(owner)
-    *data, last = owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)
+    *data, last = owner.on_queue()
     assert [one.data for one in data] == THIS[:4]
     assert (last.data, last.msg_seq_number, last.is_last) == (b"", 5, True)
     assert (last.md.MsgType, last.md.Feedback) == (mq.MQMT_REPORT, mq.MQFB_APPL_FIRST + 7)
@@ -159,7 +159,7 @@ def test_a_group_that_a_crash_interrupted_can_be_abandoned(owner):
             group.abandon(result=1)
         with producer.group() as group:
             group.put(b"next")
-    assert owner.data(options=mq.MQGMO_NO_PROPERTIES) == [*THIS[:4], b"", b"next"]
+    assert owner.data() == [*THIS[:4], b"", b"next"]
     assert owner.records("put") == []
 
 
@@ -179,7 +179,7 @@ def test_a_group_that_has_failed_can_still_be_abandoned(owner):
         with pytest.raises(errors.MessageRefused):
             group.put(iter(["no bytes"]), last=False)
         group.abandon()
-    assert owner.data(options=mq.MQGMO_NO_PROPERTIES)[-1] == b""
+    assert owner.data()[-1] == b""
 
 
 def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
@@ -188,10 +188,7 @@ def test_a_message_begun_in_segments_is_ended_before_the_group_is(owner):
             group.put(iter([b"x" * 30, 3]), last=False)
         with producer.group() as group:
             group.abandon()
-    found = [
-        (one.msg_seq_number, one.md.Offset, len(one.data), one.is_last)
-        for one in owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)
-    ]
+    found = [(one.msg_seq_number, one.md.Offset, len(one.data), one.is_last) for one in owner.on_queue()]
     assert found == [(1, 0, 10, False), (1, 10, 10, False), (1, 20, 0, False), (2, 0, 0, True)]
 
 
@@ -223,7 +220,7 @@ def test_abandoning_goes_on_by_itself_whatever_call_loses_the_connection(owner, 
         faults.arm(Fault("drop", when, verb=verb))
         group.abandon()
     assert faults.faults_fired() == 1
-    assert owner.data(options=mq.MQGMO_NO_PROPERTIES) == [*THIS[:4], b""]
+    assert owner.data() == [*THIS[:4], b""]
     assert owner.records("put") == []
 
 

@@ -117,6 +117,7 @@ def test_a_message_longer_than_the_buffer_costs_one_more_get_and_the_next_one_no
         assert count_calls() == {"MQGET": 5, "MQPUT": 1, "MQCMIT": 1}
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_longer_than_max_message_length_stays_on_the_queue(owner):
     owner.put_raw_group([b"0", b"1", b"x" * 101, b"3"])
     with owner.consumer(max_message_length=100) as consumer:

@@ -84,6 +84,7 @@ def test_what_grows_by_conversion_finds_room(owner):
     assert found[2] == ("€" * 3_000_000, 1140)
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_text_behind_a_header_is_converted_and_its_properties_are_read(owner):
     data = rfh2(b"<usr><A>1</A></usr>", 500) + "Grüße".encode("cp500")
     owner.put_raw(data, Format=mq.MQFMT_RF_HEADER_2, CodedCharSetId=1208)

@@ -60,6 +60,7 @@ def test_segments_that_lie_in_another_order_are_got_in_theirs(owner, faults, los
     assert [*got, *parts] == [b"one", b"two", b"0...", b"4...", b"8..."]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_segment_that_has_only_properties_has_a_length(owner):
     group_id, folder = b"G" * 24, b"<usr><a>1</a></usr> "
     fixed = struct.pack("<4siiii8sii", b"RFH ", 2, 40 + len(folder), 546, 1208, b"MQSTR   ", 0, 1208)

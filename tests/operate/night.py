@@ -397,7 +397,7 @@ class Scene:
         """Nothing is lost but what was gone; nothing is in the way of the next group."""
         there = {*self.got}
         for queue in (*self.queues, *(f"{each}.BACKOUT" for each in self.queues)):
-            there |= {*self.owner.data(queue, mqi.MQGMO_NO_PROPERTIES)}
+            there |= {*self.owner.data(queue)}
         assert there - {b""} == {*THIS} - {*gone}, self.said
         if self.role != "put":
             self.goes_on()

@@ -42,7 +42,7 @@ def put_groups(owner):
 
 def messages_by_group(owner):
     groups: dict[bytes, list[Any]] = {}
-    for found in owner.on_queue(options=mq.MQGMO_NO_PROPERTIES):
+    for found in owner.on_queue():
         groups.setdefault(found.group_id, []).append(found)
     return list(groups.values())
 
@@ -271,7 +271,7 @@ def test_after_stop_the_group_is_abandoned_too(owner):
             group.put(row)
             if row == THIS[4]:
                 producer.stop()
-    assert owner.on_queue(options=mq.MQGMO_NO_PROPERTIES)[-1].data == b""
+    assert owner.on_queue()[-1].data == b""
     with owner.producer() as producer:
         assert producer.group().resume_from == 0
 

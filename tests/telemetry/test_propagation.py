@@ -57,6 +57,7 @@ def put_with(owner, *messages, last=True, **md):
 # --- what is put
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_every_message_carries_the_span_of_its_unit_of_work(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True))
     puts = spans.named(f"put {owner.queue}")
@@ -65,6 +66,7 @@ def test_every_message_carries_the_span_of_its_unit_of_work(owner, spans):
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_message_each_carries_its_own_span(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True, trace="message"))
     ended = spans()
@@ -73,17 +75,20 @@ def test_with_trace_message_each_carries_its_own_span(owner, spans):
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_off_messages_carry_the_application_s_own_span(owner, spans):
     with spans.tracer.start_as_current_span("nightly load") as application:
         owner.put_group(THIS, qmgr=owner.connect(propagate=True, trace="off"))
     assert properties(owner, "traceparent") == [(data, traceparent(application)) for data in THIS]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_without_a_span_messages_carry_nothing(owner):
     owner.put_group(THIS, qmgr=owner.connect(propagate=True))
     assert properties(owner, "traceparent") == [(data, None) for data in THIS]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("settings", [{}, {"trace": "message"}])
 def test_by_default_messages_carry_nothing(owner, spans, settings):
     owner.put_group(THIS, qmgr=owner.connect(**settings))
@@ -126,6 +131,7 @@ READINGS = {
 }
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("control", [control for control in PROPCTL if control != "V6COMPAT"])
 def test_a_reader_sees_the_same_property_as_if_it_was_put_with_a_message_handle(make_owner, spans, control, reading):
@@ -185,6 +191,7 @@ def test_context_goes_on_after_a_lost_connection(owner, spans, faults):
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_segments_carry_nothing(owner, spans):
     owner.put_group([b"long" * 5, b"short"], commit_every=9, segment_bytes=8, qmgr=owner.connect(propagate=True))
     (unit,) = spans.named(f"put {owner.queue}")
@@ -203,6 +210,7 @@ def test_context_that_the_application_gives_in_an_mqrfh2_of_its_own_is_left_alon
     assert found == [(b"data", REMOTE, None), (b"data", traceparent(unit), "green"), (b"data", REMOTE, None)]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_s_own_properties_and_its_context_go_together(owner, spans):
     with owner.producer(owner.connect(propagate=True), commit_every=9) as producer, producer.group() as group:
         group.put(b"0", properties={"colour": "green"})
@@ -215,6 +223,7 @@ def test_a_message_s_own_properties_and_its_context_go_together(owner, spans):
     assert found == [(b"0", ours, "green"), (b"1", ours, None), (b"2", REMOTE, "red"), (b"3", ours, "blue")]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_another_instrumentation_around_mqput_is_left_to_it(owner, spans, monkeypatch, caplog):
     from mqgroups.mqi import binding
 
@@ -250,6 +259,7 @@ def test_a_queue_manager_that_refuses_properties_gets_messages_without(owner, sp
     assert properties(owner, "traceparent") == [(data, None) for data in THIS]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_where_propagation_has_stopped_no_producer_goes_on_with_old_context(owner, spans):
     qmgr = owner.connect(propagate=True)
     with owner.producer(qmgr, commit_every=2) as producer, producer.group() as group:
@@ -274,6 +284,7 @@ def test_a_handle_that_cannot_be_had_breaks_nothing(owner, spans, faults, verb):
 # --- what is got
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_each_unit_of_work_links_to_the_units_of_work_that_put_its_messages(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True))
     puts = [ids(span) for span in spans.named(f"put {owner.queue}")]
@@ -283,6 +294,7 @@ def test_each_unit_of_work_links_to_the_units_of_work_that_put_its_messages(owne
     assert first.get_span_context().trace_id not in {trace_id for trace_id, _ in puts}
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_message_each_message_links_to_where_it_was_put(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True, trace="message"))
     creates = [ids(span) for span in spans.named(f"create {owner.queue}")]
@@ -292,6 +304,7 @@ def test_with_trace_message_each_message_links_to_where_it_was_put(owner, spans)
     assert [linked(span) for span in ended if span.name == f"get {owner.queue}"] == [[], []]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_that_resumes_in_the_middle_of_a_group_links_to_its_producer(owner, spans):
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
     (put_,) = spans.named(f"put {owner.queue}")
@@ -302,6 +315,7 @@ def test_a_consumer_that_resumes_in_the_middle_of_a_group_links_to_its_producer(
     assert [linked(span) for span in gets] == [[ids(stopped_after), ids(put_)], [ids(put_)]]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("control", PROPCTL)
 @pytest.mark.parametrize("propagate", [False, True])
 def test_the_application_sees_the_message_as_if_there_were_no_context(make_owner, spans, control, propagate):
@@ -344,6 +358,7 @@ def test_context_that_is_none_is_no_link(owner, spans, value):
     assert got.links == ()
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_what_is_moved_to_the_backout_queue_keeps_its_context(make_owner, spans):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
@@ -375,13 +390,14 @@ def test_messages_in_segments_are_got_with_propagation_as_without(make_owner, sp
         assert [b"".join(message.chunks()) for message in next(iter(consumer))] == payloads
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_of_another_kind_gets_an_mqrfh2_in_front(owner, spans):
     # What propagation costs, and why it is not the default: the queue's PROPCTL is COMPAT.
     owner.put_group([b"0"], qmgr=owner.connect(propagate=True))
     owner.put_group([b"1"])
     (put_,) = (span for span in spans.named(f"put {owner.queue}") if span.kind is SpanKind.PRODUCER)
     header = rfh2(f"<usr><traceparent>{traceparent(put_)}</traceparent></usr>", format_=mq.MQFMT_NONE)
-    first, second = owner.on_queue()
+    first, second = owner.on_queue(options=mq.MQGMO_PROPERTIES_COMPATIBILITY)
     assert (first.data[36:], first.md.Format) == (header[36:] + b"0", mq.MQFMT_RF_HEADER_2)
     assert (second.data, second.md.Format) == (b"1", mq.MQFMT_NONE)
 
@@ -427,6 +443,7 @@ def test_ibmmq_s_own_propagation_reads_ours_and_we_read_its(owner, mq, spans):
     assert linked(got) == [theirs]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_with_ibmmq_s_propagation_active_context_is_put_once(owner, spans, mqi):
     # This process has ibmmq with its hooks, and they are about its own Queue.put, which nothing here calls.
     with spans.tracer.start_as_current_span("application") as application:
@@ -442,6 +459,7 @@ def test_with_ibmmq_s_propagation_active_context_is_put_once(owner, spans, mqi):
     handle.close()
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_connection_of_the_application_s_own_is_traced_as_it_says(owner, mq, binding, spans):
     q_mgr = mq.connect(binding)
     owner.put_group(THIS, commit_every=9, qmgr=mqgroups.wrap(q_mgr, trace="message", propagate=True))

@@ -85,6 +85,7 @@ def test_the_units_of_work_of_a_group_with_a_name_have_it_also_after_a_restart(o
     assert named[-4:] == [("recover", mine), ("get", mine), ("get", mine), ("get", none)]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_unit_of_work_that_is_got_is_a_span_above_its_commit(owner, spans):
     owner.put_raw_group(THIS)
     group_id = owner.on_queue()[0].group_id.hex()
@@ -327,6 +328,7 @@ def test_before_a_commit_no_message_is_current(owner, spans):
         assert trace.get_current_span() is application
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_the_application_may_do_with_the_current_span_what_it_does_with_any(owner, spans):
     owner.put_raw_group(THIS[:2])
     other = spans.tracer.start_span("other")
@@ -365,6 +367,7 @@ def test_the_span_of_a_message_in_segments_goes_on_over_units_of_work(owner, spa
     assert processes[0].end_time <= processes[1].start_time
 
 
+@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("propagate", [False, True])
 def test_in_a_unit_of_work_that_is_sampled_out_no_message_has_a_span(owner, monkeypatch, measured, propagate):
     provider = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False)
@@ -456,6 +459,7 @@ def test_a_producer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owne
     assert recover.start_time < recover.end_time
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_that_resumes_links_to_the_unit_of_work_it_stopped_after(owner, spans):
     owner.interrupt_get(of=THIS)
     gets = spans.named(f"get {owner.queue}")
@@ -620,6 +624,7 @@ def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans)
     assert owner.get_groups() == [THIS]
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queue, spans):
     away = make_queue()
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))

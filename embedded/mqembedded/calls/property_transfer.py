@@ -18,6 +18,7 @@ from mqembedded.messages.handle import Handle
 from mqembedded.messages.logical_order import IS_SEGMENT
 from mqembedded.properties import rfh2
 from mqembedded.properties.control import Delivery, delivery, kept, read
+from mqembedded.properties.folders import property_folders
 from mqembedded.properties.message_handle import MessageHandle
 from mqembedded.properties.names import MOST_PROPERTIES, PropertyError, check_name, path_of
 from mqembedded.properties.sets import Property, combined
@@ -68,11 +69,20 @@ def properties_ahead(
     return lambda: properties
 
 
-def with_property_of_exit(properties: bytes, name: str) -> bytes:
-    """Return the properties of a message, in their stored form, with the one that an API exit for tracing adds."""
+def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, data: bytes) -> bytes:
+    """Return the properties of a message, in their stored form, with the one that an API exit for tracing adds.
+
+    As IBM's does, it leaves alone a message that has it, also in an MQRFH2 of the program's own.
+    """
     added = Property(path_of(name), mq.MQTYPE_STRING, _TRACE)
     known = read(properties)
-    return properties if any(one.path == added.path for one in known) else kept([*known, added])
+    try:
+        headers, _ = rfh2.split(data, md.encoding, blank_padded(md.format, 8))
+        own = property_folders(folder for header in headers for folder in header.folders)
+    except PropertyError:
+        own = []
+    paths = {one.path for one in known}.union(one.path for _, found in own for one in found)
+    return properties if added.path in paths else kept([*known, added])
 
 
 def properties_to_put(

@@ -227,7 +227,7 @@ def _put(
             raise Failed(refused)
     # Programs inside the queue manager, such as the command server, have no exits here.
     if connection.hang_up is not None and (name := q_mgr.readings[PROPERTY_OF_EXIT]):
-        properties = with_property_of_exit(properties, name)
+        properties = with_property_of_exit(properties, name, md, body)
 
     state = handle.states[Direction.PUT]
     if logical_order:
