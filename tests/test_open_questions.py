@@ -343,3 +343,14 @@ def test_which_level_answered(connection, finding):
     code, level = q_mgr.inquire(c.MQIA_COMMAND_LEVEL)
     assert code == OK
     finding("command level", level)
+
+
+def test_whether_an_api_exit_adds_properties(connection, queue, finding):
+    assert connection.put1(queue).code == OK
+    added = bool(shared_input(connection, queue).get(c.MQGMO_PROPERTIES_FORCE_MQRFH2).data)
+    finding(
+        "a message that was put without properties has some",
+        added,
+        "api exit",
+        {False: "none", True: "adds a property"},
+    )

@@ -95,7 +95,9 @@ class Kitchen:
         found = []
         while True:
             md = pymqi.MD(Version=2)
-            gmo = pymqi.GMO(Version=2, Options=mqi.MQGMO_BROWSE_NEXT, MatchOptions=mqi.MQMO_NONE)
+            gmo = pymqi.GMO(
+                Version=2, Options=mqi.MQGMO_BROWSE_NEXT | mqi.MQGMO_NO_PROPERTIES, MatchOptions=mqi.MQMO_NONE
+            )
             try:
                 found.append((handle.get(10_000, md, gmo), md))
             except pymqi.MQMIError as error:

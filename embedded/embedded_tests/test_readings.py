@@ -10,7 +10,7 @@ import pytest
 from embedded_tests.cluster_sites import described
 from embedded_tests.fix_cluster import DEAD_LETTERS, went_to
 from embedded_tests.fix_mqi import EMPTY, OK, empty, failed, shared_input, wait_until, warning
-from embedded_tests.fix_properties import MessageHandle, put
+from embedded_tests.fix_properties import MessageHandle, put, rfh2
 from mqembedded import READINGS, EmbeddedCluster, EmbeddedQueueManager, Fault, ReadingError
 from mqembedded import constants as mq
 from mqembedded.channels.settings import ChannelSettings
@@ -435,6 +435,13 @@ def test_api_exit(module_queue_manager, connect, value, headers):
     assert data[-1:] == b"m"
     assert (b"<traceparent>00-" in data) is (value == "adds a property")
     assert shared_input(connection, "TEST.LOCAL").get(mq.MQGMO_NO_PROPERTIES).data == b"m"
+
+
+def test_an_api_exit_leaves_alone_what_has_its_property_in_a_header_of_its_own(module_queue_manager, connect):
+    connection = connect(to=module_queue_manager("", "QMR", readings={"api exit": "adds a property"}))
+    own = rfh2("<usr><traceparent>mine</traceparent></usr>") + b"m"
+    assert connection.put1("TEST.LOCAL", own, Format=mq.MQFMT_RF_HEADER_2).code == OK
+    assert shared_input(connection, "TEST.LOCAL").get(mq.MQGMO_PROPERTIES_FORCE_MQRFH2).data == own
 
 
 @pytest.mark.parametrize("value", ["user", "group"])

@@ -85,8 +85,8 @@ class Destination:
         refused.context = (
             f"The rest of the interrupted group has to go to {q_name or self._queue} at queue manager {q_mgr_name}, where its "
             f"beginning went. That name was refused, and {self._queue} led to {', '.join(sorted(led_to))} each time. Nothing was "
-            "put. Allow PUT on SYSTEM.CLUSTER.TRANSMIT.QUEUE (on the queue itself for an instance at this queue manager), or let "
-            f"{self._queue} lead to that instance again"
+            "put. Allow PUT on SYSTEM.CLUSTER.TRANSMIT.QUEUE (on the queue itself on z/OS, and for an instance here), "
+            f"or let {self._queue} lead to that instance again"
         )
         raise refused
 

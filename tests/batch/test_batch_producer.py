@@ -402,7 +402,7 @@ def test_messages_have_format_correl_id_priority_and_properties(batches):
         BatchMessage(b"A:2", format="MYFMT", properties={"source": b"", "number": -1, "text": "other"}),
     ]
     batches.attempt().put_group("A", group, priority=7)
-    first, second = batches.owner.on_queue(options=mqi.MQGMO_PROPERTIES_COMPATIBILITY)
+    first, second = batches.owner.on_queue(options=mqi.MQGMO_PROPERTIES_FORCE_MQRFH2)
     for found, correl_id, format_name in ((first, b"C" * 24, b"MQSTR   "), (second, mqi.MQCI_NONE, b"MYFMT   ")):
         assert (found.md.Priority, found.md.CorrelId) == (7, correl_id)
         assert format_name in found.data  # of the properties' MQRFH2

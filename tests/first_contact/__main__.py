@@ -83,6 +83,8 @@ def main() -> int:
 
 def _run(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> int:
     done = subprocess.run([sys.executable, "-m", module, *arguments], env=environment and {**os.environ, **environment})
+    if done.returncode not in (0, 1):
+        print(f"{module} ended with exit code {done.returncode}", file=sys.stderr)
     return int(done.returncode != 0)
 
 

@@ -115,6 +115,7 @@ def test_dead_letters_keep_their_headers_and_so_are_not_moved_unless_that_is_acc
     assert placed(owner.on_queue(away)) == placed(was)
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, make_queue, monkeypatch):
     owner.put_raw_group(THIS)
     was, away = owner.on_queue(), make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)

@@ -202,7 +202,8 @@ class MQContainer(DockerContainer):
         path = Path(self._files.name, Path(target).name)
         path.write_bytes(content)
         path.chmod(0o444)
-        self.with_volume_mapping(path, target, "ro")
+        # z: a label that SELinux needs, and that is ignored where there is none.
+        self.with_volume_mapping(path, target, "ro,z")
 
     def _passwords(self) -> dict[str, str]:
         given = {"mqAppPassword": self.password, "mqAdminPassword": self.admin_password}
