@@ -147,7 +147,7 @@ def test_columns_become_parts_of_the_message(target):
         }
     )
     write(target, [data], groupBy="customer", sequenceColumn="at")
-    first, second = target.owner.on_queue()
+    first, second = target.owner.on_queue(options=mqi.MQGMO_PROPERTIES_FORCE_MQRFH2)
     assert b"<a dt='bin.hex'>01</a>" in first.data
     assert first.data.endswith(b"A:1")
     assert (first.md.CorrelId, first.md.Priority, second.md.Priority) == (b"C" * 24, 5, 5)
