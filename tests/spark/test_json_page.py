@@ -31,6 +31,8 @@ def put(owner, *groups):
                 group.put(row)
 
 
+# It connects without user and password.
+@pytest.mark.embedded
 @pytest.mark.parametrize("kind", TEXTS)
 def test_the_program_puts_a_group_aside_as_a_whole_if_a_row_of_it_fails(spark, owner, tmp_path, monkeypatch, kind):
     good, lacking, corrupt, last = TEXTS[kind]

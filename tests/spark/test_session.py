@@ -507,6 +507,8 @@ def run_example(name, monkeypatch, argument, until):
     runpy.run_path(str(example), run_name="__main__")
 
 
+# It connects without user and password.
+@pytest.mark.embedded
 @pytest.mark.ci
 def test_the_example_that_reads_has_a_queue_in_files(spark, owner, tmp_path, monkeypatch, capfd):
     for rows in (["a1", "a2"], ["b1"]):
@@ -519,6 +521,7 @@ def test_the_example_that_reads_has_a_queue_in_files(spark, owner, tmp_path, mon
     assert "|    2|" in capfd.readouterr().out
 
 
+@pytest.mark.embedded
 @pytest.mark.skipif(not HAS_LIMITS, reason="this Spark does not ask a source what waits")
 def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["spark_watch.py", str(tmp_path)])
@@ -535,6 +538,7 @@ def test_the_example_of_progress_tells_what_was_read_and_what_waits(spark, owner
     assert '"waiting":0,"oldest":null,"incomplete":null,"unfinished":2,"depth":3}' in shown
 
 
+@pytest.mark.embedded
 def test_the_example_that_writes_has_groups_once(spark, owner, monkeypatch, capsys):
     for _ in range(2):
         run_example("spark_write.py", monkeypatch, "1", "print")

@@ -134,6 +134,7 @@ def test_two_writes_without_a_name_are_two_batches(target):
     assert target.groups() == groups("A")
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_columns_become_parts_of_the_message(target):
     data = pa.RecordBatch.from_pydict(
         {

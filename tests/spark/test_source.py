@@ -67,6 +67,7 @@ def test_incomplete_groups_are_not_read(owner, batch):
     assert rows(*batch()) == []
 
 
+@pytest.mark.usefixtures("no_api_exit")
 def test_headers_and_more_of_the_descriptor(owner, batch):
     handle = owner.eye.open(owner.queue, mqi.MQOO_OUTPUT)
     properties = MessageHandle(owner.eye)
