@@ -194,7 +194,7 @@ class Offset:
                 for name, digits in (("source", _SOURCE_DIGITS), ("manifest", MANIFEST_DIGITS))
             )
             pending = tuple(hexadecimal(each, MANIFEST_DIGITS) for each in value["pending"])
-            return cls(source, seq, manifest, groups, messages, pending, brief(value["queue"]))
+            return cls(source, seq, manifest, groups, messages, pending, brief(value.get("queue", "")))
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointUnusable(
                 f"the query's checkpoint has an offset that this version of format 'ibmmq' did not write ({error!r}), expected "

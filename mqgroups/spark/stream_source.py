@@ -205,7 +205,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             self._opened[1].learn(offset)
         except CheckpointUnusable as error:
-            if offset.queue == self._options.queue:
+            if offset.queue in ("", self._options.queue):
                 raise
             raise CheckpointUnusable(
                 f"the query's checkpoint is of queue {offset.queue}, and this source reads queue {self._options.queue}. Start "
