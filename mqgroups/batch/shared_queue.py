@@ -42,8 +42,8 @@ from mqgroups.status.records import (
     corrupt_record,
     decoded_record,
     foreign_record,
-    later_record,
     of_another_version,
+    record_of_another_version,
     refuse_strangers,
 )
 
@@ -304,7 +304,7 @@ class SharedStatusQueue:
                 ) from None
             if kind_of_record(record) is None:
                 if is_claim_of_another_version(record):
-                    raise later_record(self.name, of_another_version(record), "a claim of this version")
+                    raise record_of_another_version(self.name, of_another_version(record), "a claim of this version")
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )

@@ -205,7 +205,9 @@ class _Examination:
         else:
             found, why = "there is none, or this user may not display it", "other status queues are made from it"
             remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)
-            yield Finding(f"model queue {STATUS_MODEL}", Severity.WARNING, found, why, remedy)
+            # A named owner may need it, and then what could not be seen is not in order.
+            severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
+            yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
         if self.queue:
             shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", self.queue))
             caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}

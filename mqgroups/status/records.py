@@ -149,7 +149,7 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
         return read_record(data, md)
     except RecordRejected as error:
         if error.because is RejectedBecause.VERSION:
-            raise later_record(name, error.found, error.expected) from None
+            raise record_of_another_version(name, error.found, error.expected) from None
         raise corrupt_record(name, error.found, error.expected) from None
 
 
@@ -158,7 +158,7 @@ def of_another_version(record: StatusRecord) -> str:
     return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
 
 
-def later_record(name: str, found: str, expected: str) -> StatusQueueUnusable:
+def record_of_another_version(name: str, found: str, expected: str) -> StatusQueueUnusable:
     """Return the error for a record on status queue ``name`` that another version of this package has written."""
     return StatusQueueUnusable(
         f"status queue {name}: found {found}, expected {expected}. The record is valid: another version of mqgroups has written "
