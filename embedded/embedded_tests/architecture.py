@@ -128,16 +128,23 @@ def circles(arrows: Mapping[str, Collection[str]]) -> list[str]:
     return []
 
 
-def foreign_underscores(root: Path) -> list[str]:
-    """Return where a module reaches for a name with an underscore that it does not define itself."""
+def foreign_underscores(root: Path, friends: Collection[str] = ()) -> list[str]:
+    """Return where a module imports a name with an underscore, or reaches for one that its own folder does not define.
+
+    ``friends`` are names that any folder may use.
+    """
     wrong = []
-    for module, path in modules(root).items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        own = _defined(tree)
+    trees = {module: (path, ast.parse(path.read_text(encoding="utf-8"))) for module, path in modules(root).items()}
+    own: dict[Path, set[str]] = {}
+    for path, tree in trees.values():
+        own.setdefault(path.parent, set()).update(_defined(tree))
+    for module, (path, tree) in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 wrong += [f"{module} imports {each.name}" for each in node.names if _is_private(each.name)]
-            elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own | API:
+            elif isinstance(node, ast.Attribute) and _is_private(node.attr):
+                if node.attr in API or node.attr in friends or node.attr in own[path.parent]:
+                    continue
                 if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
                     continue
                 wrong.append(f"{module}, line {node.lineno}: {ast.unparse(node)}")
