@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-COLUMNS = ("part", "question", "measured", "goal", "now")
+COLUMNS = ("part", "what", "measured", "goal", "now")
 UNKNOWN = "–"  # noqa: RUF001 - a dash stands for a figure that is not known
 
 
@@ -16,7 +16,7 @@ class Question:
     Attributes:
         part: which part measures it.
         name: of its figure in what the part returns.
-        asked: the question, in a reader's words.
+        asked: what it is about, in a reader's words.
         measured: what is measured to answer it.
         at_most, at_least: its goal; ``None`` if it has none.
         unit: behind the value; empty for ratios.
@@ -76,38 +76,37 @@ def headlines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"- {line}" for line in lines if line]
 
 
-_HAND = "processor time of the client ÷ packed structures and the same answered calls, a commit every {} messages"
-_PYMQI = "processor time of the client ÷ IBM's pseudo-code in pymqi, a commit every 500 messages"
-_DEEP = "processor time of a call, 100,000 ÷ 100"
-_TRACED = "processor time of the client ÷ a library without tracing code"
+_HAND = "client ÷ by hand, a commit every {} messages"
+_PYMQI = "client ÷ pymqi, a commit every 500 messages"
+_DEEP = "time of a call, 100,000 ÷ 100"
+_TRACED = "client ÷ without tracing code"
 _WAYS = ("put", "get")
-_ASKED = {"put": "a put", "put sync": 'a put with `put_response="sync"`', "get": "a get"}
+_ASKED = {"put": "put", "put sync": 'put, `put_response="sync"`', "get": "get"}
 
 
 def _client(way: str, *at_most: float | None) -> list[Question]:
     """Return the rows of a way, with goals beside calls made by hand, by the length of units of work."""
-    asked = f"What does {_ASKED[way]} cost beside MQI calls made by hand?"
     return [
-        Question("client", f"{way} {every}", asked, _HAND.format(every), most)
+        Question("client", f"{way} {every}", _ASKED[way], _HAND.format(every), most)
         for every, most in zip((500, 100, 10), at_most, strict=True)
     ]
 
 
 def _beside_pymqi(way: str, at_most: float) -> Question:
-    asked = f"What does {_ASKED[way]} cost beside plain pymqi?"
-    return Question("client", f"{way} pymqi", asked, _PYMQI, at_most)
+    return Question("client", f"{way} pymqi", _ASKED[way], _PYMQI, at_most)
 
 
 def _latency(
     name: str, ms: int, asked: str, measured: str, at_least: float | None = None, headline: str = ""
 ) -> Question:
-    asked = f"How much faster {asked} over {ms} ms?"
-    return Question("latency", f"{name} {ms}", asked, measured, None, at_least, digits=1, headline=headline)
+    return Question(
+        "latency", f"{name} {ms}", f"{asked}, {ms} ms", measured, None, at_least, digits=1, headline=headline
+    )
 
 
 def _faster(ms: int, at_least: float | None, where: str) -> Question:
     headline = f"put {where}: {{}} times as fast as a loop of pymqi" if where else ""
-    return _latency("pymqi", ms, "is putting than IBM's pseudo-code in pymqi", "messages a second", at_least, headline)
+    return _latency("pymqi", ms, "put", "messages a second ÷ pymqi", at_least, headline)
 
 
 def _spark(name: str, asked: str, measured: str, at_least: float | None = None, digits: int = 2) -> Question:
@@ -115,8 +114,7 @@ def _spark(name: str, asked: str, measured: str, at_least: float | None = None, 
 
 
 def _stream(name: str, words: str, at_least: float | None = None) -> Question:
-    asked = f"How fast is a stream over 1 ms {words}?"
-    return _spark(f"stream {name}", asked, ", 4 partitions ÷ 4 loops that get", at_least)
+    return _spark(f"stream {name}", f"stream, 1 ms, {words}", ", 4 partitions ÷ 4 loops that get", at_least)
 
 
 QUESTIONS = (
@@ -126,45 +124,43 @@ QUESTIONS = (
     _beside_pymqi("put", 0.4),
     _beside_pymqi("put sync", 0.55),
     _beside_pymqi("get", 0.55),
-    Question(
-        "starting", "import", "How long does `import mqgroups` take?", "processor time, with bytecode", 0.12, unit="s"
-    ),
+    Question("starting", "import", "`import mqgroups`", "client, with bytecode", 0.12, unit="s"),
     _faster(0, 1.3, "on one machine"),
     _faster(1, 5, "over a line with 1 ms in each direction"),
     _faster(5, None, ""),
-    _latency("put", 1, "are asynchronous puts", "messages a second, async ÷ sync", 5),
-    _latency("put", 5, "are asynchronous puts", "messages a second, async ÷ sync"),
+    _latency("put", 1, "put", "messages a second, async ÷ sync", 5),
+    _latency("put", 5, "put", "messages a second, async ÷ sync"),
     Question(
         "latency",
         "raw 1",
-        "How near are they to asynchronous puts made by hand, over 1 ms?",
-        "messages a second ÷ a loop with the same MQI calls",
+        "put, 1 ms",
+        "messages a second ÷ by hand",
         at_least=0.9,
     ),
-    _latency("get", 1, "is getting several groups at a time", "rows a second, 8 consumers ÷ one"),
-    _latency("get", 5, "is getting several groups at a time", "rows a second, 8 consumers ÷ one"),
-    Question("growth", "messages", "Is the embedded queue manager slower with a deep queue?", _DEEP, 2),
-    Question("growth", "groups", "Is it slower with many incomplete groups?", _DEEP, 2),
+    _latency("get", 1, "get several groups", "rows a second, 8 consumers ÷ one"),
+    _latency("get", 5, "get several groups", "rows a second, 8 consumers ÷ one"),
+    Question("growth", "messages", "the embedded queue manager, messages on a queue", _DEEP, 2),
+    Question("growth", "groups", "the same, incomplete groups", _DEEP, 2),
     *(
-        Question("tracing", f"{way} {trace}", f"What does tracing cost a {way}, {words}?", _TRACED, most)
+        Question("tracing", f"{way} {trace}", f"{way}, {words}", _TRACED, most)
         for way, each_message in zip(_WAYS, (1.6, 1.7), strict=True)
         for trace, words, most in (
-            ("off", 'with `trace="off"`', 1.01),
+            ("off", '`trace="off"`', 1.01),
             ("unit of work", "a span for each unit of work", 1.05),
             ("message", "a span for each message", each_message),
-            ("unit of work, propagated", "a span for each unit of work, carried by its messages", 2.2),
-            ("message, propagated", "a span for each message, which carries it", 2.2),
-            ("the SDK's spans", "only what the SDK takes for a span for each message", None),
+            ("unit of work, propagated", "the same, carried by its messages", 2.2),
+            ("message, propagated", "the same, carried by it", 2.2),
+            ("the SDK's spans", "the SDK's part of that", None),
         )
     ),
-    _spark("read", "How fast does Spark read groups without removal?", " ÷ loops that browse by hand", 0.95),
-    _spark("stream", "How fast does a stream read groups and remove them?", " ÷ loops that browse and get by hand"),
-    _stream("steady", "in steady state, with 2,000 rows in a micro-batch", 0.85),
-    _stream("whole", "from the start of its query to the end, with ten of them"),
-    _stream("one", "with one micro-batch, from start to end"),
-    _spark("write", "How fast does Spark write groups?", " ÷ loops that put by hand", 0.9),
-    _spark("partitions", "How much do more partitions help over 1 ms?", ", read by 4 ÷ by one", 3, 1),
-    _spark("stream partitions", "How much do they help a stream over 1 ms?", ", read and removed by 4 ÷ by one", 3, 1),
-    _spark("put response", "How much does `putResponse=async` help over 1 ms?", ", written async ÷ sync", 3, 1),
+    _spark("read", "read, without removal", " ÷ loops that browse", 0.95),
+    _spark("stream", "stream, read and remove", " ÷ loops that browse and get"),
+    _stream("steady", "2,000 rows in a micro-batch, steady state", 0.85),
+    _stream("whole", "ten micro-batches, start to end"),
+    _stream("one", "one micro-batch, start to end"),
+    _spark("write", "write", " ÷ loops that put", 0.9),
+    _spark("partitions", "partitions, 1 ms", ", read by 4 ÷ by one", 3, 1),
+    _spark("stream partitions", "partitions of a stream, 1 ms", ", by 4 ÷ by one", 3, 1),
+    _spark("put response", "`putResponse`, 1 ms", ", async ÷ sync", 3, 1),
 )
 PARTS = tuple(dict.fromkeys(each.part for each in QUESTIONS))
