@@ -185,11 +185,13 @@ def called_name(call: ast.Call) -> str:
 def test_verbs_are_called_in_the_connection_only():
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).as_posix()
-        if name in VERB_CALLERS or name.startswith("mqi/"):
+        text = path.read_text(encoding="utf-8")
+        # Only to parse fewer files.
+        if name in VERB_CALLERS or name.startswith("mqi/") or "MQ" not in text:
             continue
         called = {
             node.func.attr
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         }
         assert not called & VERBS, f"{name} calls {sorted(called & VERBS)}"

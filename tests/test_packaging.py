@@ -50,3 +50,8 @@ def test_the_changelog_begins_with_the_version_that_would_be_released():
     # The kinds of changes of Keep a Changelog 1.1.0.
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= kinds
+
+
+@pytest.mark.parametrize("package", ["mqgroups", "embedded/mqembedded"])
+def test_a_package_says_that_it_has_types(package):
+    assert (ROOT / package / "py.typed").is_file()

@@ -17,6 +17,7 @@ import graphlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 # Names of Python and of libraries that are public although they begin with an underscore.
 API = {"_replace", "_make", "_getframe", "_jsc"}
@@ -133,21 +134,18 @@ def foreign_underscores(root: Path, friends: Collection[str] = ()) -> list[str]:
 
     ``friends`` are names that any folder may use.
     """
-    wrong = []
-    trees = {module: (path, ast.parse(path.read_text(encoding="utf-8"))) for module, path in modules(root).items()}
+    texts = {module: (path.parent, path.read_text(encoding="utf-8")) for module, path in modules(root).items()}
     own: dict[Path, set[str]] = {}
-    for path, tree in trees.values():
-        own.setdefault(path.parent, set()).update(_defined(tree))
-    for module, (path, tree) in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                wrong += [f"{module} imports {each.name}" for each in node.names if _is_private(each.name)]
-            elif isinstance(node, ast.Attribute) and _is_private(node.attr):
-                if node.attr in API or node.attr in friends or node.attr in own[path.parent]:
-                    continue
-                if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-                    continue
-                wrong.append(f"{module}, line {node.lineno}: {ast.unparse(node)}")
+    for folder, text in texts.values():
+        own.setdefault(folder, set()).update(_names(text).defined)
+    wrong = []
+    for module, (folder, text) in texts.items():
+        wrong += [f"{module} imports {name}" for name in _names(text).imported]
+        wrong += [
+            f"{module}, line {line}: {expression}"
+            for name, line, expression in _names(text).reached
+            if name not in friends and name not in own[folder]
+        ]
     return wrong
 
 
@@ -155,23 +153,39 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def _defined(tree: ast.Module) -> set[str]:
-    """Return the names that a module gives to functions, classes and attributes, those of its objects too."""
-    own = set()
-    for node in ast.walk(tree):
+class _Names(NamedTuple):
+    """Names in a module.
+
+    Attributes:
+        defined: given to functions, classes and attributes, those of its objects too.
+        imported: those with an underscore that it imports.
+        reached: those with an underscore that are attributes of another object: name, line, expression.
+    """
+
+    defined: set[str]
+    imported: list[str]
+    reached: list[tuple[str, int, str]]
+
+
+# A module is parsed once, although each friend is looked for in all of them.
+@functools.cache
+def _names(text: str) -> _Names:
+    names = _Names(set(), [], [])
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            own.add(node.name)
+            names.defined.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-        elif (
+            names.defined.add(node.id)
+        elif isinstance(node, ast.ImportFrom):
+            names.imported.extend(each.name for each in node.names if _is_private(each.name))
+        elif isinstance(node, ast.Attribute):
             # What is set on itself is its own; what is set on somebody else is not.
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-            and node.value.id in ("self", "cls")
-        ):
-            own.add(node.attr)
-    return own
+            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                if isinstance(node.ctx, ast.Store):
+                    names.defined.add(node.attr)
+            elif _is_private(node.attr) and node.attr not in API:
+                names.reached.append((node.attr, node.lineno, ast.unparse(node)))
+    return names
 
 
 def c_includes(sources: Collection[Path]) -> dict[str, set[str]]:
