@@ -1,9 +1,12 @@
 """Puts the messages of a producer's groups one by one, in units of work, and re-puts whatever was not committed.
 
-The putter keeps messages in memory until they are committed. So if the connection is lost and the program is still running, the
-putter redoes the unit of work. In a pipe the getter ends the unit of work, and the putter stages its part of it (``stage``).
+For each message ``core.group`` says how to put it. The MQMD that MQPUT returned is compared with that plan, and only then the
+position moves on.
 
-Not here: how one message is put (``placing.py``), and the application's interface to a group (``group.py``).
+The putter keeps messages in memory until they are committed. So if the connection is lost and the program is still running, the
+putter redoes the unit of work. In a pipe the getter ends the unit of work, and the putter puts its part of it (``put_all``).
+
+Not here: the application's interface to a group (``group.py``).
 """
 
 from __future__ import annotations
@@ -16,30 +19,49 @@ from datetime import UTC, datetime
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import NO_ROOM, Patience
-from mqgroups.core.group import MessagePart
+from mqgroups.core.group import GroupPosition, MessagePart, after_messages, after_segment, follows, may_go_unanswered
 from mqgroups.core.group_properties import NO_PROPERTIES
+from mqgroups.core.model import Role
 from mqgroups.core.ownership import PendingCommit
+from mqgroups.core.restart import Expectations
+from mqgroups.core.run import Run
 from mqgroups.core.status import TIME_UTC, Done
 from mqgroups.errors import GroupUsage, MQIError
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import structures as st
+from mqgroups.mqi.structures import group_place
 from mqgroups.printable import even_half_made
+from mqgroups.put.answers import Answers
+from mqgroups.put.descriptors import Descriptors
+from mqgroups.put.destination import Destination
 from mqgroups.put.payload import BYTES, Stream, Unsent, abandonment
-from mqgroups.put.placing import Placing
 from mqgroups.settings import SEGMENT_BYTES, Producing
 from mqgroups.status.keeper import Keeper
+from mqgroups.status.opening import check_apart
+from mqgroups.status.owner import new_owner_id
 from mqgroups.status.units_of_work import UnitsOfWork
+from mqgroups.telemetry import context
+from mqgroups.telemetry.message_span import MessageSpan
 from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 _log = logging.getLogger("mqgroups.put")
 
 # Looked up once: to look up a member of an enum takes long.
-_SEGMENT = MessagePart.SEGMENT
+_WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
+_RESOLVED_Q_MGR_NAME, _MSG_ID = st.PMO_RESOLVED_Q_MGR_NAME, st.MD_MSG_ID
+# The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
+# And of one that is too long, perhaps only with its header.
+_PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
+_TOO_LONG = frozenset({mq.MQRC_MSG_TOO_BIG_FOR_Q, mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR, mq.MQRC_DATA_LENGTH_ERROR})
 
 
-class Putter(Placing):
-    """The open queues of a producer, and the messages that it has put since the last commit.
+class Putter:
+    """A producer's open queue, its position in a group there, and the messages that it has put since the last commit.
 
     Attributes:
+        settings: the producer's.
+        work, owner: its units of work, and its part of them.
+        queue: the data queue, open for output.
         whole_bytes: longer payloads are put in segments.
         remembered: the properties, with the name, by which the status record knows the group when it is complete; empty if it has
             no name, or the record is not to know it.
@@ -69,14 +91,39 @@ class Putter(Placing):
             ConfigurationError: the queue is an alias of a topic.
             MQIError: a call failed.
         """
-        super().__init__(connection, settings, keeper, work, open_queue, owner_id)
+        self._connection = connection
+        self.settings = settings
+        self.work = work
         self._keeper = keeper
+        self._destination = Destination(connection, settings.queue, settings.bind)
+        self._open_for_any_group = open_queue or self._destination.open
+        self._persistence = settings.persistence
+        self._pinned = False
+        self._descriptors = Descriptors(connection, settings)
+        self._answers = Answers(connection, settings, work)
         # The messages that are not committed yet, in order.
         self._unsent: list[Unsent] = []
         self._room = connection.retrying(Patience(settings.full_wait_s), NO_ROOM, until=lambda: self.work.stopping)
         self.whole_bytes = settings.segment_bytes or sys.maxsize
         self.remembered = NO_PROPERTIES
-        if self.owner.resumed and settings.interrupted == "resume":
+        # Whether the messages of the open unit of work have spans.
+        self._each_message = False
+        expected = Expectations(Role.PUT, settings.name, settings.queue, connection.q_mgr_identifier)
+        self.owner = work.add(keeper, expected, owner_id or new_owner_id(), settings.hooks)
+        self._run = Run(self.owner.committed)
+        self.owner.in_hand = lambda: self.position
+        resumed = self.owner.resumed
+        if resumed:
+            self._persistence = resumed.persistence
+            self._destination.resolved = (resumed.resolved_q_name, resumed.resolved_q_mgr_name)
+        self.queue = self._open()
+        try:
+            self._destination.check_opened(self.queue)
+            check_apart(keeper.name, self.queue)
+        except BaseException:
+            self.queue.close()
+            raise
+        if resumed and settings.interrupted == "resume":
             _log.warning("%r resumes an interrupted group", self, extra=self.owner.log_fields())
 
     @even_half_made
@@ -88,6 +135,11 @@ class Putter(Placing):
             f"<GroupProducer {self.settings.queue} name={self.settings.name} group={group} "
             f"seq={position.msg_seq_number} uow={self.owner.own.number} {self._connection.state}>"
         )
+
+    @property
+    def position(self) -> GroupPosition:
+        """The position in the group after the last put."""
+        return self._run.position
 
     def put(self, message: Unsent) -> None:
         """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
@@ -108,6 +160,230 @@ class Putter(Placing):
         except MQIError as error:
             self.work.redo(error)
         raise self.owner.stopped()
+
+    def segment_bytes(self, payload: bytes | Stream) -> int | None:
+        """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
+        given = self.settings.segment_bytes
+        if isinstance(payload, bytes):
+            return given
+        if self._connection.platform == mq.MQPL_ZOS:
+            raise GroupUsage(
+                f"queue manager {self._connection.q_mgr_name} is on z/OS, which does not support segments, so a stream "
+                "cannot be put. Put bytes"
+            )
+        return given or SEGMENT_BYTES
+
+    # --- a message
+
+    def _put_and_commit(self, message: Unsent) -> None:
+        _, _, checkpoint, last, part = message
+        answers = self._answers
+        try:
+            self._put_once(message, not answers.may_be_asynchronous or answers.ends_unit_of_work(message))
+        except MQIError as error:
+            if error.reason not in NO_ROOM or answers.are_missing:
+                raise
+            self._commit_and_wait_for_room(message)
+        if checkpoint is not None:
+            self.owner.set_checkpoint(checkpoint)
+        if last and part is not _SEGMENT:
+            self._commit(ended=True)
+            self._unsent.clear()
+            self._group_ended()
+        elif answers.last_came and self.work.due():
+            self._syncpoint()
+
+    def _put_once(self, message: Unsent, ends: bool = True, in_handle: bool = False) -> None:
+        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case.
+
+        ``in_handle``: its trace context goes in a message handle.
+        """
+        data, kind, _, last, part = message
+        owner, descriptors, answers = self.owner, self._descriptors, self._answers
+        if owner.unit.messages == 0:
+            self._begin()
+        span = self._creating() if self._each_message else None
+        md = None if last or part is not _WHOLE or in_handle else descriptors.of_run.get(kind)
+        in_run = md is not None
+        if md is not None:
+            pmo = descriptors.in_logical_order
+            header = descriptors.in_front(kind) if descriptors.carries_context else b""
+        else:
+            if kind.msg_type == mq.MQMT_REPORT:
+                owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
+            md, pmo, header = descriptors.prepare(
+                self.position, self._persistence, kind, last, part, data, in_handle=in_handle
+            )
+        # In a run the position is behind the group's first message, on a handle that retains it.
+        unanswered = not ends and answers.may_be_asynchronous and (in_run or may_go_unanswered(self.position))
+        if unanswered:
+            pmo = answers.asynchronously(pmo)
+        try:
+            md_out, pmo_out = self.queue.put(md, pmo, header + data)
+        except MQIError as error:
+            if span is not None:
+                span.why = error
+                span.end()
+            self._put_otherwise(message, error, ends, had_header=bool(header))
+            return
+        if span is not None:
+            if not unanswered:
+                span.put_as(md_out[_MSG_ID])
+            span.end()
+        run = self._run
+        base = run.base
+        if in_run and (
+            unanswered
+            or (
+                group_place(md_out) == (base.group_id, base.msg_seq_number + run.ahead + 1)
+                and pmo_out[_RESOLVED_Q_MGR_NAME] == self._destination.field
+            )
+        ):
+            # Most messages: only the number is another one than before.
+            run.ahead += 1
+            answers.last_came = not unanswered
+        else:
+            self._arrived(message, md_out, pmo_out, unanswered=unanswered)
+        unit = owner.unit
+        unit.messages += 1
+        unit.data_bytes += len(data)
+
+    def _put_otherwise(self, message: Unsent, error: MQIError, ends: bool, *, had_header: bool) -> None:
+        """Put a message again: without trace context if ``error`` refused its properties, with it in a handle if it was too long.
+        Else raise the error, or that of a put before it that was not answered and explains it.
+        """
+        self._answers.explain(error)
+        if had_header and error.reason in _TOO_LONG:
+            self._put_once(message, ends, in_handle=True)
+            return
+        if error.reason not in _PROPERTIES_REFUSED or not self._descriptors.carries_context:
+            raise error
+        self._connection.stop_propagating(str(error))
+        self._carry()
+        self._put_once(message, ends)
+
+    def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
+        """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
+
+        Raises QueueManagerChanged: to another queue manager than the first one; ForeignSyncpoint: it is not the group's next one.
+        """
+        data, kind, _, last, part = message
+        run, whole = self._run, part is _WHOLE
+        base = run.base
+        if unanswered:
+            group_id = base.group_id
+        else:
+            group_id, found = group_place(md)
+            if base.at_start:
+                self._destination.begins(pmo)
+                if kind.properties:
+                    self.owner.unit.set_properties(dict(kind.properties))
+            else:
+                self._destination.went(pmo, md)
+            offset = 0 if whole else st.long_at(md, st.MD_OFFSET)
+            if not follows(base, group_id, found - run.ahead, offset):
+                raise self._answers.misplaced(self.position, group_id, found)
+        self._answers.last_came = not unanswered
+        if whole and base.msg_seq_number and not base.offset:
+            run.ahead += 1
+        else:
+            ends = part is not _SEGMENT
+            position = self.position
+            run.go_to(
+                after_messages(position, group_id) if ends else after_segment(position, group_id, len(data), last=last)
+            )
+
+    def _begin(self) -> None:
+        """Begin the owner's part of a unit of work."""
+        self.work.begin()
+        if not self.queue.is_open:
+            self.queue = self._open()
+        self.work.begun(self.owner)
+        self._each_message = self.owner.telemetry.has_message_spans
+        if not self._each_message:
+            self._carry()
+        self._stand_at_committed()
+
+    def _carry(self, span: MessageSpan | None = None) -> None:
+        """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
+        propagates = self._connection.propagates
+        self._descriptors.carry(self.owner.telemetry.trace_context(span) if propagates else context.NONE)
+
+    def _creating(self) -> MessageSpan:
+        """Begin the span of a message; the message carries its context if propagation is on."""
+        telemetry = self.owner.telemetry
+        span = telemetry.messages.begin(self._run.next_number, telemetry.context)
+        if self._connection.propagates or self._descriptors.carries_context:
+            self._carry(span)
+        return span
+
+    def _commit_and_wait_for_room(self, message: Unsent) -> None:
+        # Commit first: consumers can then get these messages, which makes room.
+        if self.work.may_end_early:
+            self._syncpoint()
+        self.owner.log(_log, logging.INFO, "%r waits for room on the queue", self)
+        self._put_when_room(message)
+
+    def _put_when_room(self, message: Unsent, ends: bool = True) -> None:
+        try:
+            self._room(self._put_once, message, ends)
+        except MQIError as error:
+            if error.reason in NO_ROOM and self.work.stopping:
+                raise self.owner.stopped() from None
+            raise
+
+    # --- the end of a unit of work
+
+    def _syncpoint(self) -> None:
+        messages = self.owner.unit.messages
+        self._commit(ended=False)
+        del self._unsent[:messages]
+
+    def _commit(self, *, ended: bool) -> None:
+        self.work.settling()
+        self.work.commit({self.owner: self._ending(ended=ended, done=self._done() if ended else None)})
+        self._answers.unit_ended()
+        self._stand_at_committed()
+
+    def _done(self) -> Done | None:
+        if not self.remembered:
+            return None
+        return Done(self.remembered, self.position.msg_seq_number, datetime.now(UTC).strftime(TIME_UTC))
+
+    def _ending(self, *, ended: bool, done: Done | None = None) -> PendingCommit:
+        if not ended:
+            self._destination.check_told()
+        self._answers.check()
+        resolved, persistence = self._destination.resolved, self._persistence
+        return self.owner.ending(self.position, ended=ended, resolved=resolved, persistence=persistence, done=done)
+
+    def _stand_at_committed(self) -> None:
+        self._run.go_to(self.owner.committed)
+
+    def set_back(self) -> None:
+        """Go to the position in the owner's record, after a commit or a backout."""
+        self._descriptors.of_run.clear()
+        self._stand_at_committed()
+        if self.owner.committed.at_start:
+            self._group_ended()
+
+    def _group_ended(self) -> None:
+        self._persistence = self.settings.persistence
+        self._destination.ended()
+        if self._pinned:
+            # The queue was open at one instance only for the rest of that group. The next group's first message opens it again:
+            # not here, because an MQOPEN can fail and the commit has already succeeded.
+            self._pinned = False
+            self.queue.close()
+        self._descriptors.of_run.clear()
+
+    def back_out(self, why: BaseException | str | None) -> None:
+        """Back out to the last commit, and add its position to the text of an error."""
+        self._unsent.clear()
+        try:
+            self.work.back_out_after(why)
+        finally:
+            self.set_back()
 
     def abandon(self, result: int, reason: str) -> None:
         """Back out to the last commit, and end the group without completing it; if nothing of it is committed, put nothing."""
@@ -137,6 +413,8 @@ class Putter(Placing):
             self.owner.log(_log, logging.WARNING, "%r abandons its interrupted group: %s", self, reason)
             self.abandon(0, reason)
 
+    # --- after a lost connection
+
     def recover(self) -> None:
         """Restore the open queues and the position if the connection was lost, or a call interrupted, since the last commit."""
         if self._connection.turn.interrupted:
@@ -164,21 +442,6 @@ class Putter(Placing):
                     error.context = f"This was message {self._run.next_number} of the group"
                 raise
 
-    def back_out(self, why: BaseException | str | None) -> None:
-        """Back out to the last commit, and add its position to the text of an error."""
-        self._unsent.clear()
-        try:
-            self.work.back_out_after(why)
-        finally:
-            self.set_back()
-
-    def close(self, *, delete_status: bool = False) -> None:
-        """Close both queues."""
-        try:
-            self.queue.close()
-        finally:
-            self._keeper.close(delete=delete_status)
-
     # --- in a pipe
 
     def unit_committed(self) -> None:
@@ -203,68 +466,23 @@ class Putter(Placing):
         *_, ended, _ = messages[-1]
         return self._ending(ended=ended)
 
-    # --- parts
+    # --- the queue
 
-    def _put_and_commit(self, message: Unsent) -> None:
-        _, _, checkpoint, last, part = message
-        answers = self._answers
+    def _open(self) -> Queue:
+        """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.
+
+        Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance: the first put after a restart goes without logical
+        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030).
+        """
+        self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start
+        return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()
+
+    def close(self, *, delete_status: bool = False) -> None:
+        """Close both queues."""
         try:
-            self._put_once(message, not answers.may_be_asynchronous or answers.ends_unit_of_work(message))
-        except MQIError as error:
-            if error.reason not in NO_ROOM or answers.are_missing:
-                raise
-            self._commit_and_wait_for_room(message)
-        if checkpoint is not None:
-            self.owner.set_checkpoint(checkpoint)
-        if last and part is not _SEGMENT:
-            self._commit(ended=True)
-            self._unsent.clear()
-            self._group_ended()
-        elif answers.last_came and self.work.due():
-            self._syncpoint()
-
-    def _syncpoint(self) -> None:
-        messages = self.owner.unit.messages
-        self._commit(ended=False)
-        del self._unsent[:messages]
-
-    def _commit(self, *, ended: bool) -> None:
-        self.work.settling()
-        self.work.commit({self.owner: self._ending(ended=ended, done=self._done() if ended else None)})
-        self._answers.unit_ended()
-        self._stand_at_committed()
-
-    def _done(self) -> Done | None:
-        if not self.remembered:
-            return None
-        return Done(self.remembered, self.position.msg_seq_number, datetime.now(UTC).strftime(TIME_UTC))
-
-    def _commit_and_wait_for_room(self, message: Unsent) -> None:
-        # Commit first: consumers can then get these messages, which makes room.
-        if self.work.may_end_early:
-            self._syncpoint()
-        self.owner.log(_log, logging.INFO, "%r waits for room on the queue", self)
-        self._put_when_room(message)
-
-    def _put_when_room(self, message: Unsent, ends: bool = True) -> None:
-        try:
-            self._room(self._put_once, message, ends)
-        except MQIError as error:
-            if error.reason in NO_ROOM and self.work.stopping:
-                raise self.owner.stopped() from None
-            raise
-
-    def segment_bytes(self, payload: bytes | Stream) -> int | None:
-        """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
-        given = self.settings.segment_bytes
-        if isinstance(payload, bytes):
-            return given
-        if self._connection.platform == mq.MQPL_ZOS:
-            raise GroupUsage(
-                f"queue manager {self._connection.q_mgr_name} is on z/OS, which does not support segments, so a stream "
-                "cannot be put. Put bytes"
-            )
-        return given or SEGMENT_BYTES
+            self.queue.close()
+        finally:
+            self._keeper.close(delete=delete_status)
 
 
 def claimed_putter(

@@ -15,14 +15,14 @@ from mqgroups.connection.queue import Queue
 from mqgroups.core.restart import CommitOutcome, commit_outcome
 from mqgroups.core.status import Mark
 from mqgroups.put.destination import Destination
-from mqgroups.put.placing import Placing
+from mqgroups.put.putter import Putter
 
 
 def _without_pin() -> None:
-    def unpinned(self: Placing) -> Queue:
+    def unpinned(self: Putter) -> Queue:
         return self._open_for_any_group()
 
-    Placing._open = unpinned  # type: ignore[method-assign]  # the pin taken out
+    Putter._open = unpinned  # type: ignore[method-assign]  # the pin taken out
 
 
 def _without_comparison() -> None:
