@@ -42,7 +42,7 @@ class Connection(MQICalls):
         binding: Binding,
         handle: Handle | int,
         *,
-        connect: Callable[[], Handle] | None = None,
+        connect: Callable[[], object] | None = None,
         conn_name: str | None = None,
         reconnect: Patience = NEVER,
         sleep: Sleep = time.sleep,
@@ -53,7 +53,7 @@ class Connection(MQICalls):
         Args:
             binding: the one that made the handle.
             handle: from MQCONNX. A number means that it is the application's own handle: it is neither disconnected nor remade.
-            connect: makes a new handle, or fails; ``None`` if the handle is the application's own.
+            connect: connects the handle again, or fails; ``None`` if the handle is the application's own.
             conn_name: the address that ``connect`` connects to, if it was given.
             reconnect: how long to retry when the connection is lost; 0 does not reconnect.
             sleep: the function that waits between tries.
@@ -153,11 +153,9 @@ class Connection(MQICalls):
     def _connect_again(self) -> None:
         # The connection counts as lost until the last line, so that this is repeated after any interruption.
         assert self._connect is not None
+        assert self._handle is not None
         try:
-            # If the queue manager can be reached, tell it that the old connection is no longer used.
-            if self._handle is not None:
-                self._handle.release()
-            self._handle = self._connect()
+            self._connect()
             self.hconn = self._handle.hconn
             self.objects.forget()
             self.message_handles.forget()

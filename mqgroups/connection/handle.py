@@ -1,6 +1,7 @@
 """A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-So no interruption can lose it (``interruptions.py``). MQDISC commits (IBM MQ, topic q106120), so it is called only after an
+So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with the same handle: one
+of its own for each would be collected between two of them, and Python swallows an interruption that comes there. MQDISC commits (IBM MQ, topic q106120), so it is called only after an
 MQBACK that succeeded.
 """
 
@@ -46,7 +47,8 @@ class Handle:
         self._made: list[ConnectedQueueManager] = []
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int]:
-        """MQCONNX; returns completion and reason code."""
+        """MQCONNX; returns completion and reason code. An earlier connection of this handle is released first."""
+        self.release()
         self.hconn, comp, reason = self._binding.connect(arguments, self._made)
         return comp, reason
 
