@@ -1,8 +1,9 @@
 """A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with the same handle: one
-of its own for each would be collected between two of them, and Python swallows an interruption that comes there. MQDISC commits (IBM MQ, topic q106120), so it is called only after an
-MQBACK that succeeded.
+So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with one handle. If
+each had its own, handles would be collected between two tries, and Python swallows an interruption that comes there.
+
+MQDISC commits (IBM MQ, topic q106120), so it is called only after an MQBACK that succeeded.
 """
 
 from __future__ import annotations
