@@ -89,7 +89,7 @@ ROOMS: dict[str, set[str]] = {
 # Names with an underscore that other rooms than their own may use: a user's editor doesn't list them.
 FRIENDS: set[str] = set()
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
-VERB_CALLERS = {f"connection/{name}.py" for name in ("handle", "mqi_calls", "open_objects", "unanswered")}
+VERB_CALLERS = {f"connection/{name}.py" for name in ("connection", "handle", "open_objects", "unanswered")}
 VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ", "MQSTAT"}
 
 

@@ -1,7 +1,6 @@
 """A connection to a queue manager, and the MQI calls on it. Modules above this package do not call the MQI.
 
-connection.py       reconnects when the connection is lost, recovers after an interruption; owners of status queues
-mqi_calls.py        the calls on a connection handle: MQCMIT, MQBACK; one unit of work
+connection.py       a connection: MQCMIT, MQBACK, its one unit of work; reconnects, and recovers after an interruption
 open_objects.py     MQOPEN, MQCLOSE; what is open
 queue.py            MQPUT, MQGET and MQINQ of an open queue
 connecting.py       MQCONNX, with retries

@@ -37,8 +37,9 @@ def open_connection(
     # Its identifier is not known before it answers.
     place = Place.of(arguments.q_mgr_name, "", arguments.conn_name)
 
-    def connect() -> Handle:
-        handle = Handle(binding)
+    handle = Handle(binding)
+
+    def connect() -> None:
         comp, reason = tls_identity.connect(handle, arguments)
         if comp == mq.MQCC_FAILED:
             metrics.could_not_connect(place, reason)
@@ -51,9 +52,8 @@ def open_connection(
             if reason == mq.MQRC_FUNCTION_NOT_SUPPORTED and not arguments.conn_name:
                 error.remedy = TABLE_NOT_SUPPORTED
             raise error
-        return handle
 
-    handle = retrying(patience, CONNECT_LATER, sleep, q_mgr_name=arguments.q_mgr_name)(connect)
+    retrying(patience, CONNECT_LATER, sleep, q_mgr_name=arguments.q_mgr_name)(connect)
     connection = Connection(
         binding,
         handle,

@@ -1,7 +1,9 @@
 """A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
 
-So no interruption can lose it (``interruptions.py``). MQDISC commits (IBM MQ, topic q106120), so it is called only after an
-MQBACK that succeeded.
+So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with one handle. If
+each had its own, handles would be collected between two tries, and Python swallows an interruption that comes there.
+
+MQDISC commits (IBM MQ, topic q106120), so it is called only after an MQBACK that succeeded.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Handle:
         self._made: list[ConnectedQueueManager] = []
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int]:
-        """MQCONNX; returns completion and reason code."""
+        """MQCONNX; returns completion and reason code. An earlier connection of this handle is released first."""
+        self.release()
         self.hconn, comp, reason = self._binding.connect(arguments, self._made)
         return comp, reason
 

@@ -33,6 +33,7 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
     """
     asked = _identity(arguments)
     known = weakref.ref(handle, _forget)
+    _made.pop(known, None)  # if it is connected again, its old connection is gone
     _being_made[known] = asked
     try:
         comp, reason = handle.connect(arguments)

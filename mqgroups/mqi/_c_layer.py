@@ -69,12 +69,14 @@ class CLayer:
         """MQCONNX with the binding's own MQCD, MQSCO and MQCSP classes, which match the MQ client it was built for.
 
         The binding's QueueManager object is used only to connect: its handle is taken, and it does not disconnect when it is
-        garbage-collected, because MQDISC commits. It is added to ``made`` first, so that no interruption can lose the handle.
+        garbage-collected, because MQDISC commits. It is added to ``made`` first, so that no interruption can lose the handle. The
+        object of a try that failed is used again.
         """
         self._require_fields(arguments)
         package = self._package
-        q_mgr = package.QueueManager(None, disconnect_on_exit=False)
-        made.append(q_mgr)
+        if not made:
+            made.append(package.QueueManager(None, disconnect_on_exit=False))
+        q_mgr: Any = made[0]
         keywords = self._connect_options(arguments)
         if arguments.channel is not None:
             cd = package.CD()

@@ -1,7 +1,6 @@
 """Units of work, and the status record that ends each of them.
 
-units_of_work.py  begins, commits and backs out
-recovery.py       recovers after a lost connection, a commit without an answer, or an interruption
+units_of_work.py  begins, commits and backs out; recovers after a lost connection, a commit without an answer, or an interruption
 performer.py      makes the calls of the protocol (``core/protocol.py``)
 owner.py          one name's side of the units of work: where its group stands, and its record
 witness.py        tells telemetry, hooks and log what happens to an owner

@@ -9,14 +9,18 @@ The campaign (``tests/faults/interruptions.py``) has it come at every line of th
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 
 import pytest
 
 import mqgroups
+from mqembedded import Fault
 from mqgroups import errors
+from mqgroups.connection.handle import Handle
 from mqgroups.connection.holder import connection_of
 from mqgroups.connection.interruptions import WithBlock, call_and_keep
+from mqgroups.mqi import constants as mqc
 from mqgroups.put.group import OutgoingGroup
 from tests.faults.interrupter import Interrupter, Place, Point
 from tests.put.whole_groups import THIS, is_whole_group
@@ -363,3 +367,31 @@ def test_a_connection_whose_block_was_left_is_closed_wherever_an_interruption_co
         owner.producer(owner.connect(), owner_wait_s=0).close()
         assert not q_mgr.usable, place
         producer.close()
+
+
+@pytest.mark.embedded
+def test_an_interruption_between_two_tries_to_connect_is_not_swallowed(owner, faults, clock, monkeypatch):
+    """Python only prints what is raised in ``__del__``, so no handle may be collected before the last try."""
+    collected: list[int] = []
+    tries = 4
+
+    def sleep(seconds):
+        gc.collect()
+        assert collected == []
+        clock.sleep(seconds)
+
+    def refuse():
+        faults.arm(Fault("answer", verb="MQCONNX", reason=mqc.MQRC_Q_MGR_NOT_AVAILABLE, times=tries))
+
+    gc.collect()
+    monkeypatch.setattr(Handle, "__del__", lambda handle: collected.append(handle.hconn))
+    refuse()
+    with owner.connect(connect_wait_s=60, reconnect_wait_s=60, sleep=sleep) as q_mgr:
+        assert len(clock.naps) >= tries
+        with owner.producer(q_mgr) as producer:
+            faults.arm(Fault("drop", verb="MQPUT", nth=2))
+            refuse()
+            assert put_until_done(producer) == 0
+            assert len(clock.naps) >= 2 * tries
+        assert collected == []
+    assert is_whole_group(owner.on_queue(), THIS)

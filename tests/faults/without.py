@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import mqgroups.core.protocol
-from mqgroups.connection.mqi_calls import MQICalls
+from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
 from mqgroups.core.restart import CommitOutcome, commit_outcome
 from mqgroups.core.status import Mark
@@ -41,10 +41,10 @@ def _without_fence() -> None:
 
 
 def _without_back_out() -> None:
-    def back_out(self: MQICalls) -> None:
+    def back_out(self: Connection) -> None:
         self.unit_of_work_of = None
 
-    MQICalls.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
+    Connection.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
 
 
 _SAFETIES = {

@@ -1,7 +1,7 @@
 """Who starts: a program that puts, gets or pipes one group and closes.
 
-It runs the library's own protocol (``mqgroups/core/protocol.py``), as ``mqgroups/status/units_of_work.py`` and ``recovery.py``
-do; its steps become calls of the model's queue manager here, as the performer and the status queue make them of the MQI. There
+It runs the library's own protocol (``mqgroups/core/protocol.py``), as ``mqgroups/status/units_of_work.py``
+does; its steps become calls of the model's queue manager here, as the performer and the status queue make them of the MQI. There
 is no protocol in this module: only when each part of it is run.
 
 A program is a generator: it yields a call and is sent the answer, or gets ``Lost`` or ``Interrupted`` thrown. What it yields
