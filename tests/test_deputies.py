@@ -109,7 +109,6 @@ READERS: dict[str, tuple[Reader, Places, str]] = {
     "segments that differ are quarantined": (consume(poison="quarantine"), UNLIKE, "ORDERS.BACKOUT"),
     "a pipe": (pipe, [(1, 0, LAST, {})], "INVOICES"),
     "a group is moved": (move(), GAP, "ORDERS.BACKOUT"),
-    "a group is moved with its context": (move(keep_context=True), GAP, "ORDERS.BACKOUT"),
     "what is no record is moved away": (rebuild, ALONE, "ORDERS.BACKOUT"),
 }
 

@@ -22,7 +22,6 @@ from mqgroups.cli.table import COLOURS, Output
 from mqgroups.cli.words import age, put_time, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.groups import ListedGroup
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.queues import look_at_queues
 from mqgroups.operate.rules.bar import bar, drawn, told
@@ -78,7 +77,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
             def wanted(each: Judgement) -> bool:
                 return any(owner.name == name for owner in each.owners) or each.cause in possible
 
-            rows: list[ListedGroup] = []
+            rows: list[Judgement] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
                 with GroupNames(q_mgr, queue) as names:
@@ -120,13 +119,13 @@ def _print(report: Report, card: dict[str, Any]) -> None:
     report.print(*(f"  do: {line}" for line in card["remedy"]), wrap=False)
 
 
-def group_card(row: ListedGroup, at: datetime) -> dict[str, Any]:
+def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
     """Return what is shown of a group, as texts; ``at``: when it was seen."""
     group, cause, owners = row.group, row.cause, row.owners
     parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
     got_by = [each.name for each in owners if each.role == "get"]
-    name = row.name or next((each.group_name for each in owners if each.group_name), "")
+    name = row.name or row.recorded_name
     facts = {
         "messages": f"{group.messages:,}, {size(group.data_bytes)}" if group.messages else "none",
         "GroupId": group.group_id.hex(),

@@ -24,7 +24,7 @@ from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQ
 from mqgroups.operate.doctor import examine, named_status_queues
 from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
-from mqgroups.operate.rules.findings import Finding, Severity, connect_finding, ok
+from mqgroups.operate.rules.findings import Finding, Severity, ok
 from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
@@ -76,7 +76,7 @@ def doctor(output: str, **options: Any) -> None:
     try:
         q_mgr = open_q_mgr(**connection)
     except (MQIError, BindingMissing) as error:
-        found.append(connect_finding(error.reason if isinstance(error, MQIError) else 0, str(error)))
+        found.append(Finding("connection", Severity.ERROR, str(error), "nothing works without a connection"))
         _show(report, found, output)
         report.end()
     try:

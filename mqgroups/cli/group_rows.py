@@ -10,8 +10,8 @@ from mqgroups.cli.table import COLOURS, Column, Listing, picked
 from mqgroups.cli.words import age, age_s, iso, size, timestamp
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.model import MsgFlag, Persistence
-from mqgroups.operate.groups import ListedGroup
-from mqgroups.operate.rules.inspection import Browsed, GroupInspection, Place, Run
+from mqgroups.operate.rules.inspection import Browsed, GroupInspection, MessagePlace, MessageRun
+from mqgroups.operate.rules.judgement import Judgement
 from mqgroups.printable import LONGEST_NAME, brief
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
@@ -22,10 +22,10 @@ _FLAGS = {
 }
 
 
-def group_listing(now: datetime, *, queues: bool = False) -> Listing[ListedGroup]:
+def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
     """Return how groups are shown. ``now`` is compared with put times; ``queues``: there are several."""
-    queue: Column[ListedGroup] = Column("queue", lambda row: row.queue)
-    columns: tuple[Column[ListedGroup], ...] = (
+    queue: Column[Judgement] = Column("queue", lambda row: row.queue)
+    columns: tuple[Column[Judgement], ...] = (
         *([queue] if queues else []),
         Column("GroupId", lambda row: shown_id(row.group.group_id)),
         Column("name", lambda row: brief(row.name or "", LONGEST_NAME), rank=2),
@@ -46,16 +46,16 @@ def group_listing(now: datetime, *, queues: bool = False) -> Listing[ListedGroup
     return Listing(columns, lambda row: listed_values(row, now))
 
 
-def _owner(row: ListedGroup, role: str) -> str:
+def _owner(row: Judgement, role: str) -> str:
     return ", ".join(owner.name for owner in row.owners if owner.role == role)
 
 
-def _some(runs: Sequence[Run]) -> str:
+def _some(runs: Sequence[MessageRun]) -> str:
     shown = ", ".join(_from_to(run) for run in runs[:3])
     return shown + (f" and {len(runs) - 3:,} more" if len(runs) > 3 else "")
 
 
-def _from_to(run: Run) -> str:
+def _from_to(run: MessageRun) -> str:
     first, last = _place(run.first), _before(run.end)
     return first if first == last else f"{first} to {last}"
 
@@ -64,7 +64,7 @@ def _persistence(group: GroupInspection) -> str:
     return " and ".join(_PERSISTENT.get(each, "?") for each in sorted(group.persistences))
 
 
-def _place(place: Place) -> str:
+def _place(place: MessagePlace) -> str:
     return f"{place.msg_seq_number}{_bytes(place)}"
 
 
@@ -74,12 +74,12 @@ def _last(group: GroupInspection) -> str:
     return _before(group.end) + behind
 
 
-def _before(end: Place) -> str:
+def _before(end: MessagePlace) -> str:
     """Return the last message before a place, and how many of its bytes if only a part is before it."""
     return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
 
 
-def _bytes(place: Place) -> str:
+def _bytes(place: MessagePlace) -> str:
     return f" at byte {place.offset}" if place.offset else ""
 
 
@@ -96,10 +96,11 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
     }
 
 
-def listed_values(row: ListedGroup, now: datetime) -> dict[str, Any]:
+def listed_values(row: Judgement, now: datetime) -> dict[str, Any]:
     """Return a group with its state and owners, for JSON."""
     return {
-        **picked(row, "q_mgr_name queue name"),
+        "q_mgr_name": row.around.at.q_mgr_name,
+        **picked(row, "queue name"),
         "state": row.state.value,
         "cause": row.cause.value,
         "since": iso(row.since),

@@ -12,17 +12,17 @@ from mqgroups.cli.words import size
 from mqgroups.printable import brief
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+    from rich.progress import Progress
 
 # Without a terminal; a command that is quick prints nothing.
 _EVERY_S = 10.0
 
 
-class Progress:
+class ProgressLine:
     """A line of progress, in a ``with`` statement; nothing is left of it at a terminal."""
 
     def __init__(self) -> None:
-        self._bar: Bar | None = None
+        self._bar: Progress | None = None
         self._next_s = time.monotonic() + _EVERY_S
 
     def say(self, sentence: str, done: float | None = None, total: float | None = None) -> None:
@@ -42,11 +42,10 @@ class Progress:
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bar
+            from rich.progress import BarColumn, Progress, TextColumn
             from rich.table import Column
 
-            self._bar = Bar(
+            self._bar = Progress(
                 TextColumn("{task.description}", markup=False, table_column=Column(ratio=3, no_wrap=True)),
                 BarColumn(bar_width=None, table_column=Column(ratio=1)),
                 console=Console(stderr=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, cast
@@ -26,7 +26,6 @@ from mqgroups.core.modes import Accept
 from mqgroups.core.status import RecordState
 from mqgroups.core.to_copy import to_copy
 from mqgroups.names import checked_user, status_queue_name
-from mqgroups.operate.groups import listed
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Surroundings, judged
 from mqgroups.queue_manager import QueueManager
@@ -141,17 +140,16 @@ def rebuild(apply: bool, **options: Any) -> None:
     elif asked["checkpoint"] is None:
         lost = {repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None}
         for each in lost.values():
-            report.note(_to_give(each))
+            report.note(f"a record that is moved away has a checkpoint. To keep it: {_to_give(each)}")
         if done.unreadable and not lost:
             report.note(
-                "if one of these messages was the record, its checkpoint is in it, if it had one. Look at it there, and give the "
-                "checkpoint with --checkpoint: the next start has none otherwise"
+                "if one of these messages was the record, look at its checkpoint, and give it with --checkpoint"
             )
-    if done.record is not None and done.record.checkpoint is None and not done.unreadable:
-        report.note(
-            "the record has no checkpoint. If the program sets checkpoints, give its last one with --checkpoint. The name of the "
-            "last complete group is not known either: a producer that is given that name again puts the group again"
-        )
+        elif done.record is not None and not lost:
+            report.note(
+                "the record has no checkpoint. If the program sets checkpoints, give its last one with --checkpoint. The name of "
+                "the last complete group is not known either: a producer that is given that name again puts the group again"
+            )
     if done.orphaned:
         report.print(f"{_tense(apply, 'remove')} an anchor from {done.status_queue}, whose record is lost")
     if done.record is not None:
@@ -170,7 +168,7 @@ def rebuild(apply: bool, **options: Any) -> None:
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
 @click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
-@_accept("in-use", "other-owners", "dead-letters", "old-context")
+@_accept("in-use", "other-owners", "dead-letters")
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
@@ -187,19 +185,11 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
       other-owners  no producer puts the rest of this group; not all records
                     can be seen or read
       dead-letters  no consumer will get them with their dead-letter headers
-      old-context   no Spark query has read this group from --to: it would remove
-                    it unread, because origin and put time stay (needs +passall)
     """
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
         done = operate.move_group(
-            q_mgr,
-            queue,
-            group_id,
-            to=to,
-            accept=cast("Collection[Accept]", {*accept} - {"old-context"}),
-            keep_context="old-context" in accept,
-            check=not apply,
+            q_mgr, queue, group_id, to=to, accept=cast("Sequence[Accept]", accept), check=not apply
         )
     _show(report, q_mgr, done.group)
     report.print(f"{_tense(apply, 'move')} {number(done.group.messages, 'message')} to {done.to}")
@@ -221,16 +211,14 @@ def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) ->
     if group is not None:
         # No record names it any more, so its messages alone say its state.
         around = Surroundings(BrowsedInstance(q_mgr.q_mgr_name, ""), quiet_since=group.last_put)
-        report.rows("group", group_listing(datetime.now(UTC)), [listed(judged(group, (), around))])
+        report.rows("group", group_listing(datetime.now(UTC)), [judged(group, (), around)])
 
 
 def _to_give(checkpoint: Any) -> str:
-    """Return how to give the checkpoint of a record that is moved away to the new one."""
+    """Return how to give a checkpoint to a new record."""
     if isinstance(checkpoint, bytes):
-        given = f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
-    else:
-        given = to_copy("--checkpoint {}", json.dumps(checkpoint))
-    return f"a record that is moved away has a checkpoint, and a new record does not get it unless you give it: {given}"
+        return f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
+    return to_copy("--checkpoint {}", json.dumps(checkpoint))
 
 
 def _tense(apply: bool, verb: str) -> str:

@@ -15,7 +15,7 @@ from mqgroups.cli.owners import by_need, summary
 from mqgroups.cli.words import put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.groups import GroupList, ListedGroup, in_order
+from mqgroups.operate.groups import GroupList, in_order
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.queues import look_at_queues
 from mqgroups.operate.rules.judgement import GroupState, Judgement
@@ -49,7 +49,7 @@ class SeenQueue:
     hidden: int | None = None
     data_bytes: int = 0
     states: Mapping[GroupState, int] = field(default_factory=dict)
-    groups: list[ListedGroup] = field(default_factory=list)
+    groups: list[Judgement] = field(default_factory=list)
     names: dict[bytes, str] = field(default_factory=dict)
     owners: list[SeenOwner] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Seen:
         yield from (f"{each.queue}: {said(each)}" for each in self.queues)
 
     @property
-    def groups(self) -> list[ListedGroup]:
+    def groups(self) -> list[Judgement]:
         """The groups of all queues, the most dangerous ones first."""
         return list(in_order(each.groups for each in self.queues))
 

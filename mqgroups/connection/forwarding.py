@@ -5,8 +5,7 @@ cluster the queue is bound on open, so that all messages of a group go to one in
 
 But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, topic
 q023110), and that is now the user of this program: whoever may put to the data queue would have reports put to any queue that
-this user may put to. With the context of the original put that is the sender again, but IBM's texts do not say whose authority
-counts for a report of arrival. What a sender asked for is in the log.
+this user may put to. What a sender asked for is in the log.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import logging
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.printable import printable
@@ -28,21 +26,11 @@ _HARMLESS = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_
 class ForwardQueue:
     """The queue, open for output."""
 
-    def __init__(self, connection: Connection, name: str, *, context_of: Queue | None = None) -> None:
-        """Open it; raises MQIError.
-
-        ``context_of``: the queue that the messages are got from, opened with MQOO_SAVE_ALL_CONTEXT. The messages then keep the
-        context of their original put (user, program, time); that needs the authority PASSALL. By default they get the context of
-        this program.
-        """
-        options, context = st.PUT_SAME_MESSAGE, 0
-        open_options = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
-        if context_of is not None:
-            options, context = options | mq.MQPMO_PASS_ALL_CONTEXT, context_of.hobj
-            open_options |= mq.MQOO_PASS_ALL_CONTEXT
-        self.queue = connection.open_queue(name, open_options)
+    def __init__(self, connection: Connection, name: str) -> None:
+        """Open it; raises MQIError. The context of messages there (user, program, put time) is that of this program."""
+        self.queue = connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)
         self._place = connection.place
-        self._pmo = st.pmo(options, context=context)
+        self._pmo = st.pmo(st.PUT_SAME_MESSAGE)
 
     @property
     def is_stale(self) -> bool:

@@ -41,7 +41,7 @@ from mqgroups.core.status import StatusRecord
 from mqgroups.operate.adopt import Adoption, adopt
 from mqgroups.operate.browse import messages_of_group
 from mqgroups.operate.doctor import examine
-from mqgroups.operate.groups import GroupList, ListedGroup, browse_groups
+from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.move import GroupMove, move_group
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import SeenOwners, find_owners
@@ -64,7 +64,6 @@ __all__ = [
     "GroupState",
     "Holder",
     "Judgement",
-    "ListedGroup",
     "OwnerState",
     "Salvage",
     "SeenOwner",

@@ -26,7 +26,7 @@ from mqgroups.mqi.rfh2 import described_by, without_properties
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.command_server import uncommitted
 from mqgroups.operate.refusal import checked_group_id
-from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, MessagePlace
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _DEAD_LETTER_HEADER_BYTES = 172
@@ -188,7 +188,7 @@ class SecondLook:
         """Whether the message behind the last one that was seen is there now, or the first one is gone."""
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
-    def _is_there(self, group: GroupInspection, place: Place) -> bool:
+    def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
         """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
         if not self._left:
             return place != group.end

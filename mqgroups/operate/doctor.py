@@ -8,9 +8,9 @@ a program, because each error for 2035 prints the command for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mqgroups.connection.connection import Connection
@@ -60,6 +60,12 @@ _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
+_WAITS = "its owner waits at its start; with an empty queue it would put or get its group again"
+_WHY = {
+    OwnerState.HIDDEN: _WAITS,
+    OwnerState.LOST: _WAITS,
+    OwnerState.LEFT_OVER: "its program ended without closing: no harm",
+}
 
 
 def examine(
@@ -92,9 +98,28 @@ def examine(
     if name is not None:
         checked_name(name)
     side = None if role is None else checked_role(role)
+    roles = (side,) if side else tuple(Role)
     connection = connection_of(q_mgr)
-    asked = _Examination(q_mgr, connection, queue, name, side, status_queue, channel, principal, group)
-    yield from asked.findings()
+    local = (queue_behind(connection, queue) or queue) if queue else ""
+    data, problem = inquired(connection, local, _DATA_QUEUE) if local else ({}, None)
+    of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
+    of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
+    yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
+    yield from q_mgr_findings(connection.q_mgr_name, {**of_q_mgr, **of_queue})
+    told = partial(_told, connection.q_mgr_name, queue, channel, of_queue, needs_model=bool(name and side))
+    yield from _told_by_command_server(connection, told, principal)
+    if queue is not None:
+        if local != queue:
+            yield from alias_findings(queue, local, inquired(connection, queue, ("GET", "PUT"))[0], roles)
+        if problem:
+            why = "its attributes can break or slow groups"
+            yield _not_inquired(f"queue {local}: attributes", problem, why, principal, local)
+        yield from data_queue_findings(local, {**data, **_of(of_q_mgr, "PLATFORM")}, roles)
+        if (backout := data.get("BOQNAME")) and Role.GET in roles:
+            yield from _backout_queue(connection, str(backout), {**of_queue, "Q.GROUP": group}, principal)
+    if name is not None and side is not None:
+        yield from _owner(q_mgr, name, side, queue, status_queue)
+    yield from _owners(q_mgr, queue, named_status_queues(q_mgr, name, side, status_queue))
 
 
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
@@ -141,157 +166,117 @@ def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
     return {"CHS.HBINT": max(values) if all(values) else 0} if values else {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Examination:
-    """What ``examine`` was asked to check."""
+def _of(facts: Facts, *names: str) -> Facts:
+    return {name: facts[name] for name in names if name in facts}
 
-    q_mgr: ConnectionHolder
-    connection: Connection
-    queue: str | None
-    name: str | None
-    role: Role | None
-    status_queue: str | None
-    channel: str | None
-    principal: str | None
-    group: int
 
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        """The roles of the programs that use the queue."""
-        return (self.role,) if self.role else tuple(Role)
+def _told_by_command_server(
+    connection: Connection, told: Callable[[MQSCClient], Iterator[Finding]], principal: str | None
+) -> Iterator[Finding]:
+    """Yield what only the command server tells, or why it does not."""
+    is_zos = connection.platform == mq.MQPL_ZOS
+    about, why = (
+        "MQSC" if is_zos else "command server",
+        f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
+    )
+    try:
+        with closing(MQSCClient(connection, patience_ms=5_000)) as client:
+            yield from told(client)
+            yield ok(about, "it answers this user")
+    except CommandRefused as error:
+        yield Finding(about, Severity.UNSEEN, str(error), why, "" if is_zos else "START CMDSERV, or strmqcsv")
+    except ConnectionBroken:
+        raise
+    except MQIError as error:
+        why += ", nor who holds a status queue, and what units of work hide"
+        yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(principal, *_ASK_AUTHORITIES))
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield all findings."""
-        connection = self.connection
-        local = (queue_behind(connection, self.queue) or self.queue) if self.queue else ""
-        data, problem = inquired(connection, local, _DATA_QUEUE) if local else ({}, None)
-        of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
-        of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
-        yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
-        yield from q_mgr_findings(connection.q_mgr_name, {**of_q_mgr, **of_queue})
-        yield from self._told_by_command_server(of_queue)
-        if self.queue is not None:
-            data |= {name: of_q_mgr[name] for name in ("PLATFORM",) if name in of_q_mgr}
-            yield from self._data_queue(self.queue, local, data, problem)
-        if self.name is not None and self.role is not None:
-            yield from self._owner(self.name, self.role)
-        yield from self._owners()
 
-    def _told_by_command_server(self, of_queue: Facts) -> Iterator[Finding]:
-        """Yield what only the command server tells: channel, model queue, expiry."""
-        is_zos = self.connection.platform == mq.MQPL_ZOS
-        about, why = (
-            "MQSC" if is_zos else "command server",
-            f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
+def _told(
+    q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: MQSCClient, *, needs_model: bool
+) -> Iterator[Finding]:
+    """Yield findings on the channel, the model queue and the expiry of a queue."""
+    if channel:
+        shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", channel))
+        yield from channel_findings(channel, {**shown, **_negotiated(client, channel), **of_queue})
+    if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
+        yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
+    else:
+        found, why = "there is none, or this user may not display it", "other status queues are made from it"
+        remedy = to_copy("mqgroups mqsc status | runmqsc {}", q_mgr_name)
+        # A named owner may need it, and then what could not be seen is not in order.
+        severity = Severity.UNSEEN if needs_model else Severity.WARNING
+        yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
+    if queue:
+        shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", queue))
+        yield from data_queue_findings(queue, _of(shown, "CAPEXPRY", "CUSTOM"), ())
+
+
+def _not_inquired(subject: str, problem: MQIError, why: str, principal: str | None, queue: str) -> Finding:
+    refused = isinstance(problem, NotAuthorised)
+    severity = Severity.UNSEEN if refused else Severity.ERROR
+    return Finding(subject, severity, str(problem), why, **(_granted(principal, (queue, "INQ")) if refused else {}))
+
+
+def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal: str | None) -> Iterator[Finding]:
+    """Yield findings on the backout queue of a queue with these facts."""
+    subject = f"backout queue {name}"
+    facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
+    if isinstance(problem, QueueMissing):
+        why = "messages cannot be moved there, so a poison message stops its consumer"
+        mqsc = (to_copy(f"DEFINE QLOCAL({{}}) DEFPSIST(YES) {PINNED}", name),)
+        yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
+        return
+    if isinstance(problem, NotAuthorised):
+        yield _not_inquired(
+            subject, problem, "whether it has messages, and may be put to, is not known", principal, name
         )
-        try:
-            with closing(MQSCClient(self.connection, patience_ms=5_000)) as client:
-                yield from self._told(client, of_queue)
-                yield ok(about, "it answers this user")
-        except CommandRefused as error:
-            yield Finding(about, Severity.UNSEEN, str(error), why, "" if is_zos else "START CMDSERV, or strmqcsv")
-        except MQIError as error:
-            if isinstance(error, ConnectionBroken):
-                raise
-            why += ", nor who holds a status queue, and what units of work hide"
-            yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(self.principal, *_ASK_AUTHORITIES))
+    yield from data_queue_findings(name, {**facts, **of_queue}, (Role.PUT,))
+    if depth := facts.get("CURDEPTH"):
+        found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
+        why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
+        yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
 
-    def _told(self, client: MQSCClient, of_queue: Facts) -> Iterator[Finding]:
-        if self.channel:
-            shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", self.channel))
-            yield from channel_findings(self.channel, {**shown, **_negotiated(client, self.channel), **of_queue})
-        if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
-            yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
-        else:
-            found, why = "there is none, or this user may not display it", "other status queues are made from it"
-            remedy = to_copy("mqgroups mqsc status | runmqsc {}", self.connection.q_mgr_name)
-            # A named owner may need it, and then what could not be seen is not in order.
-            severity = Severity.UNSEEN if self.name and self.role else Severity.WARNING
-            yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
-        if self.queue:
-            shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", self.queue))
-            caps: Facts = {name: shown[name] for name in ("CAPEXPRY", "CUSTOM") if name in shown}
-            yield from data_queue_findings(self.queue, caps, ())
 
-    def _data_queue(self, name: str, local: str, facts: Facts, problem: MQIError | None) -> Iterator[Finding]:
-        if local != name:
-            yield from alias_findings(name, local, inquired(self.connection, name, ("GET", "PUT"))[0], self.roles)
-        if problem:
-            refused = isinstance(problem, NotAuthorised)
-            severity = Severity.UNSEEN if refused else Severity.ERROR
-            mends = _granted(self.principal, (local, "INQ")) if refused else {}
-            why = "its attributes can break or slow groups"
-            yield Finding(f"queue {local}: attributes", severity, str(problem), why, **mends)
-        yield from data_queue_findings(local, facts, self.roles)
-        if (backout := facts.get("BOQNAME")) and Role.GET in self.roles:
-            yield from self._backout_queue(str(backout), facts.get("MAXMSGL"))
-
-    def _backout_queue(self, name: str, longest: int | str | None) -> Iterator[Finding]:
-        """Yield findings on the backout queue of a queue with this MAXMSGL."""
-        subject = f"backout queue {name}"
-        facts, problem = inquired(self.connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
-        if isinstance(problem, QueueMissing):
-            why = "messages cannot be moved there, so a poison message stops its consumer"
-            mqsc = (to_copy(f"DEFINE QLOCAL({{}}) DEFPSIST(YES) {PINNED}", name),)
-            yield Finding(subject, Severity.ERROR, "it does not exist", why, mqsc=mqsc)
-            return
-        if isinstance(problem, NotAuthorised):
-            why = "whether it has messages, and may be put to, is not known"
-            yield Finding(subject, Severity.UNSEEN, str(problem), why, **_granted(self.principal, (name, "INQ")))
-        if longest is not None:
-            facts["Q.MAXMSGL"] = longest
-        facts["Q.GROUP"] = self.group
-        yield from data_queue_findings(name, facts, (Role.PUT,))
-        if depth := facts.get("CURDEPTH"):
-            found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
-            why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
-            yield Finding(f"{subject}: messages", Severity.WARNING, found, why, remedy)
-
-    def _owner(self, name: str, role: Role) -> Iterator[Finding]:
-        own = status_queue_name(role, name, self.status_queue)
-        subject = f"status queue {own}"
-        facts, problem = inquired(self.connection, own, _STATUS_QUEUE)
-        if not isinstance(problem, QueueMissing):
-            yield from status_queue_findings(own, "QLOCAL", facts)
-        try:
-            found = inspect_owner(self.q_mgr, name, role.value, queue=self.queue, status_queue=self.status_queue)
-        except NotAuthorised:
-            # Who only looks need not be able to start it; ``_owners`` browses.
-            return
-        except OwnerActive as error:
-            yield Finding(subject, Severity.WARNING, str(error), "a start would wait for it")
-            return
-        except (StatusError, MQIError) as error:
-            if isinstance(error, ConnectionBroken):
-                raise
-            remedy = to_copy(f"mqgroups check {{}} --role {role.value}", name)
-            yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
-            return
+def _owner(
+    q_mgr: ConnectionHolder, name: str, role: Role, queue: str | None, status_queue: str | None
+) -> Iterator[Finding]:
+    own = status_queue_name(role, name, status_queue)
+    subject = f"status queue {own}"
+    facts, problem = inquired(connection_of(q_mgr), own, _STATUS_QUEUE)
+    if not isinstance(problem, QueueMissing):
+        yield from status_queue_findings(own, "QLOCAL", facts)
+    try:
+        found = inspect_owner(q_mgr, name, role.value, queue=queue, status_queue=status_queue)
+    except ConnectionBroken:
+        raise
+    except NotAuthorised:
+        # Who only looks need not be able to start it; ``_owners`` browses.
+        return
+    except OwnerActive as error:
+        yield Finding(subject, Severity.WARNING, str(error), "a start would wait for it")
+    except (StatusError, MQIError) as error:
+        remedy = to_copy(f"mqgroups check {{}} --role {role.value}", name)
+        yield Finding(subject, Severity.ERROR, str(error), "a start of this owner would be refused", remedy)
+    else:
         if found.state is not OwnerState.HIDDEN:
             yield ok(subject, f"{found.state.value}: {found.state.means}")
 
-    def _owners(self) -> Iterator[Finding]:
-        """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
-        own = named_status_queues(self.q_mgr, self.name, self.role, self.status_queue)
-        seen = find_owners(self.q_mgr, status_queues=own)
-        around = Surroundings(BrowsedInstance("", self.queue or "", hidden=None if seen.unseen else 0), seen.owners)
-        in_order = True
-        listed = [each for each in seen.owners if self.queue is None or each.queue in ("", self.queue)]
-        for owner in listed:
-            state = owner.state
-            if state in DISARRAY:
-                why = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
-            elif state in (OwnerState.HIDDEN, OwnerState.LOST):
-                why = "its owner waits at its start; with an empty queue it would put or get its group again"
-            elif state is OwnerState.LEFT_OVER:
-                why = "its program ended without closing: no harm"
-            else:
-                continue
-            in_order = False
-            remedy = "\n".join(owner_remedy(owner, around))
-            found = f"{state.value}: {(state in DISARRAY and owner.problem) or state.means}"
-            yield Finding(f"status queue {owner.status_queue}", state.severity, found, why, remedy)
-        for sentence in seen.unseen:
-            yield Finding("status queues", Severity.UNSEEN, sentence)
-        if in_order:
-            yield ok("status queues", f"{len(listed)} seen, none in disarray")
+
+def _owners(q_mgr: ConnectionHolder, queue: str | None, named: Collection[str]) -> Iterator[Finding]:
+    """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
+    seen = find_owners(q_mgr, status_queues=named)
+    around = Surroundings(BrowsedInstance("", queue or "", hidden=None if seen.unseen else 0), seen.owners)
+    listed = [each for each in seen.owners if queue is None or each.queue in ("", queue)]
+    wrong = [each for each in listed if each.state in DISARRAY or each.state in _WHY]
+    for owner in wrong:
+        why = _WHY.get(owner.state) or "its owner refuses to start" + (
+            "" if owner.role else ", unless that is a Spark source"
+        )
+        found = f"{owner.state.value}: {(owner.state in DISARRAY and owner.problem) or owner.state.means}"
+        remedy = "\n".join(owner_remedy(owner, around))
+        yield Finding(f"status queue {owner.status_queue}", owner.state.severity, found, why, remedy)
+    for sentence in seen.unseen:
+        yield Finding("status queues", Severity.UNSEEN, sentence)
+    if not wrong:
+        yield ok("status queues", f"{len(listed)} seen, none in disarray")

@@ -8,6 +8,7 @@ number of names and the time for them are limited. Properties are in front of th
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -21,7 +22,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders, rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.names import checked_queue_name
-from mqgroups.operate.groups import ListedGroup
+from mqgroups.operate.rules.judgement import Judgement
 
 _OPTIONS = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
@@ -49,43 +50,36 @@ class GroupNames:
 
     def named(
         self,
-        rows: Iterable[ListedGroup],
-        most: int | None = None,
+        rows: Iterable[Judgement],
+        most: int = sys.maxsize,
         *,
         most_s: float = _MOST_S,
         known: Mapping[bytes, str] = _NONE_KNOWN,
-    ) -> Iterator[ListedGroup]:
+    ) -> Iterator[Judgement]:
         """Yield the groups with their names; those for which there is no more time, with ``None`` as name. Raises MQIError.
 
         Args:
-            most: how many groups get a name at most; ``None``: all.
+            most: how many groups get a name at most.
             most_s: for how long names are read, seconds.
             known: names that were read before, by GroupId.
         """
         until_s = self._now_s() + most_s
         for number, row in enumerate(rows):
-            if (most is not None and number >= most) or self._now_s() > until_s:
+            if number >= most or self._now_s() > until_s:
                 self.left_out += 1
                 yield row
-            else:
-                yield replace(row, name=self._name(row, known))
-
-    def _name(self, row: ListedGroup, known: Mapping[bytes, str]) -> str:
-        in_record = next((owner.group_name for owner in row.owners if owner.group_name), "")
-        if in_record or row.group.group_id in known:
-            return in_record or known[row.group.group_id]
-        # Without its first message, the whole queue would be searched in vain.
-        return name_of(_properties(self._queue, self._options, row.group.group_id)) if row.group.has_head else ""
-
-    def close(self) -> None:
-        """Close the queue."""
-        self._queue.close()
+                continue
+            name = row.recorded_name or known.get(row.group_id)
+            # Without its first message, the whole queue would be searched in vain.
+            if name is None and row.group.has_head:
+                name = name_of(_properties(self._queue, self._options, row.group_id))
+            yield replace(row, name=name or "")
 
     def __enter__(self) -> GroupNames:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._queue.close()
 
 
 def properties_of_first_message(connection: Connection, queue: str, group_id: bytes) -> GroupProperties:

@@ -12,7 +12,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mqgroups.connection.connection import Connection
@@ -29,39 +29,21 @@ from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 
 # How often progress is reported, in messages.
 _STEP = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class ListedGroup(Judgement):
-    """A group on a queue.
-
-    Attributes:
-        name: the group's name, empty if it has none; ``None`` if it was not looked up (``GroupNames``).
-    """
-
-    name: str | None = None
-
-
-def listed(found: Judgement, name: str | None = None) -> ListedGroup:
-    """Return a group that was judged."""
-    return ListedGroup(found.cause, found.since, found.group, found.owners, found.around, name)
-
-
 OnProgress = Callable[[BrowsedInstance], None]
 # As the store sorts.
-_KEYS: dict[Order, Callable[[ListedGroup], Any]] = {
+_KEYS: dict[Order, Callable[[Judgement], Any]] = {
     "danger": lambda row: (RANKS[row.cause], row.since),
     "quiet": lambda row: row.since,
     "size": lambda row: -row.group.data_bytes,
 }
 
 
-def in_order(rows: Iterable[Iterable[ListedGroup]], order: Order = "danger") -> Iterator[ListedGroup]:
+def in_order(rows: Iterable[Iterable[Judgement]], order: Order = "danger") -> Iterator[Judgement]:
     """Merge groups that are in this order; how many there are does not matter."""
     return heapq.merge(*rows, key=_KEYS[order])
 
 
-class GroupList:
+class GroupList(GroupStore):
     """The groups on a queue. Use it in a ``with`` statement.
 
     Attributes:
@@ -72,14 +54,15 @@ class GroupList:
         data_bytes: the length of the data of all messages in groups.
     """
 
-    def __init__(self, store: GroupStore, instance: BrowsedInstance, connection: Connection) -> None:
-        self._store = store
+    def __init__(self, connection: Connection, queue: str) -> None:
+        """Begin without groups."""
+        super().__init__()
         self._connection = connection
         self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
-        self._around = Surroundings(instance)
-        self.instance = instance
-        self.names = {instance.queue, instance.resolved_q_name}
-        self.gone: list[ListedGroup] = []
+        self.instance = BrowsedInstance(connection.q_mgr_name, queue)
+        self._around = Surroundings(self.instance)
+        self.names = {queue}
+        self.gone: list[Judgement] = []
         self.counts: Counter[GroupState] = Counter()
         self.data_bytes = 0
 
@@ -90,7 +73,7 @@ class GroupList:
         wanted: Callable[[Judgement], bool] = lambda _: True,
         say: Callable[[str], None] = lambda _: None,
         name: str = "NAME",
-    ) -> list[Judgement]:
+    ) -> None:
         """Judge all groups, and choose those to list.
 
         Args:
@@ -99,15 +82,12 @@ class GroupList:
             wanted: whether to list a group; asked once for each, also for those of which no message is there.
             say: called now and then with a text on how far it is.
             name: the owner that the operator asks about, for remedies.
-
-        Returns:
-            The groups that records of this queue's owners name, and of which no message is there.
         """
         self._owners = owners_of_groups(owners.owners)
         self.counts.clear()
         self.data_bytes = 0
         done = 0
-        seen = owners.owners, owners.records_of, not owners.unseen
+        seen = owners.owners, owners.producers_seen, not owners.unseen
         self._around = around = Surroundings(self.instance, *seen, quiet_since, name)
         gone = dict(self._owners)
 
@@ -115,7 +95,7 @@ class GroupList:
             nonlocal done
             done += 1
             if done % _STEP == 0:
-                say(f"{done:,} of {self._store.groups:,} groups looked at")
+                say(f"{done:,} of {self.seen:,} groups looked at")
             gone.pop(group.group_id, None)
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
             verdict = replace(verdict, cause=_at_work(verdict.cause, group, look) or verdict.cause)
@@ -124,42 +104,16 @@ class GroupList:
             return verdict if wanted(verdict) else None
 
         with closing(SecondLook(self._connection, self.instance)) as look:
-            self._store.judge(judge)
-        found = [judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of)]
+            self._choose(judge)
+        found = (judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of))
         self.gone = sorted(
-            (
-                listed(each, next((owner.group_name for owner in each.owners if owner.group_name), ""))
-                for each in found
-                if wanted(each)
-            ),
-            key=_KEYS["danger"],
+            (replace(each, name=each.recorded_name) for each in found if wanted(each)), key=_KEYS["danger"]
         )
-        return found
 
-    def inspections(self) -> Iterator[GroupInspection]:
-        """Yield all groups as they were browsed, in the order of their first messages; they need not be judged."""
-        return self._store.inspections()
-
-    @property
-    def listed(self) -> int:
-        """How many groups were chosen."""
-        return self._store.judged()
-
-    def groups(self, order: Order = "danger") -> Iterator[ListedGroup]:
+    def groups(self, order: Order = "danger") -> Iterator[Judgement]:
         """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
-        for group, cause, since in self._store.all(order):
-            owners = self._owners.get(group.group_id, ())
-            yield ListedGroup(cause, since, group, owners, self._around)
-
-    def close(self) -> None:
-        """Forget the groups."""
-        self._store.close()
-
-    def __enter__(self) -> GroupList:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        for group, cause, since in self._chosen(order):
+            yield Judgement(cause, since, group, self._owners.get(group.group_id, ()), self._around)
 
 
 def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
@@ -186,14 +140,7 @@ def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress =
         MQIError: the queue cannot be opened or browsed.
     """
     checked_queue_name("queue", queue)
-    connection, instance = connection_of(q_mgr), BrowsedInstance(q_mgr.q_mgr_name, queue)
-    store = GroupStore()
-    try:
-        _browse(connection, instance, store, on_progress)
-    except BaseException:
-        store.close()
-        raise
-    return GroupList(store, instance, connection)
+    return _browsed(connection_of(q_mgr), queue, on_progress)
 
 
 def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
@@ -201,41 +148,42 @@ def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[
 
     A user who may not inquire the queue is refused (NotAuthorised).
     """
-    instance = BrowsedInstance(connection.q_mgr_name, queue)
-    with closing(GroupStore()) as store:
-        _browse(connection, instance, store, lambda _: None, must_inquire=True)
-        return instance, tuple(store.inspections())
+    with _browsed(connection, queue, lambda _: None, must_inquire=True) as found:
+        return found.instance, tuple(found.inspections())
 
 
-def _browse(
-    connection: Connection,
-    instance: BrowsedInstance,
-    store: GroupStore,
-    on_progress: OnProgress,
-    *,
-    must_inquire: bool = False,
-) -> None:
-    with closing(connection.open_queue(instance.queue, mq.MQOO_BROWSE)) as physical:
-        local = instance.resolved_q_name = physical.resolved_q_name
-        _inquire(connection, local, instance, must=must_inquire)
-        before, unasked = hidden_messages(connection, local)
-        on_progress(instance)
-        for message in browsed_messages(physical):
-            instance.messages += 1
-            if message.in_group:
-                store.add(message)
+def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, must_inquire: bool = False) -> GroupList:
+    found = GroupList(connection, queue)
+    instance = found.instance
+    try:
+        with closing(connection.open_queue(queue, mq.MQOO_BROWSE)) as physical:
+            local = instance.resolved_q_name = physical.resolved_q_name
+            found.names.add(local)
+            _inquire(connection, local, instance, must=must_inquire)
+            before, unasked = hidden_messages(connection, local)
+            on_progress(instance)
+            for message in browsed_messages(physical):
+                instance.messages += 1
+                if message.in_group:
+                    found.add(message)
+                else:
+                    instance.others += 1
+                if instance.messages % _STEP == 0:
+                    on_progress(instance)
+            on_progress(instance)
+            after = before
+            if before is not None:
+                after, unasked = hidden_messages(connection, local)
+            if after is None:
+                instance.unseen.append(
+                    f"how many messages units of work hide: the command server did not tell ({unasked})"
+                )
             else:
-                instance.others += 1
-            if instance.messages % _STEP == 0:
-                on_progress(instance)
-        on_progress(instance)
-        after = before
-        if before is not None:
-            after, unasked = hidden_messages(connection, local)
-        if after is None:
-            instance.unseen.append(f"how many messages units of work hide: the command server did not tell ({unasked})")
-        else:
-            instance.hidden = max(after, before or 0)
+                instance.hidden = max(after, before or 0)
+    except BaseException:
+        found.close()
+        raise
+    return found
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:

@@ -83,12 +83,11 @@ def move_group(
     to: str | None = None,
     commit_every: int = 100,
     accept: Collection[Accept] = (),
-    keep_context: bool = False,
     check: bool = False,
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
-    They ask for no reports there. Each unit of work gets messages and puts them, so each message is always on one of the two
+    The messages have a new put time there, and ask for no reports. Each unit of work gets messages and puts them, so each message is always on one of the two
     queues. After a crash, call this again to move the rest.
 
     Args:
@@ -99,8 +98,6 @@ def move_group(
         accept: ``"in-use"``, as for ``salvage_owner``; ``"other-owners"``: not all records of producers can be found or read, and
             you know that no producer will put the rest of this group; ``"dead-letters"`` moves messages with their dead-letter
             headers (MQDLH), which a consumer would get as data.
-        keep_context: whether the messages keep their origin and put time (MQPMO_PASS_ALL_CONTEXT). That needs the authority
-            +passall for ``to``. A Spark query that has read the group before takes it for that one, and removes it unread.
 
     Raises:
         RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
@@ -139,9 +136,7 @@ def move_group(
         raise ConfigurationError(
             f"queue {queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
         )
-    connection.reopening(
-        lambda: _check_target(connection, target_name, owners.owners, seen, group, keep_context=keep_context)
-    )
+    connection.reopening(lambda: _check_target(connection, target_name, owners.owners, seen, group))
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
@@ -151,13 +146,12 @@ def move_group(
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
 
     def attempt() -> None:
-        with closing(connection.open_queue(queue, mode | mq.MQOO_SAVE_ALL_CONTEXT | mq.MQOO_NO_READ_AHEAD)) as source:
+        with closing(connection.open_queue(queue, mode | mq.MQOO_NO_READ_AHEAD)) as source:
             if alone and uncommitted(connection, source.resolved_q_name):
                 # Messages of this program's lost connection, or of another program since the inspection: they may come back.
                 why = "the unit of work of a lost connection is not backed out yet"
                 raise hidden_by_unit_of_work(f"queue {queue}", why)
-            context_of = source if keep_context else None
-            with closing(ForwardQueue(connection, target_name, context_of=context_of)) as target:
+            with closing(ForwardQueue(connection, target_name)) as target:
                 if target.queue.leads_to(source.resolved_q_name):
                     raise _unfit(target_name, f"is queue {queue} itself")
                 more = True
@@ -226,15 +220,12 @@ def _check_target(
     owners: Collection[SeenOwner],
     seen: BrowsedInstance,
     group: GroupInspection,
-    *,
-    keep_context: bool,
 ) -> None:
     """Raise ConfigurationError if the group cannot be moved to this queue, or must not; MQIError if it cannot be opened."""
     not_for_groups = _unfit(name, "is for status records or for the queue manager")
     if name.startswith(_OWN_PREFIXES):
         raise not_for_groups
-    options = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN | (mq.MQOO_PASS_ALL_CONTEXT if keep_context else 0)
-    with closing(connection.open_queue(name, options)) as target:
+    with closing(connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)) as target:
         to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
     if is_here and to == seen.resolved_q_name:
         raise _unfit(name, f"is queue {seen.queue} itself")

@@ -42,13 +42,11 @@ class SeenOwners:
     Attributes:
         owners: by role and name.
         unseen: what could not be seen, and for want of what: a sentence each.
-        q_mgr_names: the queue managers.
         is_listed: whether the command server has listed the status queues.
     """
 
     owners: tuple[SeenOwner, ...]
     unseen: tuple[str, ...] = ()
-    q_mgr_names: tuple[str, ...] = ()
     is_listed: bool = True
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
@@ -61,12 +59,12 @@ class SeenOwners:
         return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
 
     @property
-    def records_of(self) -> tuple[str, ...]:
-        """The queue managers, if the records of all producers were seen, and none is being replaced by a program at work."""
-        being_replaced = any(
+    def producers_seen(self) -> bool:
+        """Whether the records of all producers were seen, and none is being replaced by a program at work."""
+        being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
         )
-        return () if self.unseen or being_replaced else self.q_mgr_names
+        return not self.unseen and not any(being_replaced)
 
 
 def find_owners(
@@ -123,7 +121,7 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
         f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
     ]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
-    return SeenOwners(tuple(in_order), tuple(unseen), (connection.q_mgr_name,), is_listed)
+    return SeenOwners(tuple(in_order), tuple(unseen), is_listed)
 
 
 def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, must_exist: bool) -> Iterator[SeenOwner]:

@@ -90,7 +90,7 @@ def test_a_damaged_record_is_moved_away_and_named(owner, rebuild, interrupted, m
     assert (result.exit_code, "mqgroups salvage rebuild --unreadable-to QUEUE" in result.stderr) == (FAILED, True)
     result = rebuild("--apply", "--unreadable-to", away)
     assert f"moved 1 message of {owner.status_queue('put')} to {away}" in result.stdout
-    assert "its checkpoint is in it, if it had one" in result.stderr
+    assert "look at its checkpoint, and give it with --checkpoint" in result.stderr
     assert [message.data for message in owner.on_queue(away)] == [b"damaged"]
 
 

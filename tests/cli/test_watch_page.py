@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import urllib.request
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ import pytest
 
 from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages, page_values
-from mqgroups.operate.groups import ListedGroup, listed
-from mqgroups.operate.rules.judgement import GroupState
+from mqgroups.operate.rules.judgement import GroupState, Judgement
 from mqgroups.operate.rules.owner_state import OwnerState
 from mqgroups.pages import Pages
 from tests.fix_cli import free_port
@@ -25,8 +25,8 @@ HOSTILE = "<img src=x onerror=\"document.body.id='run'\"><script>document.body.i
 AT = datetime(2026, 1, 1, 12, 7, tzinfo=UTC)
 
 
-def row(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> ListedGroup:
-    return listed(judgement(messages, *owners, group_id=group_id), name)
+def row(messages: Any, *owners: Any, name: str | None = "", group_id: bytes = b"G" * 24) -> Judgement:
+    return replace(judgement(messages, *owners, group_id=group_id), name=name)
 
 
 GAP = row([WHOLE[0], message(2), message(6), message(7, LAST)], name=HOSTILE)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from embedded_tests.fix_mqi import wait_until
 from mqgroups import errors, operate
 from mqgroups.cli.main import main
-from mqgroups.operate.rules.inspection import Place, Run
+from mqgroups.operate.rules.inspection import MessagePlace, MessageRun
 
 THIS = [b"%d" % number for number in range(1, 9)]
 ALL = ("QM1", "QM2", "QM3")
@@ -182,7 +182,7 @@ def test_a_group_that_ibm_mq_lets_split_is_found_with_what_is_where(owners, queu
     at, split = inspect(owners, queue)
     assert split == [split_group]
     parts = {name: groups[split_group] for name, groups in at.items() if split_group in groups}
-    assert parts["QM2"].runs == (Run(Place(1), Place(5)),)
+    assert parts["QM2"].runs == (MessageRun(MessagePlace(1), MessagePlace(5)),)
     assert sum(part.messages for part in parts.values()) == 8
     assert not any(part.has_head and part.has_end for part in parts.values())
 

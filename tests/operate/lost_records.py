@@ -81,8 +81,7 @@ def damage(owner, role):
     owner.put_raw(b"\x00\xff damaged", owner.status_queue(role), Format=b"JUNK", CorrelId=b"c" * 24)
 
 
-SAME = ("GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "MsgId", "CorrelId", "Persistence", "Priority", "Format",
-        "PutApplName", "PutDate", "PutTime", "UserIdentifier", "ApplOriginData")  # fmt: skip
+SAME = ("GroupId", "MsgSeqNumber", "Offset", "MsgFlags", "MsgId", "CorrelId", "Persistence", "Priority", "Format")
 
 
 def placed(found):

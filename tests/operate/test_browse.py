@@ -5,7 +5,7 @@ from __future__ import annotations
 from embedded_tests.fix_mqi import OK
 from mqgroups import operate
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.rules.inspection import Place, Run
+from mqgroups.operate.rules.inspection import MessagePlace, MessageRun
 from tests.operate.lost_records import LAST, MIG, SEG, THIS, A, B, put
 
 
@@ -25,7 +25,11 @@ def test_groups_are_found_without_a_record_and_nothing_is_removed(owner):
     assert [group.messages for group in groups] == [2, 2, 3]
     assert [group.last for group in groups] == [2, 0, 8]
     assert [(group.has_head, group.has_end) for group in groups] == [(True, True), (True, False), (False, True)]
-    assert (tail.first, tail.last_msg_seq_number, tail.gaps) == (Place(5), 8, (Run(Place(7), Place(8)),))
+    assert (tail.first, tail.last_msg_seq_number, tail.gaps) == (
+        MessagePlace(5),
+        8,
+        (MessageRun(MessagePlace(7), MessagePlace(8)),),
+    )
     assert (whole.persistences, tail.persistences) == (
         frozenset({mq.MQPER_NOT_PERSISTENT}),
         frozenset({mq.MQPER_PERSISTENT}),
@@ -52,7 +56,7 @@ def test_a_group_in_any_order_of_arrival_is_seen_as_it_is(owner):
     put(owner, A, 3, flags=LAST)
     put(owner, A, 2, 1)
     (group,) = owner.inspections()
-    assert (group.runs, group.has_end) == ((Run(Place(1), Place(4)),), True)
+    assert (group.runs, group.has_end) == ((MessageRun(MessagePlace(1), MessagePlace(4)),), True)
 
 
 def test_segments_are_seen_with_their_offsets_and_their_bodies_are_left(owner):
@@ -61,7 +65,7 @@ def test_segments_are_seen_with_their_offsets_and_their_bodies_are_left(owner):
         owner.put_raw(b"12345", GroupId=A, **fields)
     put(owner, A, 1)
     (group,) = owner.inspections()
-    assert (group.end, group.last, group.has_end, group.last_msg_seq_number) == (Place(2, 10), 2, False, 2)
+    assert (group.end, group.last, group.has_end, group.last_msg_seq_number) == (MessagePlace(2, 10), 2, False, 2)
 
 
 def seen(owner):
@@ -96,7 +100,7 @@ def test_a_group_that_is_there_twice_is_doubled(owner):
     put(owner, B, 2)
     twice, once = owner.inspections()
     assert [(group.is_doubled, group.overlapping) for group in (twice, once)] == [(True, 3), (True, 1)]
-    assert (twice.runs, twice.messages) == ((Run(Place(1), Place(4)),), 6)
+    assert (twice.runs, twice.messages) == ((MessageRun(MessagePlace(1), MessagePlace(4)),), 6)
 
 
 def test_an_inspection_is_a_value(owner):

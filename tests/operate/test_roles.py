@@ -249,12 +249,8 @@ def repairer(q_mgr, _administrator):
         operate.salvage_owner(q_mgr, NAME, "put", queue="ORDERS", record_user="loader", accept=accept).user == "loader"
     )
     # It may not see that a producer resumes this group.
-    assert operate.move_group(
-        q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept, keep_context=True
-    ).done
-    assert operate.move_group(
-        q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS", accept=accept, keep_context=True
-    ).done
+    assert operate.move_group(q_mgr, "ORDERS", group.group_id, to="ORDERS.BACKOUT", accept=accept).done
+    assert operate.move_group(q_mgr, "ORDERS.BACKOUT", group.group_id, to="ORDERS", accept=accept).done
 
 
 def sparksource(q_mgr, administrator):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.inspection import GroupInspection, MessagePlace
 from mqgroups.operate.rules.judgement import Cause, GroupState
 from mqgroups.operate.rules.owner_state import SeenOwner
 
@@ -60,8 +60,8 @@ def drawn(parts: Sequence[Part], width: int = 60) -> str:
 
 
 def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:
-    got = max((_committed(each) for each in owners if each.role == "get"), default=Place(1))
-    put = max((_committed(each) for each in owners if each.role == "put"), default=Place(1))
+    got = max((_committed(each) for each in owners if each.role == "get"), default=MessagePlace(1))
+    put = max((_committed(each) for each in owners if each.role == "put"), default=MessagePlace(1))
     # What a unit of work hides while a consumer works is not missing.
     absent: Kind = "got" if cause.state is GroupState.BEING_GOT else "missing"
 
@@ -84,6 +84,6 @@ def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) ->
         yield Part("not there yet", end, 0)
 
 
-def _committed(owner: SeenOwner) -> Place:
+def _committed(owner: SeenOwner) -> MessagePlace:
     """Return the place behind what an owner has committed."""
-    return Place(owner.record.msg_seq_number + 1, owner.record.offset) if owner.record else Place(1)
+    return MessagePlace(owner.record.msg_seq_number + 1, owner.record.offset) if owner.record else MessagePlace(1)

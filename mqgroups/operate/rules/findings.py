@@ -11,14 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from itertools import groupby, zip_longest
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from mqgroups.core.model import Role
 from mqgroups.core.status_chain import MOST_BYTES, MOST_SEGMENTS
 from mqgroups.core.to_copy import to_copy
 
 Facts: TypeAlias = Mapping[str, "int | str"]
+
+
+class _Told(Enum):
+    """An enum whose members are rows: a text, which is the value, and then what the annotations of the class name."""
+
+    _value_: str
+
+    def __new__(cls, text: str, *columns: object) -> Self:
+        """Make a member; a column that its row leaves out is ``None``."""
+        self = object.__new__(cls)
+        self._value_ = text
+        for name, column in zip_longest(cls.__annotations__, columns):
+            setattr(self, name, column)
+        return self
 
 
 class Severity(Enum):
@@ -281,29 +295,3 @@ def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Findin
     called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
     alter = to_copy(f"ALTER {kind}({{}})", name)
     yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)
-
-
-# What to do if MQCONNX fails, by reason code (IBM MQ, topics of the reason codes).
-_CONNECT_REMEDIES = {
-    2009: "the connection broke while it was made: look at the queue manager's and the channel's error logs",
-    2035: "check user and password, CHLAUTH and CONNAUTH (the queue manager's error log says which), and "
-    "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('...') AUTHADD(CONNECT,INQ)",
-    2058: "the queue manager at this address has another name: check --q-mgr; without --conn-name, check MQSERVER",
-    2059: "the queue manager does not run, or its listener does not: strmqm, START LISTENER",
-    2063: "the password could not be checked: look at the queue manager's error log",
-    2161: "the queue manager is being ended: wait until it is started again",
-    2278: "the channel's definition is not valid: check --channel and --conn-name",
-    2381: "the key repository is missing: check --key-repository",
-    2393: "TLS failed: compare --cipher-spec with SSLCIPH of the channel, and check the certificates",
-    2397: "TLS failed: the details are in the client's error log",
-    2537: "the channel has no free instance, or it is stopped: MAXINST, MAXINSTC, START CHANNEL, MaxChannels in qm.ini",
-    2538: "nothing listens at this address: check --conn-name, the network, and the listener",
-    2539: "the channel refused the connection: compare its definition with the client's",
-    2540: "there is no such server-connection channel: check --channel",
-}
-
-
-def connect_finding(reason: int, found: str) -> Finding:
-    """Return the finding that MQCONNX has failed with ``reason``."""
-    remedy = _CONNECT_REMEDIES.get(reason, "look the reason code up, and read the queue manager's error log")
-    return Finding("connection", Severity.ERROR, found, "nothing works without a connection", remedy)

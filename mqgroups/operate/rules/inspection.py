@@ -8,10 +8,8 @@ gaps is therefore one run, however long it is, and each gap adds a run. Message 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -30,21 +28,21 @@ _Q_MGR_NAME = slice(4, 16)
 _PLACES = 1 << 31
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """Where a physical message begins in its group: the number of the logical message, and the offset in it in bytes."""
 
     msg_seq_number: int
     offset: int = 0
 
 
-HEAD = Place(1)
+HEAD = MessagePlace(1)
 
 
-class Run(NamedTuple):
+class MessageRun(NamedTuple):
     """Messages without a gap: the place where the first begins, and the place behind the last."""
 
-    first: Place
-    end: Place
+    first: MessagePlace
+    end: MessagePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,47 +73,19 @@ class Browsed:
         return bool(self.msg_flags & _IN_GROUP)
 
 
-@dataclass(slots=True)
-class Runs:
-    """Runs of messages, ascending; runs that meet are joined."""
-
-    _begins: array[int] = field(default_factory=partial(array, "q"))
-    _ends: array[int] = field(default_factory=partial(array, "q"))
-
-    def add(self, first: Place, end: Place) -> bool:
-        """Add a run; returns whether it was added. A run that overlaps another one is not."""
-        begins, ends = self._begins, self._ends
-        begin, behind = _number(first), _number(end)
-        at = bisect_left(begins, begin)
-        if (at and ends[at - 1] > begin) or (at < len(begins) and begins[at] < behind):
-            return False
-        meets_before = at > 0 and ends[at - 1] == begin
-        meets_after = at < len(begins) and begins[at] == behind
-        if meets_before and meets_after:
-            ends[at - 1] = ends[at]
-            del begins[at], ends[at]
-        elif meets_before:
-            ends[at - 1] = behind
-        elif meets_after:
-            begins[at] = begin
-        else:
-            begins.insert(at, begin)
-            ends.insert(at, behind)
-        return True
-
-    def __getitem__(self, at: int) -> Run:
-        return Run(_place(self._begins[at]), _place(self._ends[at]))
-
-    def __iter__(self) -> Iterator[Run]:
-        return (Run(_place(one), _place(other)) for one, other in zip(self._begins, self._ends, strict=True))
-
-
-def _number(place: Place) -> int:
-    return place[0] * _PLACES + place[1]
-
-
-def _place(number: int) -> Place:
-    return Place(*divmod(number, _PLACES))
+def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
+    """Join a message to runs, as an array in which each begins and ends; returns ``False`` if it overlaps one."""
+    begin, behind = (number * _PLACES + offset for number, offset in (first, end))
+    at = bisect_right(bounds, begin)
+    # Behind an odd number of bounds there is a run.
+    if at % 2 or bisect_left(bounds, behind) > at:
+        return False
+    meets_before = at > 0 and bounds[at - 1] == begin
+    meets_after = at < len(bounds) and bounds[at] == behind
+    bounds[at - meets_before : at + meets_after] = array(
+        "q", [begin] * (not meets_before) + [behind] * (not meets_after)
+    )
+    return True
 
 
 @dataclass(slots=True)
@@ -148,15 +118,15 @@ class GroupInspection:
     last_put: str = ""
     abandoned: bool = False
     dead_letters: int = 0
-    _runs: Runs = field(default_factory=Runs, repr=False)
+    _bounds: array[int] = field(default_factory=lambda: array("q"), repr=False)
 
     def add(self, message: Browsed) -> None:
         """Count one message of the group."""
         number = message.msg_seq_number
         flags = int(message.msg_flags)
         is_open = flags & _SEGMENT and not flags & _LAST_SEGMENT
-        end = Place(number, message.offset + message.length) if is_open else Place(number + 1)
-        self.overlapping += not self._runs.add(Place(number, message.offset), end)
+        end = MessagePlace(number, message.offset + message.length) if is_open else MessagePlace(number + 1)
+        self.overlapping += not _joined(self._bounds, MessagePlace(number, message.offset), end)
         self.messages += 1
         self.data_bytes += message.length
         if flags & _LAST_MSG_IN_GROUP:
@@ -173,9 +143,10 @@ class GroupInspection:
         self.dead_letters += message.dead_letter
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[MessageRun, ...]:
         """The messages that are there, ascending."""
-        return tuple(self._runs)
+        places = (MessagePlace(*divmod(bound, _PLACES)) for bound in self._bounds)
+        return tuple(MessageRun(first, end) for first, end in zip(places, places, strict=True))
 
     @property
     def made_by(self) -> str:
@@ -194,14 +165,14 @@ class GroupInspection:
         return self.made_by in ("", q_mgr_name.encode("ascii", "replace").decode()[:12].rstrip())
 
     @property
-    def first(self) -> Place:
+    def first(self) -> MessagePlace:
         """The place where the first message on the queue begins; if none is there, where the group begins, as is ``end``."""
-        return self._runs[0].first if self.messages else HEAD
+        return MessagePlace(*divmod(self._bounds[0], _PLACES)) if self.messages else HEAD
 
     @property
-    def end(self) -> Place:
+    def end(self) -> MessagePlace:
         """The place behind the last message on the queue; with an offset if the end of that message is missing."""
-        return self._runs[-1].end if self.messages else HEAD
+        return MessagePlace(*divmod(self._bounds[-1], _PLACES)) if self.messages else HEAD
 
     @property
     def last_msg_seq_number(self) -> int:
@@ -209,9 +180,9 @@ class GroupInspection:
         return self.end.msg_seq_number - (self.end.offset == 0)
 
     @property
-    def gaps(self) -> tuple[Run, ...]:
+    def gaps(self) -> tuple[MessageRun, ...]:
         """The missing messages between the first and the last one on the queue."""
-        return tuple(Run(one.end, other.first) for one, other in pairwise(self._runs))
+        return tuple(MessageRun(one.end, other.first) for one, other in pairwise(self.runs))
 
     @property
     def has_head(self) -> bool:
@@ -221,12 +192,12 @@ class GroupInspection:
     @property
     def has_end(self) -> bool:
         """Whether its last message is there, completely."""
-        return self.last > 0 and self.end >= Place(self.last + 1)
+        return self.last > 0 and self.end >= MessagePlace(self.last + 1)
 
     @property
     def is_complete(self) -> bool:
         """Whether every message from the first to the last is there, once."""
-        return self.last > 0 and self.runs == (Run(HEAD, Place(self.last + 1)),)
+        return self.last > 0 and self.runs == (MessageRun(HEAD, MessagePlace(self.last + 1)),)
 
     @property
     def is_doubled(self) -> bool:
@@ -236,7 +207,7 @@ class GroupInspection:
     @property
     def goes_on_after_last(self) -> bool:
         """Whether there are messages after the one that says that it is the last."""
-        return self.last > 0 and self.end > Place(self.last + 1)
+        return self.last > 0 and self.end > MessagePlace(self.last + 1)
 
     @property
     def is_consistent(self) -> bool:

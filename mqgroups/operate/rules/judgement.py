@@ -18,19 +18,18 @@ compared as they are: 16 digits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Literal
 
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.findings import Severity
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
+from mqgroups.operate.rules.findings import Severity, _Told
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
-class GroupState(Enum):
+class GroupState(_Told):
     """The state of a group on a queue, and what it ``means``."""
 
     COMPLETE = ("complete", "all messages are there")
@@ -48,18 +47,12 @@ class GroupState(Enum):
 
     means: str
 
-    def __new__(cls, text: str, means: str) -> GroupState:
-        """Make a member whose value is the text."""
-        self = object.__new__(cls)
-        self._value_, self.means = text, means
-        return self
-
 
 _OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 _S = GroupState
 
 
-class Cause(Enum):
+class Cause(_Told):
     """Why a group is in its state. Those that need an operator come first, in the order of their danger.
 
     Attributes:
@@ -117,14 +110,6 @@ class Cause(Enum):
     danger: str
     look: Literal["put", "got"] | None
 
-    def __new__(
-        cls, text: str, state: GroupState, severity: Severity, danger: str, look: Literal["put", "got"] | None = None
-    ) -> Cause:
-        """Make a member whose value is the text."""
-        self = object.__new__(cls)
-        self._value_, self.state, self.severity, self.danger, self.look = text, state, severity, danger, look
-        return self
-
 
 # The owner of such a group must not be started before the remedy.
 NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER, Cause.ELSEWHERE})
@@ -137,7 +122,7 @@ class Surroundings:
     Attributes:
         at: what was seen of the queue, besides its groups.
         owners: all owners that were seen.
-        records_of: the queue managers on which the records of all producers were seen.
+        producers_seen: whether the records of all producers of this queue manager were seen.
         all_seen: whether all records were seen.
         quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
         name: the owner that the operator asks about, or ``NAME``.
@@ -145,7 +130,7 @@ class Surroundings:
 
     at: BrowsedInstance
     owners: Sequence[SeenOwner] = ()
-    records_of: Collection[str] = ()
+    producers_seen: bool = False
     all_seen: bool = True
     quiet_since: str = ""
     name: str = "NAME"
@@ -180,6 +165,7 @@ class Judgement:
         group: its messages on the queue; without any if only records name it.
         owners: those whose records name it as unfinished.
         around: what else is known.
+        name: the group's name; empty if it has none, ``None`` if it was not looked up.
     """
 
     cause: Cause
@@ -187,16 +173,12 @@ class Judgement:
     group: GroupInspection
     owners: Sequence[SeenOwner]
     around: Surroundings
+    name: str | None = None
 
     @property
     def state(self) -> GroupState:
         """Its state."""
         return self.cause.state
-
-    @property
-    def q_mgr_name(self) -> str:
-        """The queue manager that has these messages of it."""
-        return self.around.at.q_mgr_name
 
     @property
     def queue(self) -> str:
@@ -217,6 +199,11 @@ class Judgement:
     def group_id(self) -> bytes:
         """Its GroupId."""
         return self.group.group_id
+
+    @property
+    def recorded_name(self) -> str:
+        """The group's name by a record; empty if none says it."""
+        return next((owner.group_name for owner in self.owners if owner.group_name), "")
 
 
 def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings) -> Judgement:
@@ -279,7 +266,7 @@ def _without_messages(
     if consumer is None or consumer.record is None:
         return Cause.STOPPED if may_be_there else Cause.PUT_GONE
     # Both records say how far the group is, so neither is needed to believe the other.
-    put, got = (Place(each.msg_seq_number, each.offset) for each in (producer.record, consumer.record))
+    put, got = (MessagePlace(each.msg_seq_number, each.offset) for each in (producer.record, consumer.record))
     if put < got:
         return Cause.OLDER
     if put > got and consumer.is_active is False and not may_be_there:
@@ -309,7 +296,7 @@ def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: S
         record = consumer.record
         if group.first.msg_seq_number <= record.msg_seq_number:
             return Cause.AGAIN
-        if group.first > Place(record.msg_seq_number + 1, record.offset):
+        if group.first > MessagePlace(record.msg_seq_number + 1, record.offset):
             return Cause.GAP_AHEAD
     if group.gaps:
         return Cause.GAP
@@ -330,7 +317,7 @@ def _by_owners(
     if not group.has_head and consumer is None:
         return Cause.NO_BEGINNING if around.all_seen else Cause.BEGINNING_UNSEEN
     lacks_producer = not group.has_end and producer is None
-    if lacks_producer and any(map(group.is_made_by, around.records_of)):
+    if lacks_producer and around.producers_seen and group.is_made_by(around.at.q_mgr_name):
         return Cause.NO_RECORD
     if stalled is None:
         return Cause.PUTTING if group.has_head else Cause.GETTING

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
-from mqgroups.operate.rules.findings import Severity
+from mqgroups.operate.rules.findings import Severity, _Told
 
 
-class OwnerState(Enum):
+class OwnerState(_Told):
     """The state of an owner; what needs somebody comes first.
 
     Attributes:
@@ -44,12 +43,6 @@ class OwnerState(Enum):
 
     severity: Severity
     means: str
-
-    def __new__(cls, text: str, severity: Severity, means: str) -> OwnerState:
-        """Make a member whose value is the text."""
-        self = object.__new__(cls)
-        self._value_, self.severity, self.means = text, severity, means
-        return self
 
 
 # An operator has to act before the owner can start.

@@ -9,13 +9,13 @@ No line starts a program whose record may be lost: it would put or get again wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from mqgroups.core.group_key import shown_id
 from mqgroups.core.poison import PROOF
 from mqgroups.core.to_copy import to_copy
-from mqgroups.operate.rules.inspection import GroupInspection, Place
+from mqgroups.operate.rules.inspection import GroupInspection, MessagePlace
 from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings, works_elsewhere
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
@@ -45,7 +45,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return [to_copy("mqgroups check NAME --role ROLE --status-queue {}", owner.status_queue)]
     if owner.state is OwnerState.MOVED and owner.record is not None:
         adopt = to_copy("mqgroups adopt {} --from {} --apply", owner.name, owner.record.q_mgr_identifier)
-        return ["if its queues were moved here:", adopt, _start(owner)]
+        return ["if its queues were moved here:", adopt, _start(owner, around)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
     # That of the look may be another one.
@@ -86,8 +86,11 @@ def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
 # --- commands
 
 
-def _start(owner: SeenOwner) -> str:
-    return _run_again(owner) if owner.is_shared else to_copy(f"start {owner.role} {{}}", owner.name)
+def _start(owner: SeenOwner, around: Surroundings) -> str:
+    if owner.is_shared:
+        return _run_again(owner)
+    get = around.owner("get", owner.name)
+    return to_copy(f"start {'pipe' if get and get.outgoing else owner.role} {{}}", owner.name)
 
 
 def _run_again(owner: SeenOwner) -> str:
@@ -147,7 +150,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
     """Yield how the producer's record goes: else the rest would be put behind the remedy."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
-            yield _start(producer)
+            yield _start(producer, judgement.around)
         yield to_copy("wait until put {} has completed the group", producer.name)
 
 
@@ -186,12 +189,6 @@ def _move_line(
     return to_copy(line, queue, to or "QUEUE")
 
 
-def _start_consumer(consumer: SeenOwner | None) -> str:
-    if consumer is None:
-        return "start get NAME"
-    return to_copy(f"start {'pipe' if consumer.outgoing else 'get'} {{}}", consumer.name)
-
-
 # --- remedies
 
 
@@ -223,7 +220,7 @@ def _pipe(judgement: Judgement) -> Iterator[str]:
         yield from _wait_for_hidden(put, around)
         yield _rebuild(around, name, "put", to)
     elif group.messages and is_outgoing:
-        agrees = group.end == Place(get.outgoing.msg_seq_number + 1)
+        agrees = group.end == MessagePlace(get.outgoing.msg_seq_number + 1)
         stale, role, queue = (put, "put", to) if agrees else (get, "get", get.queue)
         yield from _clear(stale)
         yield _rebuild(around, name, role, queue)
@@ -246,13 +243,12 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
         yield to_copy(f"undo what {{}} did with {got} of the group", consumer.name)
         yield from _clear(producer)
         yield from _clear(consumer)
-        yield _start(consumer)
+        yield _start(consumer, judgement.around)
         yield "its producer has to put the whole group again"
-        yield _start(producer)
-        return
-    yield from _clear(producer)
-    yield _rebuild_group(judgement, producer.name, "put")
-    yield _start(producer)
+    else:
+        yield from _clear(producer)
+        yield _rebuild_group(judgement, producer.name, "put")
+    yield _start(producer, judgement.around)
 
 
 def _elsewhere(judgement: Judgement) -> Iterator[str]:
@@ -266,7 +262,7 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
     for each in theirs:
         yield from _clear(each)
         yield _rebuild_group(judgement, each.name, each.role or "")
-    yield from map(_start, theirs)
+    yield from (_start(each, around) for each in theirs)
     queue, behind = theirs[0].queue, theirs[0].behind
     yield to_copy("if they work with {}:", queue)
     if not behind:
@@ -280,37 +276,25 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
         if producer is not None:
             accept = "" if group.has_head else "begun"
             yield _rebuild(around, producer.name, "put", queue, f" --group {judgement.group_id.hex()}", accept)
-    yield from map(_start, judgement.owners)
+    yield from (_start(each, around) for each in judgement.owners)
 
 
-def _no_record(judgement: Judgement) -> Iterator[str]:
+def _lost_or_nowhere(judgement: Judgement) -> list[str]:
+    """Return two remedies: its owner's record is lost, or the rest of the group is. The likelier one comes first."""
     around, group = judgement.around, judgement.group
+    is_put = _WANTED[judgement.cause] == "put"
     is_made_here = group.is_made_by(around.at.q_mgr_name)
-    if is_made_here and _may_be_lost(judgement):
-        yield from _record_lost(judgement)
-    # If it is begun again while a consumer has it, that gets the first messages a second time.
-    again = (
-        ", or its producer begins the group again" if is_made_here and group.has_head and not judgement.consumer else ""
-    )
-    yield f"if another program puts it, and the rest does not come{again}:"
-    yield from _move(judgement, "stalled")
-    if is_made_here and not _may_be_lost(judgement):
-        yield from _record_lost(judgement)
-
-
-def _no_beginning(judgement: Judgement) -> Iterator[str]:
-    if _may_be_lost(judgement):
-        yield from _record_lost(judgement)
-    yield "if it was handled already, or its beginning is nowhere:"
-    yield from _move(judgement)
-    if not _may_be_lost(judgement):
-        yield from _record_lost(judgement)
-
-
-def _may_be_lost(judgement: Judgement) -> bool:
-    """Whether there is a reason to think of a lost record first. Without one, whose it would be only a program's log says."""
-    around = judgement.around
-    return not around.all_seen or around.name != "NAME" or bool(may_have_lost(judgement))
+    lost = [*_record_lost(judgement)] if is_made_here or not is_put else []
+    nowhere = "if it was handled already, or its beginning is nowhere:"
+    if is_put:
+        # If it is begun again while a consumer has it, that gets the first messages a second time.
+        may_begin = is_made_here and group.has_head and not judgement.consumer
+        again = ", or its producer begins the group again" if may_begin else ""
+        nowhere = f"if another program puts it, and the rest does not come{again}:"
+    moved = [nowhere, *_move(judgement, "stalled" if is_put else "")]
+    # Without a reason to think of a lost record, whose it would be only a program's log says.
+    is_likely = not around.all_seen or around.name != "NAME" or may_have_lost(judgement)
+    return [*lost, *moved] if is_likely else [*moved, *lost]
 
 
 def _look(judgement: Judgement) -> Iterator[str]:
@@ -355,16 +339,16 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
     producer = judgement.producer
     if producer is None:
         return
-    get = judgement.around.owner("get", producer.name)
-    if get is not None and get.outgoing:
-        yield to_copy("start pipe {}", get.name)
+    start = _start(producer, judgement.around)
+    if start.startswith("start pipe"):
+        yield start
         yield "if a program that keeps no record had not got them, what it puts has no beginning: it has to be put right by hand"
     else:
         yield "if a consumer, or a program that keeps no record, has got them:"
-        yield _start(producer)
+        yield start
         yield "if they are nowhere:"
         yield from _clear(producer)
-        yield _start(producer)
+        yield start
 
 
 def _corrected(judgement: Judgement) -> Iterator[str]:
@@ -372,65 +356,54 @@ def _corrected(judgement: Judgement) -> Iterator[str]:
     suspect = consumer.record.suspect if consumer is not None and consumer.record is not None else None
     if suspect is None or group.backout_count >= suspect.backout_count + PROOF:
         yield "if the first start stops with PoisonMessage, it failed before the correction. The second one tries the message"
-    yield _start_consumer(consumer)
+    yield _start(consumer, judgement.around) if consumer else "start get NAME"
 
 
 def _stopped(judgement: Judgement) -> Iterator[str]:
     around = judgement.around
-    pipes = set()
-    for owner in judgement.owners:
-        if owner.is_active is not False:
-            continue
-        get = around.owner("get", owner.name)
+    for owner in (each for each in judgement.owners if each.is_active is False):
+        put, get = around.owner("put", owner.name), around.owner("get", owner.name)
         if get is not None and get.outgoing:
-            pipes.add(owner.name)
-        elif owner.role == "put" and get is not None and get.record is None and not owner.is_shared:
+            if put is not None and put.state is OwnerState.HIDDEN:
+                yield to_copy("wait until the unit of work of put {} is backed out", put.name)
+                if around.at.hidden is None:
+                    yield to_copy("if DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO), its record is lost:", put.status_queue)
+                    yield to_copy("CLEAR QLOCAL({})", put.status_queue)
+                    yield _rebuild(around, put.name, "put", put.queue or "OUTGOING")
+        elif owner.role == "get":
+            yield from _other_side(judgement, owner.name, "get")
+        elif get is not None and get.record is None and not owner.is_shared:
             yield to_copy("if {} is a pipe, its other record is lost:", owner.name)
             yield from _wait_for_hidden(get, around)
             yield _rebuild(around, owner.name, "get", get.queue or "INCOMING")
             yield to_copy("start pipe {}", owner.name)
             yield "if it is not:"
-            yield _start(owner)
-        else:
-            if owner.role == "get":
-                yield from _other_side(judgement, owner.name, "get")
-            yield _start(owner)
-    for name in pipes:
-        put = around.owner("put", name)
-        if put is not None and put.state is OwnerState.HIDDEN:
-            yield to_copy("wait until the unit of work of put {} is backed out", name)
-            if around.at.hidden is None:
-                yield to_copy("if DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO), its record is lost:", put.status_queue)
-                yield to_copy("CLEAR QLOCAL({})", put.status_queue)
-                yield _rebuild(around, name, "put", put.queue or "OUTGOING")
-        yield to_copy("start pipe {}", name)
+        yield _start(owner, around)
 
 
 def _silent(judgement: Judgement) -> Iterator[str]:
     for owner in judgement.owners:
-        if owner.is_shared:
-            yield _run_again(owner)
-            continue
-        at_log = f"look at the log of {owner.role} {{}}: a program has {{}} open. A second one cannot start"
-        yield to_copy(at_log, owner.name, owner.status_queue)
-        yield to_copy("if {} hangs:", owner.name)
-        yield to_copy(f"end {owner.role} {{}}", owner.name)
-        yield to_copy(f"start {owner.role} {{}}", owner.name)
+        if not owner.is_shared:
+            at_log = f"look at the log of {owner.role} {{}}: a program has {{}} open. A second one cannot start"
+            yield to_copy(at_log, owner.name, owner.status_queue)
+            yield to_copy("if {} hangs:", owner.name)
+            yield to_copy(f"end {owner.role} {{}}", owner.name)
+        yield _start(owner, judgement.around)
 
 
 # What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
 _poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="stalled")
 _TWICE = (_move, "what is moved has to be put right by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
-_NO_BEGINNING = (_WAIT, _no_beginning)
-_REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterator[str]]]] = {
+_NO_BEGINNING = (_WAIT, _lost_or_nowhere)
+_REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterable[str]]]] = {
     Cause.OWNERS: (_owners,),
     Cause.PIPE: (_pipe,),
     Cause.OLDER: (_contradicted,),
     Cause.NEWER: (_WAIT, "if its last messages are nowhere:", _contradicted),
     Cause.ELSEWHERE: (_elsewhere,),
-    Cause.NO_RECORD: (_no_record,),
-    Cause.UNNAMED: (_look, _no_record),
+    Cause.NO_RECORD: (_lost_or_nowhere,),
+    Cause.UNNAMED: (_look, _lost_or_nowhere),
     Cause.TWICE: (
         "if a partner has used the GroupId for several groups, nothing is to be done",
         "if a program or a restore has put messages twice:",

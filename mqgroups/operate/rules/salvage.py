@@ -23,17 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import Enum
 from typing import get_args
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, Place
+from mqgroups.operate.rules.findings import _Told
+from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 
 
-class Obstacle(Enum):
+class Obstacle(_Told):
     """Why a record was not rebuilt, or a group not moved; with the remedy, and what a user with more authorities would know."""
 
     # fmt: off
@@ -85,13 +85,7 @@ class Obstacle(Enum):
     # fmt: on
 
     remedy: str
-    unasked: str
-
-    def __new__(cls, text: str, remedy: str, unasked: str = "") -> Obstacle:
-        """Make a member whose value is the text."""
-        self = object.__new__(cls)
-        self._value_, self.remedy, self.unasked = text, remedy, unasked
-        return self
+    unasked: str | None
 
 
 # Obstacles that an operator may override.
@@ -185,7 +179,7 @@ def recorded_at(
             raise CannotSalvage(Obstacle.GROUP_MISSING, found, "one, because the group may be at another instance")
         return None, position
     _check_whole(group)
-    if group.has_end or group.end != Place(outgoing.msg_seq_number + 1):
+    if group.has_end or group.end != MessagePlace(outgoing.msg_seq_number + 1):
         found = (
             f"message {group.last_msg_seq_number} of that group on the queue{', its last one' if group.has_end else ''}"
         )
@@ -213,7 +207,7 @@ def the_group(groups: Collection[GroupInspection], group_id: bytes) -> GroupInsp
     raise CannotSalvage(Obstacle.GROUP_MISSING, f"no message of group {group_id.hex()}", "at least one")
 
 
-def _position(group: GroupInspection, place: Place, *, in_last_message: bool = False) -> GroupPosition:
+def _position(group: GroupInspection, place: MessagePlace, *, in_last_message: bool = False) -> GroupPosition:
     number, offset = place
     return GroupPosition(group.group_id, number - 1, offset, in_last_message and offset > 0, retained=False)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from embedded_tests.tables import table
 from mqgroups.core.model import MsgFlag, Role
-from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, Place, Run
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, MessagePlace, MessageRun
 from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, interrupted_at, movable
 
 G = b"G" * 24
@@ -58,7 +58,7 @@ WALK = [
 @given(st.permutations(WALK))
 def test_a_group_is_whole_in_whatever_order_its_messages_are_browsed(messages):
     group = inspected(messages)
-    assert group.runs == (Run(Place(1), Place(5)),)
+    assert group.runs == (MessageRun(MessagePlace(1), MessagePlace(5)),)
     assert (group.messages, group.last, group.has_head, group.has_end, group.is_consistent) == (7, 4, True, True, True)
 
 
@@ -80,9 +80,9 @@ def test_what_is_there_and_what_is_missing_make_up_the_group(messages, many):
     covered = sum(end > first for first, end in group.runs)
     assert covered == len(group.runs) == len(group.gaps) + bool(many)
     for run in group.runs:
-        assert any(Place(each.msg_seq_number, each.offset) == run.first for each in messages[:many])
+        assert any(MessagePlace(each.msg_seq_number, each.offset) == run.first for each in messages[:many])
     for gap in group.gaps:
-        assert any(Place(each.msg_seq_number, each.offset) == gap.first for each in messages[many:])
+        assert any(MessagePlace(each.msg_seq_number, each.offset) == gap.first for each in messages[many:])
 
 
 @given(st.permutations([*WALK, WALK[2]]))

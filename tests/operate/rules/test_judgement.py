@@ -46,7 +46,7 @@ LEFT_PUTTER, LEFT_GETTER = owner("put", 3), owner("get", 1)
 
 def judgement(messages, *owners, group_id=G, **more):
     seen = {name: more.pop(name) for name in ("hidden", "threshold", "backout_queue") if name in more}
-    at = BrowsedInstance("QM1", "Q", "Q", **{"hidden": 0, **seen})
+    at = BrowsedInstance("QM1.OF.A.LONG.NAME", "Q", "Q", **{"hidden": 0, **seen})
     around = Surroundings(at, owners, **{"quiet_since": QUIET, **more})
     return judged(inspected(messages, group_id) if messages else None, owners, around)
 
@@ -100,9 +100,9 @@ def judgement(messages, *owners, group_id=G, **more):
         (WHOLE[1:], (replace(LEFT_GETTER, behind="OTHER"),), C.ELSEWHERE),
         (WHOLE[:3], (replace(LEFT_PUTTER, behind="Q"),), C.STOPPED),
         (WHOLE[:3], (replace(PUTTER, behind="OTHER"),), C.PUTTING),
-        ([], (put_to("OTHER", "QM1"),), C.ELSEWHERE),
+        ([], (put_to("OTHER", "QM1.OF.A.LONG.NAME"),), C.ELSEWHERE),
         ([], (put_to("OTHER", "QM2"),), C.STOPPED),
-        ([], (put_to("Q", "QM1"),), C.PUT_GONE),
+        ([], (put_to("Q", "QM1.OF.A.LONG.NAME"),), C.PUT_GONE),
         ([], (GETTER,), C.GETTING),
     ],
 )
@@ -151,7 +151,7 @@ def test_the_records_of_a_pipe_are_of_one_commit(outgoing, put, expected):
     ],
 )
 def test_a_record_that_was_not_seen_may_be_somewhere(messages, owners, more, expected):
-    assert judgement(messages, *owners, **{"records_of": ["QM1.OF.A.LONG.NAME"], **more}).cause is expected
+    assert judgement(messages, *owners, **{"producers_seen": True, **more}).cause is expected
 
 
 @table(
@@ -243,7 +243,7 @@ def test_a_complete_group_has_every_message_once(messages, owners):
 def test_what_needs_an_operator_has_a_remedy_and_nothing_else_has(
     messages, owners, all_seen, hidden, threshold, backout
 ):
-    more = {"records_of": ["QM1"] if all_seen else [], "all_seen": all_seen, "backout_queue": backout}
+    more = {"producers_seen": all_seen, "all_seen": all_seen, "backout_queue": backout}
     found = judgement(messages, *owners, hidden=hidden, threshold=threshold, **more)
     lines = remedy(found)
     assert bool(lines) == (found.cause.severity is not Severity.OK)
@@ -294,6 +294,6 @@ def test_a_message_that_is_locked_by_browsing_is_not_taken_for_lost():
 def test_a_record_is_not_rebuilt_for_a_clean_owner_unless_its_log_says_so(state, by_log):
     asked = SeenOwner("put", "P", "MQGROUPS.PUT.P", state, queue="Q")
     at = BrowsedInstance("QM1.OF.A.LONG.NAME", "Q", "Q", hidden=0)
-    around = Surroundings(at, [asked], ["QM1.OF.A.LONG.NAME"], quiet_since=QUIET, name="P")
+    around = Surroundings(at, [asked], producers_seen=True, quiet_since=QUIET, name="P")
     found = judged(inspected(WHOLE[:3], b"AMQ QM1.OF.A.LONG" + G[17:]), [], around)
     assert (found.cause, "by its log" in remedy(found)[0]) == (C.NO_RECORD, by_log)
